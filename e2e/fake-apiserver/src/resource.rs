@@ -150,7 +150,7 @@ fn secret_defaults(secret: &mut Value) {
 pub fn base() -> Vec<Resource> {
     vec![
         Resource::builtin("", "v1", "Namespace", "namespaces").cluster_scoped().with_status(),
-        Resource::builtin("", "v1", "Secret", "secrets").defaulting(secret_defaults),
+        Resource::builtin("", "v1", "Secret", "secrets").defaulting(secret_defaults).immutable(&["/type"]),
         Resource::builtin("", "v1", "Event", "events").put_creates(true),
         Resource::builtin("", "v1", "ConfigMap", "configmaps"),
         Resource::builtin("coordination.k8s.io", "v1", "Lease", "leases").put_creates(false),

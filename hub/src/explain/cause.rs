@@ -182,10 +182,10 @@ causes! {
     InstanceCrashing: Instances, "an Instance starts and ends again", Reason("InstanceCrashing"), "the reason InstanceCrashing or Failed";
     TemplateInvalid: Instances, "the template or the scale settings cannot be used",
         Reason("ConfigurationError"), "the reason ConfigurationError or InvalidScaleSettings";
-    ReferencedDataMissing: Instances, "a ConfigMap or Secret that the template refers to is missing or too large",
-        Reason("SourceNotFound"), "the reason SourceNotFound or SourceTooLarge";
+    ReferencedDataMissing: Instances, "a ConfigMap or Secret that the template refers to is missing, or cannot be copied",
+        Reason("SourceNotFound"), "the reason SourceNotFound, SourceTooLarge or SourceUnsupported";
     ReferencedDataForbidden: Instances, "the platform may not read the project's ConfigMaps and Secrets, or not write their copies",
-        Reason("SourceUnauthorized"), "the reason SourceUnauthorized or SourceNameTaken";
+        Reason("SourceUnauthorized"), "the reason SourceUnauthorized, SourceNameTaken, SourceRefused or CopyTerminating";
     ReferencedDataPending: Instances, "referenced data is on its way to the cell",
         Reason("ReferencedDataNotReady"), "the reason ReferencedDataNotReady, AwaitingPropagation or Resolving";
     InstancesRefused: Instances, "the cell lets fedhub create no Instance",
@@ -293,8 +293,10 @@ impl Cause {
             "ImageUnavailable" => Self::ImageUnavailable,
             "InstanceCrashing" | "Failed" => Self::InstanceCrashing,
             "ConfigurationError" | "InvalidScaleSettings" => Self::TemplateInvalid,
-            "SourceNotFound" | "SourceTooLarge" => Self::ReferencedDataMissing,
-            "SourceUnauthorized" | "SourceNameTaken" => Self::ReferencedDataForbidden,
+            "SourceNotFound" | "SourceTooLarge" | "SourceUnsupported" => Self::ReferencedDataMissing,
+            "SourceUnauthorized" | "SourceNameTaken" | "SourceRefused" | "CopyTerminating" => {
+                Self::ReferencedDataForbidden
+            }
             "ReferencedDataNotReady" | "AwaitingPropagation" | "Resolving" => Self::ReferencedDataPending,
             "InstancesRefused" | "InstanceNameTaken" => Self::InstancesRefused,
             "CellNameTaken" => Self::CellNameTaken,

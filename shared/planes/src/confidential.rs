@@ -71,7 +71,7 @@ struct Names {
 }
 
 /// Text that is wiped when it is dropped.
-#[derive(Deserialize, Serialize)]
+#[derive(Deserialize, Serialize, PartialEq, Eq)]
 #[serde(transparent)]
 struct Wiped(String);
 
@@ -100,6 +100,18 @@ impl Confidential {
     /// Its resourceVersion.
     pub fn version(&self) -> &str {
         &self.metadata.resource_version
+    }
+
+    /// The type of a Secret.
+    pub fn secret_type(&self) -> Option<&str> {
+        self.secret_type.as_deref()
+    }
+
+    /// Whether it has the content and the type of `other`.
+    pub fn has_content_of(&self, other: &Self) -> bool {
+        self.data == other.data
+            && self.binary_data == other.binary_data
+            && self.secret_type == other.secret_type
     }
 
     /// How many bytes of content it has: those of its keys, and of its values as they are used.

@@ -10,8 +10,8 @@ use fedhub_cache::digest::Version;
 use fedhub_core::errors::{Error, RequestError};
 use fedhub_core::finalizers;
 use fedhub_core::names::{
-    EXPECTED_REFERENCED_DATA, FEDERATION_NAMESPACE, REFERENCED_BY, REFERENCED_DATA, REFERENCED_DATA_ERROR,
-    REFERENCED_DATA_FINALIZER, REFERENCED_DATA_MANAGER, is_hub_namespace,
+    COPIED_FROM, EXPECTED_REFERENCED_DATA, FEDERATION_NAMESPACE, REFERENCED_BY, REFERENCED_DATA,
+    REFERENCED_DATA_ERROR, REFERENCED_DATA_FINALIZER, REFERENCED_DATA_MANAGER, is_hub_namespace,
 };
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, PlaneId, bare};
 use fedhub_engine::{Outcome, Step};
@@ -22,13 +22,16 @@ use fedhub_planes::{
 };
 use serde_json::{Value, json};
 
+use super::Uncopied;
 use super::desired::{condition, mark, referenced_by_text};
-use super::plan::{Annotations, ConditionChange, DataPlan, NextStep, copied_bytes};
+use super::limits::Allowance;
+use super::plan::{Annotations, ConditionChange, DataPlan, NextStep};
 use super::reconcile::DataReconcile;
-use super::snapshot::{Snapshot, SourceState, Standing, standing};
-use super::{SOURCE_LIMIT, TOTAL_LIMIT};
+use super::snapshot::{Snapshot, SourceState, Standing, Unsupported, others, standing};
 
 const WD: Kind = Kind::WorkloadDeployment;
+/// The type of Secrets that a server takes only beside their `ServiceAccount`.
+const TOKEN_SECRET: &str = "kubernetes.io/service-account-token";
 
 /// What a write has changed.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -56,9 +59,9 @@ impl DataReconcile<'_> {
     /// Does what is planned; the first write that fails ends it.
     pub(super) async fn perform(&mut self, seen: &Snapshot, plan: DataPlan) -> Result<Step, Error> {
         let DataPlan { hold, copies, counts, annotations, condition, releases, release, then } = plan;
-        let (mut wrote, mut learned, mut bytes) = (false, false, copied_bytes(seen));
+        let (mut wrote, mut learned, mut allowance) = (false, false, Allowance::used(seen, &counts));
         for (kind, name) in &copies {
-            match self.copy(seen, *kind, name, &mut bytes).await? {
+            match self.copy(seen, *kind, name, &mut allowance).await? {
                 Wrote::Stored => wrote = true,
                 Wrote::Learned => learned = true,
                 Wrote::Nothing => {}
@@ -101,7 +104,9 @@ impl DataReconcile<'_> {
         let is_it = |wd: &ObjectRef| {
             known.is_some_and(|known| {
                 known.version == Version::new(wd.version())
-                    && known.deployment().and_then(|facts| facts.references()) == Some(&seen.references)
+                    && known
+                        .deployment()
+                        .is_some_and(|it| it.references().cloned().unwrap_or_default() == seen.references)
             })
         };
         Ok(wd.filter(is_it))
@@ -163,13 +168,31 @@ impl DataReconcile<'_> {
         Ok(self.writer(self.project).write_status(WD, &wd, write).await?.unwrap_or(wd))
     }
 
-    /// Reads a source and copies it. `bytes` is what the companions of the WD have by now.
+    /// Copies a source. That the hub refuses it is learned: no retry helps, and the other sources do not wait for it.
     async fn copy(
         &mut self,
         seen: &Snapshot,
         kind: Kind,
         name: &str,
-        bytes: &mut usize,
+        allowance: &mut Allowance,
+    ) -> Result<Wrote, Error> {
+        match self.read_and_copy(seen, kind, name, allowance).await {
+            Err(Error::Request(error)) if is_refusal(&error) => {
+                let ProjectNamespace { plane, namespace } = self.home;
+                tracing::warn!(%plane, ?kind, namespace, name, %error, "the hub refuses a companion");
+                Ok(self.learn(kind, name, SourceState::Refused(error.code().unwrap_or_default())))
+            }
+            copied => copied,
+        }
+    }
+
+    /// Reads a source and copies it, where the allowance has room for it.
+    async fn read_and_copy(
+        &mut self,
+        seen: &Snapshot,
+        kind: Kind,
+        name: &str,
+        allowance: &mut Allowance,
     ) -> Result<Wrote, Error> {
         let namespace = &self.home.namespace;
         let source = match self.project.read_confidential(kind, namespace, name).await? {
@@ -179,23 +202,50 @@ impl DataReconcile<'_> {
         };
         let (size, version) = (source.bytes(kind), source_hash(source.uid(), source.version()));
         let key = self.project.key(kind, namespace, name);
-        if size > SOURCE_LIMIT || *bytes + size > TOTAL_LIMIT {
-            self.controller.oversized.lock().insert(key, (version, size));
+        if source.secret_type() == Some(TOKEN_SECRET) {
+            self.controller.uncopied.lock().insert(key, (version, Uncopied::TokenSecret));
+            return Ok(self.learn(kind, name, SourceState::Unsupported(Unsupported::TokenSecret)));
+        }
+        let copied_from = copied_from_text(source.uid(), source.version(), size);
+        let companion = seen.companion(kind, name);
+        let is_settled = |c: &&Standing| c.facts.copied_from == version && c.facts.is_of(&seen.token());
+        if let Some(companion) = companion.filter(is_settled) {
+            if companion.edited {
+                return self.restore(seen, companion, &source, copied_from).await;
+            }
+            // The watch is behind what was read.
             return Ok(self.learn(kind, name, SourceState::Stands { version, bytes: size }));
         }
-        self.controller.oversized.lock().remove(&key);
-        *bytes += size;
-        let copied_from = copied_from_text(source.uid(), source.version(), size);
-        match seen.companion(kind, name) {
-            Some(companion)
-                if companion.facts.copied_from == version && companion.facts.is_of(&seen.token()) =>
-            {
-                // The watch is behind what was read.
-                Ok(self.learn(kind, name, SourceState::Stands { version, bytes: size }))
-            }
+        if allowance.take(size).is_err() {
+            self.controller.uncopied.lock().insert(key, (version, Uncopied::TooLarge(size)));
+            return Ok(self.learn(kind, name, SourceState::Stands { version, bytes: size }));
+        }
+        self.controller.uncopied.lock().remove(&key);
+        match companion {
             Some(companion) => self.replace(seen, companion, &source, copied_from).await,
             None => self.create(seen, kind, name, &source, copied_from).await,
         }
+    }
+
+    /// Writes a companion anew that somebody else edited, where its content is another than the source's (I7).
+    async fn restore(
+        &mut self,
+        seen: &Snapshot,
+        companion: &Standing,
+        source: &Confidential,
+        copied_from: String,
+    ) -> Result<Wrote, Error> {
+        let Standing { space, kind, name, version, .. } = companion;
+        let wrote = match self.hub().read_confidential(*kind, space, name).await? {
+            Read::Found(copy) if copy.has_content_of(source) => Wrote::Learned,
+            Read::Found(_) | Read::Forbidden => self.replace(seen, companion, source, copied_from).await?,
+            Read::Absent => return Ok(Wrote::Nothing),
+        };
+        let (key, mut edited) = (self.hub().key(*kind, space, name), self.controller.edited.lock());
+        if edited.get(&key) == Some(version) {
+            edited.remove(&key);
+        }
+        Ok(wrote)
     }
 
     fn learn(&mut self, kind: Kind, name: &str, state: SourceState) -> Wrote {
@@ -213,19 +263,24 @@ impl DataReconcile<'_> {
     ) -> Result<Wrote, Error> {
         let Some(space) = &seen.space else { return Ok(Wrote::Nothing) };
         let mut companion = bare(kind, space, name);
-        mark(&mut companion, referenced_by_text([seen.token().as_str()]), copied_from);
+        mark(&mut companion, referenced_by_text([seen.token().as_str()]), copied_from.clone());
         match self.writer(self.hub()).copy(kind, &companion, source, Target::New).await {
             Ok(_) => {
                 self.count("create");
                 Ok(Wrote::Stored)
             }
             Err(error) if error.code() == Some(409) => {
-                match self.hub().read_metadata(kind, space, name).await? {
-                    Some(stands) if !is_companion(&stands) => {
-                        Ok(self.learn(kind, name, SourceState::NameTaken))
+                let Some(stands) = self.hub().read_metadata(kind, space, name).await? else {
+                    return Err(error.into());
+                };
+                let digest = Digest::of(&PlaneId::Hub, kind, &stands);
+                match standing(space, kind, name, &digest).filter(|_| is_companion(&stands)) {
+                    // The watch is behind, or the companion has lost its label, and gets it back (I6).
+                    Some(mut companion) => {
+                        companion.others = others(self.project, self.home, &seen.name, kind, name);
+                        self.replace(seen, &companion, source, copied_from).await
                     }
-                    // The watch is behind.
-                    _ => Err(error.into()),
+                    None => Ok(self.learn(kind, name, SourceState::NameTaken)),
                 }
             }
             Err(error) => Err(error.into()),
@@ -252,6 +307,7 @@ impl DataReconcile<'_> {
         let token = seen.token();
         // A count that cannot be read is made anew, of all that refer to it.
         let counted = counted.as_deref().unwrap_or(others).iter().map(AsRef::as_ref);
+        let counted = counted.filter(|by| !self.is_gone(space, by));
         let list = referenced_by_text(counted.chain([token.as_str()]));
         mark(&mut object, list, copied_from);
         match self.writer(self.hub()).copy(*kind, &object, source, Target::Standing).await {
@@ -286,12 +342,21 @@ impl DataReconcile<'_> {
         Ok(())
     }
 
+    /// Whether a WD that a companion counts is neither in the project nor on the hub: its finalizer was taken off by hand.
+    fn is_gone(&self, space: &str, by: &str) -> bool {
+        let (project, hub) = (self.project.store(WD), self.hub().store(WD));
+        by.split_once('/').is_some_and(|(namespace, name)| {
+            namespace == self.home.namespace
+                && (project.synced() && project.digest(namespace, name).is_none())
+                && (hub.synced() && hub.digest(space, name).is_none())
+        })
+    }
+
     /// Counts the WD for a companion no longer. The last one takes it away, unless a WD refers to it that is not counted yet.
     async fn release(&self, seen: &Snapshot, companion: &Standing) -> Result<(), Error> {
         let token = seen.token();
-        let counted = companion.facts.referenced_by.iter().flatten().map(AsRef::as_ref);
-        let left: Vec<&str> = counted.filter(|by| *by != token).collect();
-        if !left.is_empty() || !companion.others.is_empty() {
+        let left = companion.count_without(&token, |by| self.is_gone(&companion.space, by));
+        if !left.is_empty() {
             return self.recount(companion, referenced_by_text(left)).await;
         }
         self.delete(companion.kind, &stub(companion)).await?;
@@ -303,12 +368,11 @@ impl DataReconcile<'_> {
     /// The companions on the hub that count the WD, past every cache.
     async fn read_live(&self, seen: &Snapshot) -> Result<Vec<Standing>, Error> {
         let (hub, token) = (self.hub(), seen.token());
-        let selector = format!("{REFERENCED_DATA}=true");
         let mut found = Vec::new();
         for space in self.spaces(seen).await? {
             for kind in DATA_KINDS {
-                let listed =
-                    hub.list_metadata(kind, Some(&space), Some(&selector), usize::MAX, |_| true).await?;
+                // Not by the label, which one may have lost.
+                let listed = hub.list_metadata(kind, Some(&space), None, usize::MAX, is_companion).await?;
                 let companions = listed.iter().filter_map(|companion| {
                     let digest = Digest::of(&PlaneId::Hub, kind, companion);
                     standing(&space, kind, companion.name(), &digest)
@@ -340,9 +404,15 @@ impl DataReconcile<'_> {
     }
 }
 
-/// Whether an object on the hub is a companion, and not another's.
+/// Whether the hub refuses this one write, and not only for now.
+fn is_refusal(error: &RequestError) -> bool {
+    matches!(error.verb, "create" | "update" | "delete")
+        && matches!(error.code(), Some(400 | 403 | 413 | 422))
+}
+
+/// Whether an object on the hub is a companion, and not another's. One that has lost its label says what it is the copy of.
 fn is_companion(object: &Object) -> bool {
-    object.label(REFERENCED_DATA) == Some("true")
+    object.label(REFERENCED_DATA) == Some("true") || object.annotation(COPIED_FROM).is_some()
 }
 
 /// As much of a companion as a request needs, with its preconditions.

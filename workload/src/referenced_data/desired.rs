@@ -8,7 +8,7 @@ use fedhub_core::object::{Kind, Object};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::snapshot::Source;
+use super::snapshot::{Source, Unsupported};
 use super::{SOURCE_LIMIT, TOTAL_LIMIT};
 
 /// How it is with a WD's referenced data.
@@ -16,6 +16,11 @@ use super::{SOURCE_LIMIT, TOTAL_LIMIT};
 pub enum Verdict {
     /// All of it is on the hub: these, in the order of the references.
     Ready(Vec<(Kind, String)>),
+    /// The former copy of a source is being deleted on the hub, which takes an operator where it lasts.
+    Ends {
+        /// In words.
+        message: String,
+    },
     /// A source cannot be copied, and no retry helps.
     Failed {
         /// The reason of the condition and of the annotation.
@@ -23,6 +28,17 @@ pub enum Verdict {
         /// In words.
         message: String,
     },
+}
+
+impl Verdict {
+    /// That the former companion of a source has yet to go.
+    pub fn ends(kind: Kind, name: &str) -> Self {
+        let what = format!("{} {}", kind.resource().kind, excerpt(name));
+        let message = format!(
+            "The former copy of {what} on the federation hub is being deleted, and finalizers hold it"
+        );
+        Self::Ends { message }
+    }
 }
 
 /// Why a source cannot be copied.
@@ -38,6 +54,10 @@ pub enum Fault {
     TooLargeTogether(usize),
     /// What stands under its name on the hub is not a companion.
     NameTaken,
+    /// The hub refuses its copy, with this code.
+    Refused(u16),
+    /// No copy of it can be in a cell.
+    Unsupported(Unsupported),
 }
 
 impl Fault {
@@ -48,6 +68,8 @@ impl Fault {
             Self::Unauthorized => "SourceUnauthorized",
             Self::TooLarge(_) | Self::TooLargeTogether(_) => "SourceTooLarge",
             Self::NameTaken => "SourceNameTaken",
+            Self::Refused(_) => "SourceRefused",
+            Self::Unsupported(_) => "SourceUnsupported",
         }
     }
 
@@ -68,6 +90,15 @@ impl Fault {
             Self::NameTaken => {
                 format!("Another {what} exists on the federation hub, which is not a copy of the project's")
             }
+            Self::Refused(code) => {
+                format!("The federation hub refuses the copy of {what} with the code {code}")
+            }
+            Self::Unsupported(Unsupported::Name) => format!(
+                "{what} cannot be copied to a cell: names have at most 243 characters there, and kube-root-ca.crt is each cluster's own"
+            ),
+            Self::Unsupported(Unsupported::TokenSecret) => format!(
+                "{what} cannot be copied to a cell: it is a ServiceAccount's token, of which a cell knows nothing"
+            ),
         };
         Verdict::Failed { reason: self.reason(), message }
     }
@@ -79,6 +110,7 @@ pub fn condition(verdict: &Verdict, standing: Option<&Value>, generation: i64, n
         Verdict::Ready(_) => {
             ("True", "Ready", "All referenced ConfigMaps and Secrets are on the federation hub")
         }
+        Verdict::Ends { message } => ("False", "CopyTerminating", message.as_str()),
         Verdict::Failed { reason, message } => ("False", *reason, message.as_str()),
     };
     let mut condition = explained(standing, REFERENCED_DATA_READY, status, reason, message, now);
@@ -96,7 +128,7 @@ pub fn expected_text(generation: i64, expected: &[(Kind, String)]) -> String {
 /// The annotation `referenced-data-error`; `None` where there is no error.
 pub fn error_text(verdict: &Verdict) -> Option<String> {
     match verdict {
-        Verdict::Ready(_) => None,
+        Verdict::Ready(_) | Verdict::Ends { .. } => None,
         Verdict::Failed { reason, message } => {
             Some(json!({"reason": reason, "message": message}).to_string())
         }

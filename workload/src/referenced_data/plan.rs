@@ -10,8 +10,8 @@ use fedhub_core::object::Kind;
 use fedhub_planes::{ServiceState, WriteState};
 
 use super::desired::{Fault, Verdict, condition, error_text, expected_text};
+use super::limits::{Allowance, is_settled, known_bytes};
 use super::snapshot::{Snapshot, Source, SourceState, Standing};
-use super::{SOURCE_LIMIT, TOTAL_LIMIT};
 
 /// When it is asked again for what no event tells of: a right that is granted, a name that becomes free.
 const RETRY: Duration = Duration::from_mins(1);
@@ -75,45 +75,67 @@ pub enum NextStep {
 
 /// Decides.
 pub fn plan(seen: &Snapshot) -> DataPlan {
-    let only = |then| DataPlan { then, ..DataPlan::default() };
-    if seen.writes != WriteState::Active {
-        return only(NextStep::AwaitChange);
+    match seen.writes {
+        WriteState::Paused => return await_change(),
+        // Its plane takes what releases objects that are being deleted.
+        WriteState::Suspended if !seen.terminating => return await_change(),
+        WriteState::Suspended | WriteState::Active => {}
     }
-    if seen.service == ServiceState::Unknown && !seen.terminating {
-        return only(NextStep::AwaitChange);
+    if !seen.terminating && (seen.service == ServiceState::Unknown || seen.unread) {
+        return await_change();
     }
     if seen.terminating || seen.service == ServiceState::Withdrawn {
         return match (seen.references.held, seen.federated) {
-            (false, _) => DataPlan::default(),
+            (false, true) => DataPlan::default(),
             // What runs in the cell may need its data until the WD is gone from the hub.
-            (true, true) => only(NextStep::AwaitChange),
-            (true, false) => leave(seen),
+            (true, true) => await_change(),
+            (_, false) => leave(seen),
         };
     }
     if seen.references.any() { follow(seen) } else { leave(seen) }
 }
 
+fn await_change() -> DataPlan {
+    DataPlan { then: NextStep::AwaitChange, ..DataPlan::default() }
+}
+
+/// Whether Instances may be on an older template, whose data they need where they start again.
+fn is_rolling_out(seen: &Snapshot) -> bool {
+    seen.federated && !seen.references.rolled_out
+}
+
 /// The WD refers to nothing any more, or leaves the hub: its companions are released, and seen to be so by a live read
 /// before the finalizer is.
 fn leave(seen: &Snapshot) -> DataPlan {
+    let stands = &seen.references;
+    let removes = (stands.condition != 0 && !seen.terminating).then_some(ConditionChange::Remove);
+    // A hub without its namespace was lost, and what is restored of it may bring the companions back (I3).
+    let lost = seen.federated && seen.space.is_none();
+    if stands.held && (is_rolling_out(seen) || lost) {
+        let annotations = (stands.error != 0).then(Annotations::default);
+        return DataPlan { annotations, condition: removes, ..await_change() };
+    }
+    // The annotation goes before what it names.
+    if (stands.expected != 0 || stands.error != 0) && !seen.terminating {
+        let annotations = Some(Annotations { clear: true, ..Annotations::default() });
+        return DataPlan { annotations, condition: removes, then: NextStep::Requeue, ..DataPlan::default() };
+    }
     let token = seen.token();
-    let releases: Vec<_> = seen.companions.iter().filter(|c| c.facts.is_of(&token)).cloned().collect();
+    let (ends, releases): (Vec<_>, Vec<_>) =
+        seen.companions.iter().filter(|c| c.facts.is_of(&token)).cloned().partition(|c| c.terminating);
     if !releases.is_empty() {
         let then = if seen.is_live { NextStep::ReadLive } else { NextStep::Requeue };
         return DataPlan { releases, then, ..DataPlan::default() };
     }
-    if seen.references.held && !seen.is_live {
+    if let (true, Some(first)) = (stands.held, ends.first()) {
+        let mut plan = await_change();
+        say(seen, &mut plan, Verdict::ends(first.kind, &first.name));
+        return plan;
+    }
+    if stands.held && !seen.is_live {
         return DataPlan { then: NextStep::ReadLive, ..DataPlan::default() };
     }
-    let said = seen.references.expected != 0 || seen.references.error != 0;
-    let clears = Annotations { clear: true, ..Annotations::default() };
-    let condition = seen.references.condition != 0 && !seen.terminating;
-    DataPlan {
-        annotations: (said && !seen.terminating).then_some(clears),
-        condition: condition.then_some(ConditionChange::Remove),
-        release: seen.references.held,
-        ..DataPlan::default()
-    }
+    DataPlan { condition: removes, release: stands.held, ..DataPlan::default() }
 }
 
 /// What is done for one source.
@@ -123,8 +145,10 @@ enum Step {
     InSync,
     Copy,
     Count,
-    /// Its companion, or its list, is pending.
+    /// Its list, or the hub namespace, is pending.
     Wait,
+    /// Its companion is being deleted.
+    Ends,
     /// Instances do without.
     Skip,
     Fail(Fault),
@@ -136,15 +160,15 @@ fn follow(seen: &Snapshot) -> DataPlan {
         return DataPlan { hold: true, then: NextStep::Requeue, ..DataPlan::default() };
     }
     let mut plan = DataPlan::default();
-    let (mut expected, mut failed, mut waits, mut total) = (Vec::new(), None, false, 0);
+    let (mut expected, mut failed, mut ends, mut waits) = (Vec::new(), None, None, false);
     let mut unused: Vec<(Kind, &str)> = Vec::new();
-    for source in &seen.sources {
-        let step = step(seen, source, &mut total);
+    for (source, step) in steps(seen) {
         let named = || (source.kind, source.name.clone());
         match step {
             Step::Copy => plan.copies.push(named()),
             Step::Count => plan.counts.push(named()),
             Step::Wait => waits = true,
+            Step::Ends => ends = ends.or_else(|| Some(Verdict::ends(source.kind, &source.name))),
             Step::Skip => unused.push((source.kind, &source.name)),
             Step::Fail(fault) => failed = failed.or_else(|| Some(fault.of(source, &seen.home.namespace))),
             Step::InSync => {}
@@ -153,58 +177,73 @@ fn follow(seen: &Snapshot) -> DataPlan {
             expected.push(named());
         }
     }
+    let writes = !plan.copies.is_empty() || !plan.counts.is_empty();
+    let is_failing = failed.is_some();
     if let Some(verdict) = failed {
         say(seen, &mut plan, verdict);
-    } else if waits || !plan.copies.is_empty() || !plan.counts.is_empty() {
+    } else if let Some(verdict) = ends.clone() {
+        say(seen, &mut plan, verdict);
+    } else if !waits && !writes {
         // Said once it is so.
-    } else {
+        expected.extend(still_needed(seen));
+        expected.sort_unstable();
         say(seen, &mut plan, Verdict::Ready(expected));
     }
-    let wrote = !plan.copies.is_empty() || !plan.counts.is_empty();
-    if wrote {
+    if writes {
         plan.then = NextStep::Requeue;
-    } else if waits {
+    } else if waits || ends.is_some() {
         plan.then = NextStep::AwaitChange;
     } else {
         // What is no longer referred to goes after the annotation that named it.
-        plan.releases = released(seen, &unused);
+        plan.releases = released(seen, &unused, is_failing);
         plan.then = if plan.releases.is_empty() { NextStep::Done } else { NextStep::Requeue };
     }
-    let is_unseen = |s: &Source| matches!(s.state, SourceState::Unauthorized | SourceState::NameTaken);
-    if plan.then == NextStep::Done && seen.sources.iter().any(is_unseen) {
+    let is_idle = matches!(plan.then, NextStep::Done | NextStep::AwaitChange);
+    if is_idle && seen.sources.iter().any(|source| source.state.is_retried()) {
         plan.then = NextStep::RequeueAfter(RETRY);
     }
     plan
 }
 
-fn step(seen: &Snapshot, source: &Source, total: &mut usize) -> Step {
+/// What is done for each source, in their order. What is in order already takes its part of the limit first.
+fn steps(seen: &Snapshot) -> Vec<(&Source, Step)> {
+    let mut allowance = Allowance::default();
+    let (settled, rest): (Vec<_>, Vec<_>) =
+        seen.sources.iter().enumerate().partition(|(_, source)| is_settled(seen, source));
+    let ordered = settled.into_iter().chain(rest);
+    let mut steps: Vec<_> =
+        ordered.map(|(at, source)| (at, source, step(seen, source, &mut allowance))).collect();
+    steps.sort_unstable_by_key(|(at, ..)| *at);
+    steps.into_iter().map(|(_, source, step)| (source, step)).collect()
+}
+
+fn step(seen: &Snapshot, source: &Source, allowance: &mut Allowance) -> Step {
     let fault = match source.state {
         SourceState::Unknown => return Step::Wait,
         SourceState::Absent => Fault::NotFound,
         SourceState::Unauthorized => Fault::Unauthorized,
         SourceState::NameTaken => Fault::NameTaken,
-        SourceState::Stands { version, bytes } => match fits(seen, source, (version, bytes), total) {
+        SourceState::Refused(code) => Fault::Refused(code),
+        SourceState::Unsupported(what) => Fault::Unsupported(what),
+        SourceState::Stands { version, .. } => match allowance.take(known_bytes(seen, source)) {
             Ok(()) => return stands(seen, source, version),
             Err(fault) => fault,
         },
     };
-    if source.optional { Step::Skip } else { Step::Fail(fault) }
-}
-
-/// Whether a source is within the limits, as far as its size is known, together with those before it.
-fn fits(seen: &Snapshot, source: &Source, of: (u64, usize), total: &mut usize) -> Result<(), Fault> {
-    let (version, read) = of;
-    let companion = seen.companion(source.kind, &source.name).map(|c| &c.facts);
-    let copied = companion.filter(|c| c.copied_from == version).map_or(0, |c| c.bytes as usize);
-    let bytes = copied.max(read);
-    if bytes > SOURCE_LIMIT {
-        return Err(Fault::TooLarge(bytes));
+    // What was granted stays granted (C6), and that it may be read no more proves nothing (I4).
+    if source.state == SourceState::Unauthorized && is_settled(seen, source) {
+        return match allowance.take(known_bytes(seen, source)) {
+            Ok(()) => Step::InSync,
+            Err(fault) => Step::Fail(fault),
+        };
     }
-    if *total + bytes > TOTAL_LIMIT {
-        return Err(Fault::TooLargeTogether(*total + bytes));
+    // What the hub refuses to renew is no reason to take it away.
+    let is_kept = matches!(source.state, SourceState::Refused(_)) && seen.kept_companion(source).is_some();
+    match source.optional {
+        true if is_kept => Step::InSync,
+        true => Step::Skip,
+        false => Step::Fail(fault),
     }
-    *total += bytes;
-    Ok(())
 }
 
 /// What is done for a source that is there.
@@ -215,35 +254,42 @@ fn stands(seen: &Snapshot, source: &Source, version: u64) -> Step {
     }
     match seen.companion(source.kind, &source.name) {
         None => Step::Copy,
-        Some(companion) if companion.terminating => Step::Wait,
+        Some(companion) if companion.terminating => Step::Ends,
         Some(Standing { facts, .. }) if facts.copied_from != version || facts.referenced_by.is_none() => {
             Step::Copy
         }
-        Some(companion) if companion.facts.is_of(&seen.token()) => Step::InSync,
-        Some(_) => Step::Count,
+        Some(companion) if !companion.facts.is_of(&seen.token()) => Step::Count,
+        Some(companion) if companion.edited => Step::Copy,
+        Some(_) => Step::InSync,
     }
 }
 
-/// How many bytes of content the companions have that are in order.
-pub fn copied_bytes(seen: &Snapshot) -> usize {
-    let of = |source: &Source| {
-        let facts = &seen.companion(source.kind, &source.name)?.facts;
-        matches!(source.state, SourceState::Stands { version, .. } if version == facts.copied_from)
-            .then_some(facts.bytes as usize)
+/// What the WD refers to no more and Instances on its older template need: the cell has it for as long as the annotation
+/// names it.
+fn still_needed(seen: &Snapshot) -> Vec<(Kind, String)> {
+    let token = seen.token();
+    let is_former = |c: &&Standing| {
+        let is_here = seen.space.as_deref() == Some(&*c.space);
+        is_here && c.facts.is_of(&token) && !c.terminating && !seen.references.contains(c.kind, &c.name)
     };
-    seen.sources.iter().filter_map(of).sum()
+    let former = seen.companions.iter().filter(is_former).map(|c| (c.kind, c.name.clone()));
+    if is_rolling_out(seen) { former.collect() } else { Vec::new() }
 }
 
-/// The companions that the WD is counted for and does not refer to: none that it refers to is taken away for an error.
-fn released(seen: &Snapshot, unused: &[(Kind, &str)]) -> Vec<Standing> {
+/// The companions that the WD is counted for and needs no more: those of optional sources that are gone, and those that no
+/// Instance has to have. None is taken away while a source fails: what runs is on a template before that.
+fn released(seen: &Snapshot, unused: &[(Kind, &str)], is_failing: bool) -> Vec<Standing> {
     let token = seen.token();
-    let is_used = |c: &Standing| {
+    let is_left = |c: &&Standing| {
         // Those in another hub namespace than the WD's are left behind, once it is known which is its own.
         let is_here = seen.space.as_deref().is_none_or(|space| space == c.space);
-        is_here && seen.references.contains(c.kind, &c.name) && !unused.contains(&(c.kind, &c.name))
+        if is_here && seen.references.contains(c.kind, &c.name) {
+            return unused.contains(&(c.kind, &c.name));
+        }
+        !(is_failing || is_here && is_rolling_out(seen))
     };
-    let is_left = |c: &&Standing| c.facts.is_of(&token) && !is_used(c) && !c.terminating;
-    seen.companions.iter().filter(is_left).cloned().collect()
+    let counted = seen.companions.iter().filter(|c| c.facts.is_of(&token) && !c.terminating);
+    counted.filter(is_left).cloned().collect()
 }
 
 /// Puts into the plan what is said by annotations and condition, where they say something else.
@@ -251,7 +297,7 @@ fn say(seen: &Snapshot, plan: &mut DataPlan, verdict: Verdict) {
     let stands = &seen.references;
     let expected = match &verdict {
         Verdict::Ready(expected) => Some(expected_text(seen.generation, expected)),
-        Verdict::Failed { .. } => None,
+        Verdict::Ends { .. } | Verdict::Failed { .. } => None,
     };
     let error = error_text(&verdict);
     let differs = expected.as_deref().is_some_and(|text| mark_hash(Some(text)) != stands.expected)

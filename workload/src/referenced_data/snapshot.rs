@@ -7,12 +7,12 @@ use fedhub_api::facts::referenced::{References, source_hash};
 use fedhub_api::facts::{Companion, Digest, DigestExt, View};
 use fedhub_api::references::Reference;
 use fedhub_cache::digest::{Uid, Version};
-use fedhub_core::names::is_object_name;
+use fedhub_core::names::{is_object_name, is_referenceable};
 use fedhub_core::object::{Key, Kind};
 use fedhub_planes::demand::Demanded;
 use fedhub_planes::{DATA_KINDS, Plane, ProjectNamespace, ServiceState, WriteState};
 
-use super::ReferencedData;
+use super::{ReferencedData, Uncopied};
 
 /// What is known of a WD and its referenced data.
 #[derive(Clone, Debug)]
@@ -27,6 +27,8 @@ pub struct Snapshot {
     pub terminating: bool,
     /// Whether the federator's finalizer holds it: it is on the hub, or may be.
     pub federated: bool,
+    /// Whether nothing but its metadata and status was read, so that what it refers to is not known.
+    pub unread: bool,
     /// What it refers to, and what was said of that.
     pub references: References,
     /// Whether fedhub may write for the project.
@@ -76,6 +78,10 @@ pub enum SourceState {
     Unauthorized,
     /// What stands under its name on the hub is not a companion.
     NameTaken,
+    /// The hub refuses its copy, with this code.
+    Refused(u16),
+    /// No copy of it can be in a cell.
+    Unsupported(Unsupported),
     /// It is there.
     Stands {
         /// The hash of its UID and resourceVersion.
@@ -83,6 +89,15 @@ pub enum SourceState {
         /// Its bytes of content, where that version was read and is too large; zero where that is not known.
         bytes: usize,
     },
+}
+
+/// Why no copy of a source can be in a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unsupported {
+    /// Its name is too long, or one that each cluster has for an object of its own.
+    Name,
+    /// It is the token of a `ServiceAccount`, which a server takes only beside that.
+    TokenSecret,
 }
 
 /// A companion on the hub.
@@ -100,11 +115,13 @@ pub struct Standing {
     pub version: Version,
     /// Whether deletion was asked for.
     pub terminating: bool,
+    /// Whether somebody else wrote that version, so that its content may be another.
+    pub edited: bool,
     /// What it is the copy of, and who refers to it.
     pub facts: Companion,
-    /// The other WDs of the project namespace whose templates refer to it and that are not being deleted, each as in
-    /// `referenced-by`: the count that it should have, but for this WD. Known where the WD leaves it, or where its count
-    /// cannot be read.
+    /// The other WDs of the project namespace that are held, refer to it and are not being deleted, each as in
+    /// `referenced-by`: the count that it should have, but for this WD. One that is not held yet copies it anew. Known where
+    /// the WD leaves it, or where its count cannot be read.
     pub others: Vec<Box<str>>,
 }
 
@@ -118,6 +135,29 @@ impl Snapshot {
     pub fn companion(&self, kind: Kind, name: &str) -> Option<&Standing> {
         let space = self.space.as_deref()?;
         self.companions.iter().find(|c| c.kind == kind && c.name == name && c.space == space)
+    }
+
+    /// The companion of a source, where the WD is counted for it and it stays.
+    pub fn kept_companion(&self, source: &Source) -> Option<&Standing> {
+        let token = self.token();
+        self.companion(source.kind, &source.name).filter(|c| !c.terminating && c.facts.is_of(&token))
+    }
+}
+
+impl SourceState {
+    /// Whether no event tells that it is another by now.
+    pub fn is_retried(self) -> bool {
+        matches!(self, Self::Unauthorized | Self::NameTaken | Self::Refused(_))
+    }
+}
+
+impl Standing {
+    /// The WDs that it is to count once this one is not counted: those that refer to it and were not counted, so that they
+    /// release it when they go, and none that is gone from everywhere.
+    pub fn count_without(&self, wd: &str, is_gone: impl Fn(&str) -> bool) -> Vec<&str> {
+        let counted = self.facts.referenced_by.iter().flatten().map(AsRef::as_ref);
+        let others = self.others.iter().map(AsRef::as_ref);
+        counted.filter(|by| *by != wd && !is_gone(by)).chain(others).collect()
     }
 }
 
@@ -137,7 +177,8 @@ impl ReferencedData {
         learned: &Learned,
     ) -> Option<Snapshot> {
         let facts = wd.deployment()?;
-        let references = facts.references()?.clone();
+        // One that refers to nothing and never did may be counted by a companion of a hub that was restored.
+        let references = facts.references().cloned().unwrap_or_default();
         let hub = self.planes.hub();
         let spaces = self.planes.tenants().of(home);
         let usable = |space: &&String| {
@@ -151,6 +192,7 @@ impl ReferencedData {
             generation: facts.generation,
             terminating: wd.terminating,
             federated: facts.held,
+            unread: facts.too_large().is_some(),
             sources: references.iter().map(|r| self.source(project, home, r, learned)).collect(),
             references,
             writes: project.write_state(),
@@ -165,6 +207,8 @@ impl ReferencedData {
         };
         let token = seen.token();
         for companion in &mut seen.companions {
+            let key = hub.key(companion.kind, &companion.space, &companion.name);
+            companion.edited = self.edited.lock().get(&key) == Some(&companion.version);
             let is_used = !seen.terminating && seen.references.contains(companion.kind, &companion.name);
             // Whoever reads and writes it only counts itself.
             if companion.facts.referenced_by.is_none() || companion.facts.is_of(&token) && !is_used {
@@ -190,6 +234,9 @@ impl ReferencedData {
         if !is_object_name(name) {
             return source(SourceState::Absent);
         }
+        if !is_referenceable(&kind.resource().kind, name) {
+            return source(SourceState::Unsupported(Unsupported::Name));
+        }
         let store = project.store(kind);
         if !store.synced() {
             let refused = project.demanded(kind).is_some_and(Demanded::is_refused);
@@ -197,9 +244,12 @@ impl ReferencedData {
         }
         let Some(digest) = store.digest(&home.namespace, name) else { return source(SourceState::Absent) };
         let version = source_hash(&digest.uid.to_string(), &digest.version.to_string());
-        let read = self.oversized.lock().get(&project.key(kind, &home.namespace, name)).copied();
-        let bytes = read.filter(|(of, _)| *of == version).map_or(0, |(_, bytes)| bytes);
-        source(SourceState::Stands { version, bytes })
+        let read = self.uncopied.lock().get(&project.key(kind, &home.namespace, name)).copied();
+        source(match read.filter(|(of, _)| *of == version) {
+            None => SourceState::Stands { version, bytes: 0 },
+            Some((_, Uncopied::TooLarge(bytes))) => SourceState::Stands { version, bytes },
+            Some((_, Uncopied::TokenSecret)) => SourceState::Unsupported(Unsupported::TokenSecret),
+        })
     }
 
     /// The companions in a hub namespace that are the WD's, or those of its sources.
@@ -226,6 +276,7 @@ pub(super) fn standing(space: &str, kind: Kind, name: &str, digest: &Digest) -> 
         uid: digest.uid.clone(),
         version: digest.version.clone(),
         terminating: digest.terminating,
+        edited: false,
         facts: digest.companion()?.clone(),
         others: Vec::new(),
     })
@@ -237,13 +288,23 @@ pub(super) fn refers_to(wd: &Digest, kind: Kind, name: &str) -> bool {
     references.is_some_and(|references| references.contains(kind, name))
 }
 
-fn others(project: &Plane, home: &ProjectNamespace, wd: &str, kind: Kind, name: &str) -> Vec<Box<str>> {
+/// See [`Standing::others`].
+pub(super) fn others(
+    project: &Plane,
+    home: &ProjectNamespace,
+    wd: &str,
+    kind: Kind,
+    name: &str,
+) -> Vec<Box<str>> {
     let withdrawn = project.service() == ServiceState::Withdrawn;
     let refers = |view: &View<'_>| {
+        let Some(facts) = view.digest.deployment() else { return false };
+        let is_held = facts.references().is_some_and(|references| references.held);
         // Where the service is withdrawn, only what is still on the hub needs it (W9).
-        let held = view.digest.deployment().is_some_and(|facts| facts.held);
-        let stays = !view.digest.terminating && (held || !withdrawn);
-        stays && view.name != wd && refers_to(view.digest, kind, name)
+        let stays = !view.digest.terminating && is_held && (facts.held || !withdrawn);
+        // What one refers to that is too large to be read is not known.
+        let may_refer = refers_to(view.digest, kind, name) || facts.too_large().is_some();
+        stays && view.name != wd && may_refer
     };
     let pick = |view: View<'_>| refers(&view).then(|| token(view.namespace, view.name).into());
     project.store(Kind::WorkloadDeployment).select(Some(&home.namespace), pick)

@@ -23,6 +23,11 @@ fn refers(wd: &Digest, kind: Kind) -> bool {
     !wd.terminating && references.is_some_and(|references| references.iter().any(|r| r.kind == kind))
 }
 
+/// Whether a companion's count names a WD of this namespace.
+fn is_in(wd: &str, namespace: &str) -> bool {
+    wd.split_once('/').is_some_and(|(of, _)| of == namespace)
+}
+
 impl ReferencedData {
     fn enqueue(&self, plane: &PlaneName, project: &Plane, namespace: &str, name: &str) {
         if self.planes.ready(plane) {
@@ -71,33 +76,76 @@ impl ReferencedData {
     fn reconsider(&self, project: &Plane, kind: Kind) {
         if project.demanded(kind).is_some() && !project.store(WD).any(None, |wd| refers(wd.digest, kind)) {
             self.planes.demand(project, kind, false);
-            self.oversized.lock().retain(|key, _| key.plane != project.id || key.kind != kind);
+            self.uncopied.lock().retain(|key, _| key.plane != project.id || key.kind != kind);
         }
     }
 
     fn source_changed(&self, project: &Plane, kind: Kind, change: &Change) {
         let seen = change.known();
         if matches!(change, Change::Deleted { .. }) {
-            self.oversized.lock().remove(&project.key(kind, &seen.namespace, &seen.name));
+            self.uncopied.lock().remove(&project.key(kind, &seen.namespace, &seen.name));
         }
         self.enqueue_where(project, Some(&seen.namespace), |wd| refers_to(wd, kind, &seen.name));
     }
 
     fn companion_changed(&self, hub: &Plane, kind: Kind, change: &Change) {
         let seen = change.known();
+        self.note_edit(hub, kind, change);
         let namespace = hub.store(Kind::Namespace).object("", &seen.namespace);
         let Some(home) = namespace.as_deref().and_then(ProjectNamespace::of) else { return };
         let Some(project) = self.planes.project(&home.plane) else { return };
         self.enqueue_where(&project, Some(&home.namespace), |wd| refers_to(wd, kind, &seen.name));
         let counted = |known: &Known| known.digest.companion().and_then(|c| c.referenced_by.clone());
-        let wds: BTreeSet<_> =
-            [Some(seen), change.old()].into_iter().flatten().filter_map(counted).flatten().collect();
-        for wd in &wds {
-            if let Some((namespace, name)) = wd.split_once('/').filter(|(space, _)| **space == home.namespace)
-                && project.store(WD).digest(namespace, name).is_some_and(|wd| concerns(&wd))
+        let wds = [Some(seen), change.old()].into_iter().flatten().filter_map(counted).flatten();
+        self.enqueue_counted(&project, &home.plane, wds.filter(|wd| is_in(wd, &home.namespace)));
+    }
+
+    /// Enqueues WDs that companions count, those too that refer to nothing any more: a hub that was restored may count them.
+    fn enqueue_counted(&self, project: &Plane, plane: &PlaneName, wds: impl Iterator<Item = Box<str>>) {
+        for wd in wds.collect::<BTreeSet<_>>() {
+            if let Some((namespace, name)) = wd.split_once('/')
+                && project.store(WD).digest(namespace, name).is_some()
             {
-                self.enqueue(&home.plane, &project, namespace, name);
+                self.enqueue(plane, project, namespace, name);
             }
+        }
+    }
+
+    /// Enqueues the WDs that anything refers to or that companions count: when a plane or the hub comes into sync.
+    fn enqueue_concerned(&self, project: &Plane) {
+        self.enqueue_where(project, None, concerns);
+        let PlaneId::Project(plane) = &project.id else { return };
+        let hub = self.planes.hub();
+        for space in self.planes.tenants().of_plane(plane) {
+            let Some(home) =
+                hub.store(Kind::Namespace).object("", &space).as_deref().and_then(ProjectNamespace::of)
+            else {
+                continue;
+            };
+            for kind in DATA_KINDS {
+                let counted = |view: View<'_>| view.digest.companion()?.referenced_by.clone();
+                let wds = hub.store(kind).select(Some(&space), counted).into_iter().flatten();
+                self.enqueue_counted(project, plane, wds.filter(|wd| is_in(wd, &home.namespace)));
+            }
+        }
+    }
+
+    /// Notes a write of a companion that changed neither what it is the copy of nor its count: it may have another content.
+    fn note_edit(&self, hub: &Plane, kind: Kind, change: &Change) {
+        let seen = change.known();
+        let key = hub.key(kind, &seen.namespace, &seen.name);
+        let is_edit = |old: &Known| {
+            let (old, new) = (&old.digest, &seen.digest);
+            old.uid == new.uid && old.version != new.version && old.companion() == new.companion()
+        };
+        match change {
+            Change::Deleted { .. } => {
+                self.edited.lock().remove(&key);
+            }
+            Change::Applied { old: Some(old), .. } if is_edit(old) => {
+                self.edited.lock().insert(key, seen.digest.version.clone());
+            }
+            Change::Applied { .. } => {}
         }
     }
 }
@@ -135,15 +183,15 @@ impl Listener for ReferencedData {
         self.queue.mark_healthy(&plane.id);
         match &plane.id {
             PlaneId::Hub => {
-                self.planes.projects().iter().for_each(|project| self.enqueue_where(project, None, concerns));
+                self.planes.projects().iter().for_each(|project| self.enqueue_concerned(project));
             }
-            PlaneId::Project(_) if self.planes.hub().synced() => self.enqueue_where(plane, None, concerns),
+            PlaneId::Project(_) if self.planes.hub().synced() => self.enqueue_concerned(plane),
             PlaneId::Project(_) | PlaneId::Management | PlaneId::Cell => {}
         }
     }
 
     fn left(&self, plane: &Plane) {
         self.queue.forget(&plane.id);
-        self.oversized.lock().retain(|key, _| key.plane != plane.id);
+        self.uncopied.lock().retain(|key, _| key.plane != plane.id);
     }
 }

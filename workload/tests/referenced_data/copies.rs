@@ -91,8 +91,15 @@ async fn w5_a_new_generation_has_a_list_of_its_own() {
     let run = world.ready().await;
     world.put_source("Secret", "tls", &json!({"k": "YQ=="}));
     world.edit_wd("web", &json!([{"secret": {"secretName": "tls"}}]));
-    until("the new list", || world.expected("web") == json!({"generation": 2, "expected": ["Secret/tls"]}))
-        .await;
+    let both = json!(["ConfigMap/app", "Secret/db", "Secret/tls"]);
+    until("the new list", || world.expected("web") == json!({"generation": 2, "expected": both})).await;
+    quiet(600).await;
+    assert!(world.companion("Secret", "db").is_some(), "Instances on the old template need it");
+    world.roll_out("web").await;
+    until("the list of the new one", || {
+        world.expected("web") == json!({"generation": 2, "expected": ["Secret/tls"]})
+    })
+    .await;
     until("the rest to go", || world.companion("Secret", "db").is_none()).await;
     assert!(world.companion("ConfigMap", "app").is_none() && world.companion("Secret", "tls").is_some());
     until("the condition", || world.is_ready("web")).await;
@@ -105,6 +112,7 @@ async fn w5_one_name_of_two_kinds_is_two_references() {
     world.put_source("Secret", "app", &json!({"k": "YQ=="}));
     let run = world.ready().await;
     world.edit_wd("web", &json!([{"secret": {"secretName": "app"}}]));
+    world.roll_out("web").await;
     until("the ConfigMap to go", || world.companion("ConfigMap", "app").is_none()).await;
     until("the condition", || world.is_ready("web")).await;
     assert_eq!(world.counted("Secret", "app"), ["shop/web"]);
@@ -116,6 +124,10 @@ async fn w5_a_wd_that_refers_to_nothing_any_more_is_left_as_if_it_never_had() {
     let world = World::with_web();
     let run = world.ready().await;
     world.edit_wd("web", &json!([]));
+    quiet(600).await;
+    assert!(world.companion("Secret", "db").is_some(), "Instances on the old template need it");
+    assert!(!world.expected("web").is_null());
+    world.roll_out("web").await;
     until("the companions to go", || world.companion("Secret", "db").is_none()).await;
     until("the finalizer to go", || {
         !world.wd("web").unwrap()["metadata"]["finalizers"].to_string().contains(REFERENCED_DATA_FINALIZER)
@@ -144,6 +156,34 @@ async fn w5_a_secret_that_comes_back_with_another_type_is_replaced() {
     .await;
     until("the condition", || world.is_ready("web")).await;
     assert_eq!(world.companion("Secret", "db").unwrap()["type"], "example.com/other");
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn w9_i3_a_wd_that_is_deleted_while_its_project_is_suspended_goes() {
+    let world = World::with_web();
+    let run = world.ready().await;
+    run.planes.suspend(&crate::support::plane_name("alpha"), true);
+    world.alpha.delete("WorkloadDeployment", SPACE, "web").unwrap();
+    until("the WD to go", || world.wd("web").is_none()).await;
+    assert!(world.companion("Secret", "db").is_none() && world.companion("ConfigMap", "app").is_none());
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn w5_what_runs_keeps_its_data_while_a_new_reference_fails() {
+    let world = World::with_web();
+    let run = world.ready().await;
+    world.edit_wd("web", &json!([{"secret": {"secretName": "tls"}}]));
+    until("the error", || world.fails_with("web", "SourceNotFound")).await;
+    // Of one Instance, the cell counts the new one alone, which waits.
+    world.roll_out("web").await;
+    quiet(600).await;
+    assert_eq!((world.counted("Secret", "db").len(), world.counted("ConfigMap", "app").len()), (1, 1));
+    assert_eq!(world.expected("web"), json!({"generation": 1, "expected": ["ConfigMap/app", "Secret/db"]}));
+    world.put_source("Secret", "tls", &json!({"k": "YQ=="}));
+    until("the rest to go", || world.companion("Secret", "db").is_none()).await;
+    assert!(world.is_ready("web"));
     run.stop().await;
 }
 

@@ -121,6 +121,103 @@ async fn w5_all_sources_of_a_wd_have_a_limit_together() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn w5_what_grows_over_the_limit_of_all_is_told_and_read_once() {
+    let world = World::new();
+    let names = ["a", "b", "c", "d", "e"];
+    for name in names {
+        world.put_source("ConfigMap", name, &text(if name == "a" { 100 } else { 220 << 10 }));
+    }
+    let volumes: Vec<Value> = names.iter().map(|name| json!({"configMap": {"name": name}})).collect();
+    world.put_wd("web", &json!(volumes[1..]));
+    let run = world.run();
+    until("the data", || world.is_ready("web")).await;
+    for grows in [false, true] {
+        if grows {
+            world.put_source("ConfigMap", "a", &text(100));
+            until("the data", || world.is_ready("web")).await;
+            world.put_source("ConfigMap", "a", &text(221 << 10));
+        } else {
+            world.put_source("ConfigMap", "a", &text(220 << 10));
+            world.edit_wd("web", &json!(volumes));
+        }
+        until("the error", || world.fails_with("web", "SourceTooLarge")).await;
+        assert!(world.annotation("web", REFERENCED_DATA_ERROR).unwrap().contains("with ConfigMap a"));
+        quiet(5).await;
+        let from = world.positions();
+        quiet(600).await;
+        assert_eq!(world.data_requests(from), Vec::<String>::new(), "grows: {grows}");
+    }
+    assert_eq!(run.failed("referenced_data"), 0);
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn i4_c6_what_may_be_read_no_more_stays_in_the_cell() {
+    for optional in [false, true] {
+        let world = World::with_web();
+        world.edit_wd("web", &json!([{"secret": {"secretName": "db", "optional": optional}}]));
+        world.ready().await.stop().await;
+        let refused = world.alpha.fault(Fault::Status(403).on("list", "secrets"));
+        let run = world.run();
+        quiet(600).await;
+        assert_eq!(world.counted("Secret", "db"), ["shop/web"]);
+        assert_eq!(world.expected("web")["expected"], json!(["Secret/db"]));
+        assert!(world.is_ready("web"));
+        world.alpha.clear_fault(refused);
+        world.put_source("Secret", "db", &json!({"password": "bmV3"}));
+        until("the copy", || world.companion("Secret", "db").unwrap()["data"]["password"] == "bmV3").await;
+        run.stop().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn i11_w5_a_copy_that_the_hub_refuses_is_told_and_holds_up_no_other() {
+    for code in [403, 422] {
+        let world = World::with_web();
+        let refused = world.hub.fault(Fault::Status(code).on("create", "configmaps"));
+        let run = world.run();
+        until("the error", || world.fails_with("web", "SourceRefused")).await;
+        assert!(world.annotation("web", REFERENCED_DATA_ERROR).unwrap().contains(&code.to_string()));
+        until("the other", || world.companion("Secret", "db").is_some()).await;
+        assert_eq!(run.failed("referenced_data"), 0);
+        world.hub.clear_fault(refused);
+        until("the data", || world.is_ready("web")).await;
+        run.stop().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn i11_w5_what_no_cell_can_have_a_copy_of_is_told() {
+    let world = World::new();
+    let token = json!({"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/service-account-token",
+        "metadata": {"namespace": SPACE, "name": "token"}, "data": {"token": "YQ=="}});
+    world.alpha.put(token).unwrap();
+    world.put_source("ConfigMap", "kube-root-ca.crt", &json!({"ca.crt": "x"}));
+    let long = "x".repeat(244);
+    world.put_source("ConfigMap", &long, &json!({"k": "v"}));
+    world.put_source("ConfigMap", "app", &json!({"k": "v"}));
+    let run = world.run();
+    for (n, other) in [
+        json!({"secret": {"secretName": "token"}}),
+        json!({"configMap": {"name": "kube-root-ca.crt"}}),
+        json!({"configMap": {"name": long}}),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let name = format!("web-{n}");
+        world.put_wd(&name, &json!([{"configMap": {"name": "app"}}, other]));
+        until("the error", || world.fails_with(&name, "SourceUnsupported")).await;
+        until("the other", || world.counted("ConfigMap", "app").contains(&format!("shop/{name}"))).await;
+    }
+    quiet(5).await;
+    let from = world.positions();
+    quiet(600).await;
+    assert_eq!(world.data_requests(from), Vec::<String>::new(), "read once");
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn w5_what_may_not_be_read_is_told_until_it_may() {
     for verb in ["list", "get"] {
         let world = World::with_web();

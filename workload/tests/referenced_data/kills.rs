@@ -51,6 +51,32 @@ async fn w5_a_kill_at_any_write_while_two_wds_that_share_a_secret_are_deleted_en
 }
 
 #[tokio::test(start_paused = true)]
+async fn w5_a_kill_at_any_write_while_a_secret_gets_another_type_ends_the_same() {
+    for carried_out in [false, true] {
+        for writes in 1.. {
+            let (world, run) = shared().await;
+            run.stop().await;
+            world.alpha.delete("Secret", SPACE, "db").unwrap();
+            let secret = json!({"apiVersion": "v1", "kind": "Secret", "type": "example.com/other",
+                "metadata": {"namespace": SPACE, "name": "db"}, "data": {"k": "YQ=="}});
+            world.alpha.put(secret).unwrap();
+            let before = world.companion("Secret", "db").unwrap()["metadata"]["uid"].clone();
+            let is_new = || world.companion("Secret", "db").is_some_and(|c| c["type"] == "example.com/other");
+            let is_done = || is_new() && world.counted("Secret", "db") == ["shop/api", "shop/web"];
+            let struck = killed(&world, writes, carried_out, is_done).await;
+            let what = format!("killed at write {writes}, carried out: {carried_out}");
+            let companion = world.companion("Secret", "db").unwrap();
+            assert_ne!(companion["metadata"]["uid"], before, "{what}");
+            assert_eq!(companion["data"], json!({"k": "YQ=="}), "{what}");
+            if !struck {
+                assert!(writes > 2, "{what}");
+                break;
+            }
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn w5_a_kill_at_any_write_of_a_copy_ends_the_same() {
     for carried_out in [false, true] {
         for writes in 1.. {

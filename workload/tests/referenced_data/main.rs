@@ -5,6 +5,7 @@
 mod copies;
 #[cfg(test)]
 mod counts;
+mod drift;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]

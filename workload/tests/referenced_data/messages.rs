@@ -1,10 +1,11 @@
 //! The messages about referenced data, in one place.
 
 use fedhub_api::conditions::said;
+use fedhub_api::responsibility::responsible;
 use fedhub_core::object::Kind;
 use fedhub_testing::{Messages, assert_messages, one_of_each};
 use fedhub_workload::referenced_data::desired::{Fault, Verdict, condition};
-use fedhub_workload::referenced_data::snapshot::{Source, SourceState};
+use fedhub_workload::referenced_data::snapshot::{Source, SourceState, Unsupported};
 use jiff::Timestamp;
 
 fn message(verdict: &Verdict) -> (String, String) {
@@ -23,9 +24,19 @@ fn messages_of_referenced_data() {
         Fault::TooLarge(_) => Fault::TooLarge(300_000),
         Fault::TooLargeTogether(_) => Fault::TooLargeTogether(1_100_000),
         Fault::NameTaken => Fault::NameTaken,
+        Fault::Refused(_) => Fault::Refused(422),
+        Fault::Unsupported(Unsupported::Name) => Fault::Unsupported(Unsupported::Name),
+        Fault::Unsupported(Unsupported::TokenSecret) => Fault::Unsupported(Unsupported::TokenSecret),
     ];
-    let verdicts =
-        faults.map(|fault| fault.of(&source, "shop")).into_iter().chain([Verdict::Ready(Vec::new())]);
+    for fault in &faults {
+        let reason = fault.reason();
+        // The cell knows those that begin so (C9).
+        assert!(reason.starts_with("Source") && responsible(reason).is_some(), "{reason}");
+    }
+    let verdicts = faults
+        .map(|fault| fault.of(&source, "shop"))
+        .into_iter()
+        .chain([Verdict::ends(Kind::Secret, "db"), Verdict::Ready(Vec::new())]);
     let mut messages = Messages::default();
     messages.section(
         "ReferencedDataReady of a WorkloadDeployment in its project",

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use fedhub_core::names::{
     CITY_CODE, EXPECTED_REFERENCED_DATA, REFERENCED_BY, REFERENCED_DATA, REFERENCED_DATA_ERROR,
+    SOURCE_GENERATION,
 };
 use fedhub_core::object::Kind;
 use fedhub_fake_apiserver::ApiServer;
@@ -120,6 +121,18 @@ impl World {
     pub fn edit_wd(&self, name: &str, volumes: &Value) {
         let spec = json!({"spec": {"template": {"spec": {"volumes": volumes}}}});
         self.alpha.patch("WorkloadDeployment", SPACE, name, &spec).unwrap();
+    }
+
+    /// The cell reports that all Instances of the WD are on its newest template.
+    pub async fn roll_out(&self, name: &str) {
+        let generation = || self.wd(name).unwrap()["metadata"]["generation"].clone();
+        let hub = || self.hub.get("WorkloadDeployment", &self.hub_space(), name);
+        let written_for = || hub()?["metadata"]["annotations"][SOURCE_GENERATION].as_str().map(str::to_owned);
+        until("the WD to be on the hub", || written_for() == Some(generation().to_string())).await;
+        let counts = json!({"replicas": 2, "updatedReplicas": 2, "currentReplicas": 2, "readyReplicas": 2,
+            "desiredReplicas": 2, "observedGeneration": generation()});
+        self.hub.patch("WorkloadDeployment", &self.hub_space(), name, &json!({"status": counts})).unwrap();
+        until("the status", || self.wd(name).unwrap()["status"]["observedGeneration"] == generation()).await;
     }
 
     pub fn run(&self) -> Run {

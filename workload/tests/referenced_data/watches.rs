@@ -22,6 +22,7 @@ async fn w6_a_plane_whose_wds_refer_to_nothing_pays_nothing() {
     assert_eq!((lists(&world, "configmaps"), lists(&world, "secrets")), (1, 0));
     // No WD refers to any: the watch ends, and its objects are dropped.
     world.edit_wd("web", &json!([]));
+    world.roll_out("web").await;
     until("the companion to go", || world.companion("ConfigMap", "app").is_none()).await;
     quiet(5).await;
     let alpha = run.planes.engaged(&crate::support::plane_name("alpha")).unwrap();

@@ -1,3 +1,5 @@
+use fedhub_api::responsibility::reasons;
+use fedhub_cell::domain::referenced_data::refusal;
 use fedhub_cell::domain::status::blocker::{ConditionUpdate, foremost};
 use fedhub_cell::domain::status::gates::{Opens, opening};
 use fedhub_cell::domain::status::instance::{InstanceFacts, status};
@@ -311,4 +313,13 @@ fn c9_of_equals_the_first_is_said_and_of_others_the_greatest() {
     assert_eq!(foremost(all[..3].to_vec()).unwrap().message, "b");
     assert_eq!(foremost(all.to_vec()).unwrap().message, "d");
     assert_eq!(foremost([]), None);
+}
+
+#[test]
+fn c9_every_reason_of_the_projects_side_keeps_its_name_in_the_cell() {
+    let faults: Vec<_> = reasons().filter(|reason| reason.starts_with("Source")).collect();
+    assert!(faults.len() >= 6, "{faults:?}");
+    for reason in faults {
+        assert_eq!(refusal(reason, "in words").reason, reason);
+    }
 }

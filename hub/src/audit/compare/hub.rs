@@ -94,12 +94,20 @@ impl<'a> Space<'a> {
         }
     }
 
-    /// Whether a WD of this project belongs here.
-    fn is_place_of(&self, wd: &Stored) -> bool {
+    /// Whether a WD of this project belongs here; `None` where its place is not known.
+    fn place_of(&self, wd: &Stored) -> Option<bool> {
         match self.context.hub_namespace_of(self.home, self.project, wd) {
-            HubNamespace::In(space) | HubNamespace::Recorded(space) => space == self.name(),
-            HubNamespace::Unknown => false,
+            HubNamespace::In(space) | HubNamespace::Recorded(space) => Some(space == self.name()),
+            HubNamespace::Unknown => None,
         }
+    }
+
+    fn is_place_of(&self, wd: &Stored) -> bool {
+        self.place_of(wd) == Some(true)
+    }
+
+    fn may_be_place_of(&self, wd: &Stored) -> bool {
+        self.place_of(wd) != Some(false)
     }
 
     /// The policies of cities that no WD has, here or on its way here (F7).
@@ -124,8 +132,8 @@ impl<'a> Space<'a> {
         })
     }
 
-    /// Copies of what no WD refers to, and that no WD is about to release (W5): one whose finalizer was taken off by hand leaves
-    /// them.
+    /// Copies of what no WD refers to from here, and that no WD is about to release (W5): one whose finalizer was taken off by
+    /// hand leaves them.
     fn companions(&self) -> Vec<Draft> {
         let hub = &self.context.world.hub;
         let all = [(Kind::ConfigMap, &hub.config_maps), (Kind::Secret, &hub.secrets)];
@@ -138,8 +146,9 @@ impl<'a> Space<'a> {
         let is_used = |wd: &Stored| {
             let references = wd.digest.deployment().and_then(|facts| facts.references());
             let token = token(&self.home.namespace, wd.object.name());
-            let releases = facts.referenced_by.is_none() || facts.is_of(&token);
-            references.is_some_and(|it| it.contains(kind, name) || it.held && releases)
+            references.is_some_and(|it| {
+                it.contains(kind, name) && self.may_be_place_of(wd) || it.held && facts.is_of(&token)
+            })
         };
         let mut own = self.project.deployments.within(&self.home.namespace);
         if stored.object.is_terminating() || own.any(is_used) {

@@ -22,6 +22,8 @@ pub struct References {
     names: Box<[Name]>,
     /// Whether [`REFERENCED_DATA_FINALIZER`] holds it.
     pub held: bool,
+    /// Of one that is held, whether its cell has seen its newest generation, and no Instance is on an older template.
+    pub rolled_out: bool,
     /// Its annotation [`EXPECTED_REFERENCED_DATA`], by [`mark_hash`].
     pub expected: u64,
     /// Its annotation [`REFERENCED_DATA_ERROR`], likewise.
@@ -44,9 +46,11 @@ impl References {
             is_secret: of.kind == Kind::Secret,
             optional: of.optional,
         };
+        let held = wd.has_finalizer(REFERENCED_DATA_FINALIZER);
         let it = Self {
             names: references(template(wd.spec())).into_iter().map(name).collect(),
-            held: wd.has_finalizer(REFERENCED_DATA_FINALIZER),
+            held,
+            rolled_out: held && is_rolled_out(wd),
             expected: mark_hash(wd.annotation(EXPECTED_REFERENCED_DATA)),
             error: mark_hash(wd.annotation(REFERENCED_DATA_ERROR)),
             condition: condition_hash(find(wd.status(), REFERENCED_DATA_READY).filter(|c| !is_default(c))),
@@ -78,6 +82,13 @@ impl References {
     pub(super) fn bytes(&self) -> usize {
         size_of::<Self>() + self.names.iter().map(|name| size_of::<Name>() + name.text.len()).sum::<usize>()
     }
+}
+
+/// Whether the cell has seen the newest generation, and all Instances that it counts are on its template.
+fn is_rolled_out(wd: &Object) -> bool {
+    let number = |field: &str| wd.status()[field].as_i64();
+    number("observedGeneration").is_some_and(|observed| Some(observed) == wd.metadata.generation)
+        && number("updatedReplicas").unwrap_or_default() >= number("replicas").unwrap_or_default()
 }
 
 /// Hash of what a condition says, and of which generation; zero where there is none.
@@ -164,6 +175,27 @@ mod tests {
         set_field(&mut wd, "spec", json!({}));
         wd.metadata.finalizers = Some(vec![REFERENCED_DATA_FINALIZER.to_owned()]);
         assert!(References::of(&wd).is_some_and(|facts| facts.held && !facts.any()));
+    }
+
+    #[test]
+    fn w5_a_wd_is_rolled_out_once_no_instance_is_on_an_older_template() {
+        let rolled_out = |generation: i64, status: Value| {
+            let mut wd = bare(Kind::WorkloadDeployment, "shop", "web");
+            wd.metadata.generation = Some(generation);
+            wd.metadata.finalizers = Some(vec![REFERENCED_DATA_FINALIZER.to_owned()]);
+            set_field(&mut wd, "status", status);
+            References::of(&wd).unwrap().rolled_out
+        };
+        for (generation, status, expected) in [
+            (2, json!({}), false),
+            (2, json!({"replicas": 2, "updatedReplicas": 2}), false),
+            (2, json!({"observedGeneration": 1, "replicas": 2, "updatedReplicas": 2}), false),
+            (2, json!({"observedGeneration": 2, "replicas": 2, "updatedReplicas": 1}), false),
+            (2, json!({"observedGeneration": 2, "replicas": 2, "updatedReplicas": 2}), true),
+            (2, json!({"observedGeneration": 2, "replicas": 0}), true),
+        ] {
+            assert_eq!(rolled_out(generation, status.clone()), expected, "{status}");
+        }
     }
 
     #[test]

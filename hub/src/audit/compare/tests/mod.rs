@@ -104,6 +104,41 @@ fn w5_u4_a_copy_that_a_wd_needs_or_releases_is_not_left_over() {
     }
 }
 
+/// W5: a copy in a hub namespace that is not the WD's serves no cell, and neither does one whose count cannot be read and that
+/// no template refers to, whatever holds its WDs.
+#[test]
+fn w5_u4_a_copy_that_no_wd_uses_is_left_over() {
+    use fedhub_core::names::{
+        REFERENCED_BY, REFERENCED_DATA_FINALIZER, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
+    };
+    use fedhub_core::object::{Kind, set_field};
+    let (mut world, targets) = world(&Shape::default());
+    let of = &targets[0];
+    let former = Target { space: "ns-former".to_owned(), ..of.clone() };
+    let mut namespace = fixtures::object(Kind::Namespace, "", &former.space, "former");
+    let labels = [
+        (UPSTREAM_CLUSTER, fedhub_core::names::encode_plane(&of.home.plane)),
+        (UPSTREAM_NAMESPACE, of.home.namespace.clone()),
+    ];
+    namespace.metadata.labels = Some(labels.map(|(key, value)| (key.to_owned(), value)).into());
+    fixtures::put(&mut world.hub.namespaces, PlaneId::Hub, Kind::Namespace, namespace);
+    let mut uncounted = edits::companion(&former, Kind::Secret);
+    edits::annotate(&mut uncounted, REFERENCED_BY, "[]");
+    fixtures::put(&mut world.hub.secrets, PlaneId::Hub, Kind::Secret, uncounted);
+    let mut unread = edits::companion(of, Kind::ConfigMap);
+    edits::annotate(&mut unread, REFERENCED_BY, "corrupt");
+    fixtures::put(&mut world.hub.config_maps, PlaneId::Hub, Kind::ConfigMap, unread);
+    edits::on_wd(&mut world, of, |wd| {
+        wd.metadata.finalizers.get_or_insert_default().push(REFERENCED_DATA_FINALIZER.to_owned());
+        let mut spec = wd.data["spec"].clone();
+        spec["template"]["spec"] = serde_json::json!({"volumes": [{"secret": {"secretName": "db"}}]});
+        set_field(wd, "spec", spec);
+    });
+    let found = audit(&world).into_iter().filter(|it| it.discrepancy == Discrepancy::CompanionLeft);
+    let found: BTreeSet<_> = found.map(|it| (it.subject.kind, it.subject.namespace)).collect();
+    assert_eq!(found, [(Kind::ConfigMap, of.space.clone()), (Kind::Secret, former.space)].into());
+}
+
 /// A project that is suspended is read and not written: its hub WDs alone say so.
 #[test]
 fn u4_a_suspended_project_is_as_it_should_be() {

@@ -1,0 +1,57 @@
+//! How much content the sources of a WD may have, each and together: the one rule, for the plan, which knows the sizes of
+//! what was read before, and for the pass that reads the rest.
+
+use fedhub_core::object::Kind;
+
+use super::desired::Fault;
+use super::snapshot::{Snapshot, Source, SourceState};
+use super::{SOURCE_LIMIT, TOTAL_LIMIT};
+
+/// What a WD has used of [`TOTAL_LIMIT`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Allowance {
+    used: usize,
+}
+
+impl Allowance {
+    /// Takes so many bytes for a source, or says which limit that exceeds.
+    pub fn take(&mut self, bytes: usize) -> Result<(), Fault> {
+        if bytes > SOURCE_LIMIT {
+            return Err(Fault::TooLarge(bytes));
+        }
+        if self.used + bytes > TOTAL_LIMIT {
+            return Err(Fault::TooLargeTogether(self.used + bytes));
+        }
+        self.used += bytes;
+        Ok(())
+    }
+
+    /// What is used by the sources whose companions are in order, or need but to be counted: these `counts`.
+    pub fn used(seen: &Snapshot, counts: &[(Kind, String)]) -> Self {
+        let is_counted = |source: &Source| counts.iter().any(|(k, n)| (*k, n) == (source.kind, &source.name));
+        let has = seen.sources.iter().filter(|source| is_settled(seen, source) || is_counted(source));
+        Self { used: has.map(|source| known_bytes(seen, source)).sum() }
+    }
+}
+
+/// Whether the companion of a source is in order. What is there keeps its place: it goes before what is yet to be copied.
+pub fn is_settled(seen: &Snapshot, source: &Source) -> bool {
+    seen.kept_companion(source).is_some_and(|companion| match source.state {
+        SourceState::Stands { version, .. } => companion.facts.copied_from == version,
+        SourceState::Unauthorized => true,
+        _ => false,
+    })
+}
+
+/// How many bytes a source has, as far as that is known: of its companion, or of a read that found it too large.
+pub fn known_bytes(seen: &Snapshot, source: &Source) -> usize {
+    let companion = seen.companion(source.kind, &source.name);
+    match source.state {
+        SourceState::Stands { version, bytes } => {
+            let copied = companion.filter(|c| c.facts.copied_from == version);
+            bytes.max(copied.map_or(0, |c| c.facts.bytes as usize))
+        }
+        SourceState::Unauthorized => companion.map_or(0, |c| c.facts.bytes as usize),
+        _ => 0,
+    }
+}
