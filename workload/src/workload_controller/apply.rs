@@ -1,6 +1,7 @@
 //! Applies the plan of one Workload: fetches what it writes, renders it and writes where that differs.
 
 use fedhub_api::conditions::{find, said};
+use fedhub_api::facts::Digest;
 use fedhub_api::facts::placed::says;
 use fedhub_cache::Part;
 use fedhub_cache::digest::Version;
@@ -21,6 +22,8 @@ use super::snapshot::{Refusal, Site, Snapshot, own};
 use super::summary::Summary;
 
 const WD: Kind = Kind::WorkloadDeployment;
+/// How many WDs that a terminating Workload may own are looked at in one attempt.
+const MOST_LISTED: usize = 250;
 
 impl WorkloadReconciler<'_> {
     /// Performs a plan.
@@ -150,8 +153,11 @@ impl WorkloadReconciler<'_> {
         let mut step = Step::Learned;
         for (name, new) in create.iter().map(|it| (it, true)).chain(update.iter().map(|it| (it, false))) {
             let Some(site) = sites().find(|site| site.name == *name) else { continue };
-            let written =
-                if new { self.create(&workload, site).await } else { self.update(&workload, site).await };
+            let written = if new {
+                self.create(&workload, site).await
+            } else {
+                self.update(seen, &workload, site).await
+            };
             self.tried(name, written, &mut step)?;
         }
         for name in delete {
@@ -195,17 +201,31 @@ impl WorkloadReconciler<'_> {
         Ok(matches!(written, Some(Written::Stored(_))))
     }
 
-    /// Replaces a WD, where it is not what the plane makes of what is wanted.
-    async fn update(&mut self, workload: &Object, site: &Site<'_>) -> Result<bool, RequestError> {
+    /// A WD. One that the plane has no more is forgotten, so that the next round plans by that.
+    async fn fetch_deployment(&self, seen: &Snapshot, name: &str) -> Result<Option<ObjectRef>, RequestError> {
         let namespace = &self.key.namespace;
-        let Some(current) = self.project.get_or_fetch(WD, namespace, &site.name).await? else {
-            return Ok(false);
-        };
+        let fetched = self.project.get_or_fetch(WD, namespace, name).await?;
+        if let Some(gone) = seen.deployments.get(name).filter(|_| fetched.is_none()) {
+            self.project.store(WD).own_deleted(namespace, name, &gone.uid.to_string());
+        }
+        Ok(fetched)
+    }
+
+    /// Replaces a WD, where it is not what the plane makes of what is wanted.
+    async fn update(
+        &mut self,
+        seen: &Snapshot,
+        workload: &Object,
+        site: &Site<'_>,
+    ) -> Result<bool, RequestError> {
+        let namespace = &self.key.namespace;
+        let Some(current) = self.fetch_deployment(seen, &site.name).await? else { return Ok(false) };
         let wd = desired(workload, &site.name, &site.wanted, Some(&current));
         let normalization = self.project.store(WD).normalization(namespace, &site.name, Part::Spec);
         let same = same_metadata(&wd, &current);
         if same && settled(wd.spec(), current.spec(), normalization) {
-            self.learnt.settled.insert(site.name.clone(), Version::new(current.version()));
+            let settled = (Version::new(current.version()), site.wanted.content());
+            self.learnt.settled.insert(site.name.clone(), settled);
             return Ok(false);
         }
         // After a restart it is not known what the plane makes of what was written before.
@@ -223,7 +243,7 @@ impl WorkloadReconciler<'_> {
         };
         let namespace = &self.key.namespace;
         let deployment = match summary.quoted() {
-            Some((name, _)) => match self.project.get_or_fetch(WD, namespace, name).await? {
+            Some((name, _)) => match self.fetch_deployment(seen, name).await? {
                 Some(deployment) => Some(deployment),
                 None => return Ok(Step::Learned),
             },
@@ -239,7 +259,7 @@ impl WorkloadReconciler<'_> {
         let store = self.project.store(Kind::Workload);
         let normalization = store.normalization(namespace, &self.key.name, Part::Status);
         if settled(&status, workload.status(), normalization) {
-            self.learnt.status_settled = true;
+            self.learnt.status_settled = Some(summary.content());
             return Ok(Step::Learned);
         }
         let reported = workload.status().get("observedGeneration").and_then(Value::as_i64);
@@ -247,7 +267,7 @@ impl WorkloadReconciler<'_> {
         let write = StatusWrite { status, mode: WriteMode::of(true, before, normalization) };
         let writer = self.controller.writer(&self.project);
         let stored = writer.write_status(Kind::Workload, &workload, write).await?;
-        self.learnt.status_settled = stored.is_none();
+        self.learnt.status_settled = stored.is_none().then(|| summary.content());
         Ok(if stored.is_some() { Step::Updated } else { Step::Learned })
     }
 
@@ -259,15 +279,20 @@ impl WorkloadReconciler<'_> {
         // A tenant may have given the label to a WD that is not of the Workload.
         let stands =
             |wd: &Object| wd.metadata.owner_references.iter().flatten().any(|owner| owner.uid == uid);
-        let left = self.project.list_metadata(WD, namespace, Some(&selector), 1, stands).await?;
-        if let Some(wd) = left.first() {
-            self.project.refresh(WD, &self.key.namespace, wd.name()).await?;
+        let left = self.project.list_metadata(WD, namespace, Some(&selector), MOST_LISTED, stands).await?;
+        for wd in left {
             // One whose spec names another Workload is not deleted for this one.
-            let shown = self.project.store(WD).digest(&self.key.namespace, wd.name());
-            let is_own = shown.is_some_and(|shown| own(&shown, &uid).is_some());
-            return Ok(if is_own { Step::Learned } else { Step::End(Outcome::AwaitChange) });
+            let Some(live) = self.project.refresh(WD, &self.key.namespace, wd.name()).await? else {
+                continue;
+            };
+            let digest = Digest::of(&self.project.id, WD, &live);
+            if own(&digest, &uid).is_some() {
+                let shown = self.project.store(WD).digest(&self.key.namespace, wd.name()).is_some();
+                return Ok(if shown { Step::Learned } else { Step::End(Outcome::AwaitChange) });
+            }
+            self.learnt.stranger.get_or_insert_with(|| wd.name().to_owned());
         }
-        self.learnt.none_left = true;
+        self.learnt.none_left = self.learnt.stranger.is_none();
         Ok(Step::Learned)
     }
 

@@ -13,6 +13,7 @@ use fedhub_api::facts::workload::{NETWORK_NOT_FOUND, TYPE_CONDITIONS, counters, 
 use fedhub_api::responsibility::attributed;
 use fedhub_core::hash;
 use fedhub_core::message::{Quoted, named};
+use fedhub_core::names::SERVICE_NAME;
 use fedhub_core::object::{Object, ObjectView};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -108,7 +109,10 @@ impl Summary {
             counters: own,
             available: unreadable(facts)
                 .unwrap_or_else(|| available(&placements, &sites, &states, &problems)),
-            progressing: progressing(&sites, &states, facts.paused),
+            progressing: match &seen.workload {
+                Some(workload) if workload.terminating => terminating(seen, uid),
+                _ => progressing(seen, &sites, &states, facts.paused),
+            },
             type_state: seen.type_state.clone(),
             networks: seen.networks.message(facts),
             placements,
@@ -122,6 +126,12 @@ impl Summary {
         hash::json(&self.comparable()) == facts.status
             && hash::json(&self.networks_comparable()) == facts.network_condition
             && self.type_state.as_ref().is_none_or(same)
+    }
+
+    /// Hash of all that it says.
+    pub fn content(&self) -> u64 {
+        let types = self.type_state.as_ref().map(|state| state.comparable(self.generation));
+        hash::json(&json!([self.comparable(), self.networks_comparable(), types]))
     }
 
     /// The status as [`fedhub_api::facts::workload::comparable`] shows it.
@@ -295,6 +305,11 @@ fn problems(
         };
         problems.push(Problem { reason, message });
     }
+    if seen.is_withdrawn() && states.iter().flatten().any(|state| state.placed().is_none()) {
+        let message =
+            format!("The service {} is not active in this project: no deployment is made", SERVICE_NAME.1);
+        problems.push(Problem { reason: "ServiceNotActive", message });
+    }
     problems.extend(not_placed(seen.locations.by, &mut unplaceable));
     let networks = seen.networks.message(facts);
     problems.extend(networks.map(|message| Problem { reason: NETWORK_NOT_FOUND, message }));
@@ -316,17 +331,44 @@ fn not_placed(by: Authority, cities: &mut Vec<String>) -> Option<Problem> {
 /// Reason: a WD of another Workload has the name of one that is wanted.
 pub const NAME_TAKEN: &str = "DeploymentNameTaken";
 
-/// Whether a new template is being rolled out to instances.
-fn progressing(sites: &Sites<'_>, states: &[Vec<SiteState<'_>>], paused: bool) -> Says {
+/// Reason: the Workload is being deleted.
+pub const TERMINATING: &str = "Terminating";
+
+/// What a terminating Workload waits for.
+fn terminating(seen: &Snapshot, uid: &str) -> Says {
+    let quoted = |name: &String| Quoted(name).to_string();
+    let names: Vec<_> = seen.own(uid).map(|(name, ..)| quoted(name)).collect();
+    let plural = if names.len() > 1 { "s" } else { "" };
+    let waits = |names| format!("Waiting for WorkloadDeployment{plural} {names} to be deleted");
+    let stranger = || {
+        let name = Quoted(seen.learnt.stranger.as_deref()?);
+        Some(format!(
+            "WorkloadDeployment {name} is owned by this Workload and names another one in spec.workloadRef, so that it is not \
+             deleted with this one: delete it"
+        ))
+    };
+    let mut message = named(&names).map(waits).or_else(stranger).unwrap_or_default();
+    for (_, refusal) in seen.own(uid).filter_map(|(name, ..)| seen.learnt.refused.get_key_value(name)).take(1)
+    {
+        message = format!("{message}: {}", refusal.message);
+    }
+    Says { status: "False", words: Words::Own { reason: TERMINATING.to_owned(), message } }
+}
+
+/// Whether a new template is being rolled out to instances. Where the service was withdrawn, none is.
+fn progressing(seen: &Snapshot, sites: &Sites<'_>, states: &[Vec<SiteState<'_>>], paused: bool) -> Says {
     let (mut updated, mut wanted, mut on_its_way, mut none) = (0, 0, false, true);
+    let active = !seen.is_withdrawn();
     for (site, state) in sites.iter().flat_map(|(_, sites)| sites).zip(states.iter().flatten()) {
-        none &= state.placed().is_none() && !matches!(state, SiteState::Missing);
-        on_its_way |= matches!(state, SiteState::Missing);
+        let missing = active && matches!(state, SiteState::Missing);
+        none &= state.placed().is_none() && !missing;
+        on_its_way |= missing;
         let Some(placed) = state.placed() else { continue };
         let [replicas, _, newest, desired, _] = placed.counters.map(i64::from);
         let all = replicas.max(desired);
         (updated, wanted) = (updated + newest.min(all), wanted + all);
-        on_its_way |= !placed.observed || newest < all || !placed.is(&site.wanted);
+        let behind = || !placed.observed || !seen.is_as_wanted(site, placed);
+        on_its_way |= newest < all || active && behind();
     }
     let (holds, reason, message) = match (none, on_its_way, wanted) {
         (true, ..) => ("False", "NoDeployments", "The Workload has no deployments".to_owned()),

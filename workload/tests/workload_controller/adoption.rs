@@ -147,3 +147,24 @@ async fn w1_a_name_that_a_stranger_had_is_taken_once_it_is_free() {
     );
     run.stop().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn w1_a_name_that_another_workload_gives_up_is_taken() {
+    let world = World::new();
+    let placed = |workload: &str, placement: &str| {
+        let mut of = self::workload(workload, &["DFW"]);
+        of["spec"]["placements"][0]["name"] = json!(placement);
+        world.project.put(of).unwrap()
+    };
+    let run = world.run();
+    placed("web", "us-x");
+    quiet(5).await;
+    let other = placed("web-us", "x");
+    quiet(5).await;
+    assert_eq!(world.said("web-us", "Available").1, "DeploymentNameTaken");
+    world.patch("web", &json!({"spec": {"placements": []}}));
+    quiet(5).await;
+    let of = world.wd("web-us-x-dfw").map(|wd| wd["spec"]["workloadRef"]["uid"].clone());
+    assert_eq!(of, Some(json!(uid(&other))));
+    run.stop().await;
+}

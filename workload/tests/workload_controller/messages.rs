@@ -82,6 +82,7 @@ fn told(seen: &Snapshot, workload: &Object, quoted: (&str, &str)) -> String {
     conditions.into_iter().chain(placements).chain(missing).collect::<Vec<_>>().join("\n")
 }
 
+const AN_INSTANT: &str = "2026-01-01T00:00:00Z";
 const READY: (&str, &str, &str) = ("True", "StableInstanceFound", "3/3 instances are ready");
 
 /// What is said of a Workload whose rollout is paused; its WD in DFW has the template of `nginx:1`.
@@ -109,6 +110,17 @@ fn w3_w7_i11_messages() {
     let refusal =
         Refusal { reason: "DeploymentsRefused", message: "failed to create workloaddeployments".to_owned() };
     refused.learnt.refused.insert("web-us-dfw".to_owned(), refusal);
+    let withdrawn = |cities: &[&str], wd: Option<Digest>| {
+        let workload = web(cities);
+        let seen = Snapshot { service: ServiceState::Withdrawn, ..seen(&workload, wd, cells) };
+        told(&seen, &workload, ("", ""))
+    };
+    let terminating = |wd: Option<Digest>, learnt: Learnt| {
+        let mut workload = web(&["DFW"]);
+        workload.metadata.deletion_timestamp = Some(serde_json::from_value(json!(AN_INSTANT)).unwrap());
+        told(&Snapshot { learnt, ..seen(&workload, wd, cells) }, &workload, ("", ""))
+    };
+    let stranger = Learnt { stranger: Some("web-us-dfw".to_owned()), ..Learnt::default() };
     let mut broken = web(&["DFW"]);
     broken.data["spec"]["placements"] = json!("us");
     let without = |names: &[&str], wd: Option<Digest>| {
@@ -148,6 +160,13 @@ fn w3_w7_i11_messages() {
             ("its rollout is paused", paused(&["DFW"], "nginx:1")),
             ("its rollout is paused with a new template", paused(&["DFW"], "nginx:2")),
             ("its rollout is paused with a new template and cities", paused(&["DFW", "ORD"], "nginx:2")),
+            ("its service was withdrawn", withdrawn(&["DFW", "LHR"], None)),
+            ("it is being deleted", terminating(Some(deployment("u", READY, 3)), Learnt::default())),
+            (
+                "it is being deleted, and a WD is refused",
+                terminating(Some(deployment("u", READY, 3)), refused.learnt.clone()),
+            ),
+            ("it is being deleted, and owns a WD of another Workload", terminating(None, stranger)),
             ("a spec that cannot be read", told(&seen(&broken, None, cells), &broken, ("", ""))),
         ],
     );
