@@ -1,8 +1,10 @@
 //! Applies the plan of one Workload: fetches what it writes, renders it and writes where that differs.
 
+use std::collections::BTreeSet;
+
 use fedhub_api::conditions::{find, said};
-use fedhub_api::facts::Digest;
 use fedhub_api::facts::placed::says;
+use fedhub_api::facts::{Digest, DigestExt};
 use fedhub_cache::Part;
 use fedhub_cache::digest::Version;
 use fedhub_cache::normalization::settled;
@@ -19,7 +21,7 @@ use super::plan::WorkloadPlan;
 use super::reconcile::WorkloadReconciler;
 use super::revisions::{self, Recorded};
 use super::snapshot::{Refusal, Site, Snapshot, own};
-use super::summary::Summary;
+use super::summary::{NAME_TAKEN, Summary, name_taken};
 
 const WD: Kind = Kind::WorkloadDeployment;
 /// How many WDs that a terminating Workload may own are looked at in one attempt.
@@ -150,7 +152,7 @@ impl WorkloadReconciler<'_> {
         };
         let sites = seen.sites(workload.uid());
         let sites = || sites.iter().flat_map(|(_, sites)| sites);
-        let mut step = Step::Learned;
+        let (mut step, mut unmade) = (Step::Learned, BTreeSet::new());
         for (name, new) in create.iter().map(|it| (it, true)).chain(update.iter().map(|it| (it, false))) {
             let Some(site) = sites().find(|site| site.name == *name) else { continue };
             let written = if new {
@@ -158,10 +160,18 @@ impl WorkloadReconciler<'_> {
             } else {
                 self.update(seen, &workload, site).await
             };
+            if new && !matches!(written, Ok(true)) {
+                unmade.insert(site.wanted.city);
+            }
             self.tried(name, written, &mut step)?;
         }
         for name in delete {
             let Some(deployment) = seen.deployments.get(name) else { continue };
+            // What was to take its place is not there.
+            if deployment.deployment().and_then(|it| it.city.as_deref()).is_some_and(|it| unmade.contains(it))
+            {
+                continue;
+            }
             let stub = deployment.stub(WD, &self.key.namespace, name);
             let deleted = self.project.delete(WD, &stub, Precondition::Uid).await;
             if matches!(deleted, Ok(true)) {
@@ -195,10 +205,17 @@ impl WorkloadReconciler<'_> {
         Ok(())
     }
 
-    async fn create(&self, workload: &Object, site: &Site<'_>) -> Result<bool, RequestError> {
+    async fn create(&mut self, workload: &Object, site: &Site<'_>) -> Result<bool, RequestError> {
         let wd = desired(workload, &site.name, &site.wanted, None);
         let written = self.controller.writer(&self.project).write(WD, Write::Create(Box::new(wd))).await?;
-        Ok(matches!(written, Some(Written::Stored(_))))
+        let Some(Written::Exists { conflict, .. }) = written else { return Ok(written.is_some()) };
+        if self.project.store(WD).digest(&self.key.namespace, &site.name).is_none() {
+            // The watch does not select it, so that the next round would not know of it either.
+            let refusal = Refusal { reason: NAME_TAKEN, message: name_taken(&site.name) };
+            self.learnt.refused.insert(site.name.clone(), refusal);
+            self.failure.get_or_insert(conflict.into());
+        }
+        Ok(false)
     }
 
     /// A WD. One that the plane has no more is forgotten, so that the next round plans by that.

@@ -1,7 +1,7 @@
 //! What is done about one Workload. Pure.
 //!
-//! While a rollout is paused, no WD gets another template ([`super::desired`]) and none is created, and a WD stays whose city
-//! is still wanted but would get its new WD only later: a placement can be renamed meanwhile.
+//! While a rollout is paused, no WD gets another template ([`super::desired`]) and none is created. A WD stays whose city is
+//! still wanted but cannot get its new WD yet: a placement can be renamed while its city is not served.
 //!
 //! Decides W1 and W2.
 
@@ -127,8 +127,8 @@ fn deployments(seen: &Snapshot, uid: &str) -> Option<WorkloadPlan> {
             | SiteState::Duplicate
             | SiteState::Refused(..) => {}
         }
-        // Whatever keeps it from being created: of a paused rollout nothing of that city gives way.
-        if site.wanted.paused && state.placed().is_none() {
+        // Nothing of that city gives way to what cannot be created.
+        if state.is_blocked() || site.wanted.paused && state.placed().is_none() {
             awaited.insert(site.wanted.city);
         }
         wanted.insert(&site.name);

@@ -112,6 +112,20 @@ impl<'a> SiteState<'a> {
     }
 }
 
+impl SiteState<'_> {
+    /// Whether the city is to have a WD of its own and cannot get one now.
+    pub fn is_blocked(&self) -> bool {
+        match self {
+            Self::Paused
+            | Self::Unplaceable
+            | Self::InvalidCity
+            | Self::NameTaken
+            | Self::Refused(_, None) => true,
+            Self::Placed(..) | Self::Missing | Self::Duplicate | Self::Refused(_, Some(_)) => false,
+        }
+    }
+}
+
 impl Snapshot {
     /// The facts of the Workload.
     pub fn facts(&self) -> Option<&Workload> {

@@ -294,9 +294,7 @@ fn problems(
             SiteState::InvalidCity => {
                 ("InvalidCityCode", format!("City code {city} is not a valid label value"))
             }
-            SiteState::NameTaken => {
-                (NAME_TAKEN, format!("WorkloadDeployment {} is not of this Workload", Quoted(&site.name)))
-            }
+            SiteState::NameTaken => (NAME_TAKEN, name_taken(&site.name)),
             SiteState::Duplicate => (
                 "ConfigurationError",
                 format!("City code {city} makes a deployment of the same name as another one"),
@@ -330,6 +328,11 @@ fn not_placed(by: Authority, cities: &mut Vec<String>) -> Option<Problem> {
 
 /// Reason: a WD of another Workload has the name of one that is wanted.
 pub const NAME_TAKEN: &str = "DeploymentNameTaken";
+
+/// The message of [`NAME_TAKEN`].
+pub fn name_taken(deployment: &str) -> String {
+    format!("WorkloadDeployment {} is not of this Workload", Quoted(deployment))
+}
 
 /// Reason: the Workload is being deleted.
 pub const TERMINATING: &str = "Terminating";

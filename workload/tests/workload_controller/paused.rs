@@ -26,7 +26,7 @@ fn paused(value: Option<&str>) -> Value {
 }
 
 /// A Workload in some cities whose rollout is paused or not.
-fn web(cities: &[&str], image: &str, restarted: Option<&str>, is_paused: bool) -> Object {
+pub fn web(cities: &[&str], image: &str, restarted: Option<&str>, is_paused: bool) -> Object {
     let mut web = workload("web", cities);
     web["metadata"]["uid"] = json!("u");
     web["metadata"]["resourceVersion"] = json!("1");
@@ -42,7 +42,7 @@ fn web(cities: &[&str], image: &str, restarted: Option<&str>, is_paused: bool) -
 }
 
 /// What is seen of `web` beside these WDs, whose deletion a live read has confirmed.
-fn seen(web: &Object, deployments: &[Object]) -> Snapshot {
+pub fn seen(web: &Object, deployments: &[Object]) -> Snapshot {
     let plane = PlaneId::Project(PlaneName::new("alpha").unwrap());
     let digest = |kind: Kind, object: &Object| Digest::of(&plane, kind, object);
     let deployments = deployments.iter();
@@ -62,19 +62,19 @@ fn seen(web: &Object, deployments: &[Object]) -> Snapshot {
 }
 
 /// What is planned where the status says already what it is to say.
-fn planned(mut seen: Snapshot) -> WorkloadPlan {
+pub fn planned(mut seen: Snapshot) -> WorkloadPlan {
     seen.learnt.status_settled = seen.facts().map(|facts| Summary::of(&seen, facts, "u").content());
     plan(&seen)
 }
 
 /// The WDs that the controller makes of `web`.
-fn made_of(web: &Object) -> Vec<Object> {
+pub fn made_of(web: &Object) -> Vec<Object> {
     let seen = seen(web, &[]);
     let sites = seen.sites("u").into_iter().flat_map(|(_, sites)| sites);
     sites.map(|site| desired(web, &site.name, &site.wanted, None)).collect()
 }
 
-fn written(create: &[&str], update: &[&str], delete: &[&str]) -> WorkloadPlan {
+pub fn written(create: &[&str], update: &[&str], delete: &[&str]) -> WorkloadPlan {
     let names = |names: &[&str]| names.iter().map(|name| format!("web-{name}")).collect();
     WorkloadPlan::Write { create: names(create), update: names(update), delete: names(delete) }
 }
