@@ -9,10 +9,11 @@ use fedhub_cache::Part;
 use fedhub_cache::digest::Version;
 use fedhub_cache::normalization::settled;
 use fedhub_core::errors::{self, Category, Error, RequestError};
-use fedhub_core::finalizers;
 use fedhub_core::names::{CURRENT_REVISION, WORKLOAD_FINALIZER, WORKLOAD_UID, revision_history};
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView};
+use fedhub_core::{finalizers, hash};
 use fedhub_engine::{Outcome, Step};
+use fedhub_planes::events::{EventType, reference_to};
 use fedhub_planes::{Precondition, StatusWrite, Write, WriteMode, Written};
 use serde_json::{Value, json};
 
@@ -76,6 +77,7 @@ impl WorkloadReconciler<'_> {
                 Err(error) => {
                     // What runs does not wait for what is remembered of it.
                     self.learnt.unrecorded = true;
+                    self.tell_unrecorded(&workload, &error);
                     self.failure.get_or_insert(error.into());
                 }
             }
@@ -86,6 +88,18 @@ impl WorkloadReconciler<'_> {
         }
         self.controller.writer(&self.project).patch_metadata(Kind::Workload, &workload, metadata).await?;
         Ok(Step::Updated)
+    }
+
+    /// Tells the user that a template is not recorded because the plane refuses that, once for each template.
+    fn tell_unrecorded(&self, workload: &Object, error: &RequestError) {
+        let Some(name) = revision_history(workload.name()) else { return };
+        let is_refused = matches!(error.category(), Category::Invalid | Category::Forbidden);
+        let template = hash::json(&workload.spec()["template"]);
+        if is_refused && self.controller.unrecorded.lock().is_news(self.key, template) {
+            let note = revisions::not_recorded(&name, &errors::chain(error));
+            let about = reference_to(Kind::Workload, workload);
+            self.project.events.send(about, EventType::Warning, revisions::NOT_RECORDED, note);
+        }
     }
 
     /// Records the template of a Workload; returns the revision that has it. `None` where its name is too long for a history,

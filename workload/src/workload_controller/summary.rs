@@ -21,6 +21,7 @@ use serde_json::{Map, Value, json};
 use super::lifecycle::TypeState;
 use super::paused;
 use super::snapshot::{Site, SiteState, Snapshot};
+use super::terminating::{self, TERMINATING};
 use crate::locations::Authority;
 
 /// The status of a Workload.
@@ -82,6 +83,10 @@ impl Says {
         Self { status: "False", words: Words::Own { reason: reason.to_owned(), message } }
     }
 
+    fn not(reason: &str, message: String) -> Self {
+        Self { status: "False", words: Words::Own { reason: reason.to_owned(), message } }
+    }
+
     fn comparable(&self, observed_generation: Option<i64>) -> Value {
         let says = match &self.words {
             Words::Own { reason, message } => says(reason, message),
@@ -100,7 +105,9 @@ impl Summary {
         for (_, _, placed) in seen.own(uid) {
             add(&mut own, &placed.counters);
         }
-        let problems = problems(seen, facts, &sites, &states);
+        let terminating = seen.workload.as_ref().is_some_and(|workload| workload.terminating);
+        // What keeps WDs from being made is no matter any more.
+        let problems = if terminating { Vec::new() } else { problems(seen, facts, &sites, &states) };
         let placements: Vec<_> =
             sites.iter().zip(&states).map(|((name, _), states)| placement(name, states)).collect();
         Self {
@@ -109,9 +116,10 @@ impl Summary {
             counters: own,
             available: unreadable(facts)
                 .unwrap_or_else(|| available(&placements, &sites, &states, &problems)),
-            progressing: match &seen.workload {
-                Some(workload) if workload.terminating => terminating(seen, uid),
-                _ => progressing(seen, &sites, &states, facts.paused),
+            progressing: if terminating {
+                Says::not(TERMINATING, terminating::waits(seen, uid))
+            } else {
+                progressing(seen, &sites, &states, facts.paused)
             },
             type_state: seen.type_state.clone(),
             networks: seen.networks.message(facts),
@@ -332,30 +340,6 @@ pub const NAME_TAKEN: &str = "DeploymentNameTaken";
 /// The message of [`NAME_TAKEN`].
 pub fn name_taken(deployment: &str) -> String {
     format!("WorkloadDeployment {} is not of this Workload", Quoted(deployment))
-}
-
-/// Reason: the Workload is being deleted.
-pub const TERMINATING: &str = "Terminating";
-
-/// What a terminating Workload waits for.
-fn terminating(seen: &Snapshot, uid: &str) -> Says {
-    let quoted = |name: &String| Quoted(name).to_string();
-    let names: Vec<_> = seen.own(uid).map(|(name, ..)| quoted(name)).collect();
-    let plural = if names.len() > 1 { "s" } else { "" };
-    let waits = |names| format!("Waiting for WorkloadDeployment{plural} {names} to be deleted");
-    let stranger = || {
-        let name = Quoted(seen.learnt.stranger.as_deref()?);
-        Some(format!(
-            "WorkloadDeployment {name} is owned by this Workload and names another one in spec.workloadRef, so that it is not \
-             deleted with this one: delete it"
-        ))
-    };
-    let mut message = named(&names).map(waits).or_else(stranger).unwrap_or_default();
-    for (_, refusal) in seen.own(uid).filter_map(|(name, ..)| seen.learnt.refused.get_key_value(name)).take(1)
-    {
-        message = format!("{message}: {}", refusal.message);
-    }
-    Says { status: "False", words: Words::Own { reason: TERMINATING.to_owned(), message } }
 }
 
 /// Whether a new template is being rolled out to instances. Where the service was withdrawn, none is.

@@ -178,5 +178,6 @@ impl Listener for WorkloadController {
 
     fn left(&self, plane: &Plane) {
         self.queue.forget(&plane.id);
+        self.unrecorded.lock().forget(&plane.id);
     }
 }

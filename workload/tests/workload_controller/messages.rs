@@ -10,6 +10,7 @@ use fedhub_testing::{Messages, assert_messages};
 use fedhub_workload::locations::{Authority, Locations};
 use fedhub_workload::networks::Networks;
 use fedhub_workload::workload_controller::desired::desired;
+use fedhub_workload::workload_controller::revisions::{NOT_RECORDED, not_recorded};
 use fedhub_workload::workload_controller::snapshot::{Learnt, Refusal, Snapshot};
 use fedhub_workload::workload_controller::summary::Summary;
 use jiff::Timestamp;
@@ -82,7 +83,6 @@ fn told(seen: &Snapshot, workload: &Object, quoted: (&str, &str)) -> String {
     conditions.into_iter().chain(placements).chain(missing).collect::<Vec<_>>().join("\n")
 }
 
-const AN_INSTANT: &str = "2026-01-01T00:00:00Z";
 const READY: (&str, &str, &str) = ("True", "StableInstanceFound", "3/3 instances are ready");
 
 /// What is said of a Workload whose rollout is paused; its WD in DFW has the template of `nginx:1`.
@@ -93,6 +93,28 @@ fn paused(cities: &[&str], image: &str) -> String {
     let mut seen = seen(&workload, Some(deployment("u", READY, 3)), Authority::Cells);
     seen.locations.cities.insert("ORD".to_owned());
     told(&seen, &workload, ("", ""))
+}
+
+/// What is said of a Workload whose service was withdrawn, and of one that is being deleted.
+fn ends() -> [(&'static str, String); 4] {
+    let mut web = object(support::workload("web", &["DFW", "LHR"]));
+    let unserved = Snapshot { service: ServiceState::Withdrawn, ..seen(&web, None, Authority::Cells) };
+    let withdrawn = told(&unserved, &web, ("", ""));
+    web.metadata.deletion_timestamp = Some(serde_json::from_value(json!("2026-01-01T00:00:00Z")).unwrap());
+    let terminating = |wd: Option<Digest>, learnt: Learnt| {
+        told(&Snapshot { learnt, ..seen(&web, wd, Authority::Cells) }, &web, ("", ""))
+    };
+    let wd = || Some(deployment("u", READY, 3));
+    let message = "failed to delete workloaddeployments on the project plane alpha: denied".to_owned();
+    let refusal = Refusal { reason: "DeploymentsRefused", message };
+    let refused = Learnt { refused: [("web-us-dfw".to_owned(), refusal)].into(), ..Learnt::default() };
+    let stranger = Learnt { stranger: Some("web-us-dfw".to_owned()), ..Learnt::default() };
+    [
+        ("its service was withdrawn", withdrawn),
+        ("it is being deleted", terminating(wd(), Learnt::default())),
+        ("it is being deleted, and a WD is refused", terminating(wd(), refused)),
+        ("it is being deleted, and owns a WD of another Workload", terminating(None, stranger)),
+    ]
 }
 
 #[test]
@@ -110,17 +132,6 @@ fn w3_w7_i11_messages() {
     let refusal =
         Refusal { reason: "DeploymentsRefused", message: "failed to create workloaddeployments".to_owned() };
     refused.learnt.refused.insert("web-us-dfw".to_owned(), refusal);
-    let withdrawn = |cities: &[&str], wd: Option<Digest>| {
-        let workload = web(cities);
-        let seen = Snapshot { service: ServiceState::Withdrawn, ..seen(&workload, wd, cells) };
-        told(&seen, &workload, ("", ""))
-    };
-    let terminating = |wd: Option<Digest>, learnt: Learnt| {
-        let mut workload = web(&["DFW"]);
-        workload.metadata.deletion_timestamp = Some(serde_json::from_value(json!(AN_INSTANT)).unwrap());
-        told(&Snapshot { learnt, ..seen(&workload, wd, cells) }, &workload, ("", ""))
-    };
-    let stranger = Learnt { stranger: Some("web-us-dfw".to_owned()), ..Learnt::default() };
     let mut broken = web(&["DFW"]);
     broken.data["spec"]["placements"] = json!("us");
     let without = |names: &[&str], wd: Option<Digest>| {
@@ -160,15 +171,12 @@ fn w3_w7_i11_messages() {
             ("its rollout is paused", paused(&["DFW"], "nginx:1")),
             ("its rollout is paused with a new template", paused(&["DFW"], "nginx:2")),
             ("its rollout is paused with a new template and cities", paused(&["DFW", "ORD"], "nginx:2")),
-            ("its service was withdrawn", withdrawn(&["DFW", "LHR"], None)),
-            ("it is being deleted", terminating(Some(deployment("u", READY, 3)), Learnt::default())),
-            (
-                "it is being deleted, and a WD is refused",
-                terminating(Some(deployment("u", READY, 3)), refused.learnt.clone()),
-            ),
-            ("it is being deleted, and owns a WD of another Workload", terminating(None, stranger)),
             ("a spec that cannot be read", told(&seen(&broken, None, cells), &broken, ("", ""))),
         ],
     );
+    messages.section("Conditions of a Workload that ends", ends());
+    let error = "failed to update configmaps on the project plane alpha: field is immutable";
+    let event = not_recorded("compute.datumapis.com-revision-history.web", error);
+    messages.section("Events of a Workload", [(NOT_RECORDED, event)]);
     assert_messages!("workload_controller", messages);
 }
