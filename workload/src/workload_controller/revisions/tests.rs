@@ -196,3 +196,13 @@ fn w10_a_history_of_an_earlier_workload_belongs_to_the_present_one() {
     let owners = recorded(Some(&history), &again).1.metadata.owner_references.unwrap();
     assert_eq!(owners.iter().map(|it| it.kind.as_str()).collect::<Vec<_>>(), ["Project"]);
 }
+
+#[test]
+fn w10_a_history_is_replaced_only_as_it_was_read() {
+    let (_, mut history) = recorded(None, &workload("a:1"));
+    assert_eq!(history.version(), "", "it is created");
+    history.metadata.resource_version = Some("7".to_owned());
+    history.metadata.uid = Some("h".to_owned());
+    let again = recorded(Some(&history), &workload("a:2")).1;
+    assert_eq!((again.version(), again.uid()), ("7", "h"));
+}
