@@ -14,10 +14,23 @@ pub mod networks;
 pub mod referenced_data;
 pub mod workload_controller;
 
+use fedhub_core::names::UPSTREAM_NAMESPACE;
 use fedhub_core::object::Kind;
-use fedhub_planes::Watched;
+use fedhub_planes::{DATA_KINDS, PROJECT_KINDS, Watched, watched};
 
-/// What the workload side watches on project planes, beside WDs. A plane need not serve any of it.
-pub fn watched() -> Vec<Watched> {
-    [Kind::Workload, Kind::LocationBinding, Kind::Network].map(|kind| Watched::all(kind).if_served()).into()
+/// What the management role watches on project planes: of the workload side what a plane serves, and what WDs refer to only
+/// where one does. Where the cell is one of them, the WDs that Karmada brings there are the cell's: each has the label that
+/// the federator gave it on the hub. Behind a Milo, what entitles the project to the service (W9).
+pub fn on_projects(single_cluster: bool, milo: bool) -> Vec<Watched> {
+    let mut kinds = watched::all(&PROJECT_KINDS);
+    if single_cluster {
+        kinds.retain(|watched| watched.kind != Kind::WorkloadDeployment);
+        kinds.push(Watched::without(Kind::WorkloadDeployment, UPSTREAM_NAMESPACE));
+    }
+    kinds.extend(
+        [Kind::Workload, Kind::LocationBinding, Kind::Network].map(|it| Watched::all(it).if_served()),
+    );
+    kinds.extend(DATA_KINDS.map(|kind| Watched::all(kind).on_demand()));
+    kinds.extend(milo.then(|| Watched::all(Kind::ServiceEntitlement).if_served()));
+    kinds
 }

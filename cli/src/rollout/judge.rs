@@ -123,13 +123,14 @@ fn verdict(workload: &Object, judgement: &Judgement) -> Verdict {
 }
 
 /// The reasons that a Workload has of its own; any other repeats the words of one deployment, whose row has them.
-const OWN: [&str; 6] = [
+const OWN: [&str; 7] = [
     NO_MATCHING_LOCATIONS,
     "DeploymentNameTaken",
     "DeploymentsRefused",
     "InvalidCityCode",
     "ConfigurationError",
     "ObjectTooLarge",
+    "ServiceNotActive",
 ];
 
 /// Why some city gets no deployment, or not the newest one, in the Workload's words.

@@ -64,10 +64,10 @@ impl Revision {
 }
 
 fn template(entry: &Value) -> Template {
-    let spec = match entry["spec"].as_str() {
-        Some("") => return Template::NotKept,
-        Some(spec) => serde_json::from_str::<Value>(spec).unwrap_or_default(),
-        None => return Template::Damaged,
+    let spec = match &entry["spec"] {
+        Value::String(spec) if spec.is_empty() => return Template::NotKept,
+        Value::String(spec) => serde_json::from_str::<Value>(spec).unwrap_or_default(),
+        spec => spec.clone(),
     };
     let hash = entry["templateHash"].as_str().unwrap_or_default();
     match spec.get("template").filter(|template| template.is_object()) {

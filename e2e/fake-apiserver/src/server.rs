@@ -210,7 +210,13 @@ impl ApiServer {
 
     /// Serves a resource no more, by its plural and group, as removing a CRD does (`widgets.example.com`). Ends all watches.
     pub fn unregister(&self, resource: &str) {
-        self.shared.with(|world| world.resources.retain(|other| other.qualified() != resource));
+        self.shared.with(|world| {
+            let gone = world.resources.iter_mut().find(|other| other.qualified() == resource);
+            // Objects are known by the place of their resource, which stays.
+            if let Some(gone) = gone {
+                *gone = Arc::new(Resource::custom("", "", "", ""));
+            }
+        });
         self.break_watches();
     }
 

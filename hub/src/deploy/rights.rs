@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::{FEATURES, kustomize::overlay, strings};
 use crate::args::{Args, Command, RunArgs};
 use crate::run::cell::{in_cell, on_hub};
-use crate::run::management::{on_hub as management_on_hub, on_projects};
+use crate::run::management::on_hub as management_on_hub;
 
 const COMPUTE: &str = "compute.datumapis.com";
 const NETWORKING: &str = "networking.datumapis.com";
@@ -153,7 +153,7 @@ fn elects(plane: &Plane, who: Who) {
 }
 
 fn on_project(plane: &Plane, who: Who, milo: bool) {
-    plane.watches(who, &on_projects(false, milo));
+    plane.watches(who, &fedhub_workload::on_projects(false, milo));
     plane.needs(who, None, COMPUTE, "workloads", "get patch");
     plane.needs(who, None, COMPUTE, "workloaddeployments", "get create update patch delete");
     plane.needs(who, None, COMPUTE, "workloads/status workloaddeployments/status instances/status", "update");

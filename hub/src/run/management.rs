@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fedhub_core::clock::Clock;
 use fedhub_core::fence::Fence;
-use fedhub_core::names::{REFERENCED_DATA, UPSTREAM_NAMESPACE};
+use fedhub_core::names::REFERENCED_DATA;
 use fedhub_core::object::{Kind, PlaneId};
 use fedhub_engine::{Queue, run_workers};
 use fedhub_federator::{ConditionWriter, Federator};
@@ -13,7 +13,7 @@ use fedhub_planes::discovery::Discovery;
 use fedhub_planes::events::OperatorEvents;
 use fedhub_planes::transport::Server;
 use fedhub_planes::watched::{self, Watched};
-use fedhub_planes::{DATA_KINDS, HUB_KINDS, Identities, PROJECT_KINDS, Pauses, Planes, Settings};
+use fedhub_planes::{DATA_KINDS, HUB_KINDS, Identities, Pauses, Planes, Settings};
 use fedhub_projector::controller::ProjectorConfig;
 use fedhub_projector::{LostCells, Projector};
 use fedhub_workload::instance_types::{self, Catalog, InstanceTypes};
@@ -62,7 +62,10 @@ impl Management {
                 &runtime.metrics,
             )),
             anchor_kinds: on_hub(args.instance_types != InstanceTypesSource::Off),
-            project_kinds: on_projects(args.is_single_cluster(), args.discovery.mode == Discovery::Milo),
+            project_kinds: fedhub_workload::on_projects(
+                args.is_single_cluster(),
+                args.discovery.mode == Discovery::Milo,
+            ),
             budget: runtime.budget.clone(),
             ..Settings::default()
         };
@@ -209,20 +212,5 @@ pub fn on_hub(has_catalog: bool) -> Vec<Watched> {
     if has_catalog {
         kinds.extend(instance_types::watched_on_hub());
     }
-    kinds
-}
-
-/// What the role watches on project planes: of the workload side what a plane serves, and what WDs refer to only where one
-/// does. Where the cell is one of them, the WDs that Karmada brings there are the cell's:
-/// each has the label that the federator gave it on the hub. Behind a Milo, what entitles the project to the service (W9).
-pub fn on_projects(single_cluster: bool, milo: bool) -> Vec<Watched> {
-    let mut kinds = watched::all(&PROJECT_KINDS);
-    if single_cluster {
-        kinds.retain(|watched| watched.kind != Kind::WorkloadDeployment);
-        kinds.push(Watched::without(Kind::WorkloadDeployment, UPSTREAM_NAMESPACE));
-    }
-    kinds.extend(fedhub_workload::watched());
-    kinds.extend(DATA_KINDS.map(|kind| Watched::all(kind).on_demand()));
-    kinds.extend(milo.then(|| Watched::all(Kind::ServiceEntitlement).if_served()));
     kinds
 }

@@ -124,8 +124,9 @@ async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind, waits: Option<Ba
                 Err(error) => {
                     permit.end();
                     // Each in a box of its own: it lasts for as long as it takes, and no longer.
-                    let (failure, wait) = Box::pin(report(planes, plane, kind, &error, &mut waits)).await;
-                    if is_absence(plane, kind, &error) {
+                    let Failed { failure, wait, is_over } =
+                        Box::pin(report(planes, plane, kind, &error, &mut waits)).await;
+                    if is_over {
                         return Absence { wait, waits };
                     }
                     if is_listed_next(&error, failure) {
@@ -153,25 +154,32 @@ fn config(planes: &Planes, plane: &Plane, kind: Kind) -> listwatch::Config {
     }
 }
 
-/// Reports a failed watch; returns why it failed, and how long to wait before the next attempt.
+/// A watch that failed.
+struct Failed {
+    /// Why.
+    failure: Failure,
+    /// How long to wait before the next attempt.
+    wait: Duration,
+    /// Whether a project plane does not serve an optional kind. There are thousands of them: no task of theirs waits for it.
+    is_over: bool,
+}
+
+/// Reports a failed watch.
 async fn report(
     planes: &Arc<Planes>,
     plane: &Plane,
     kind: Kind,
     error: &watcher::Error,
     waits: &mut Backoffs,
-) -> (Failure, Duration) {
+) -> Failed {
     let (tried, failure) = Failure::of_watch(error);
     let is_optional = plane.watched(kind).is_some_and(Watched::is_optional);
     // A kind that is served no more, or not to us: the list after this shows it.
     let ends = is_optional && watch_failures::is_end(error);
     let failure = if ends { Failure::Expired } else { failure };
-    let is_absent = is_optional && watch_failures::is_absence(error);
-    let wait = if is_absence(plane, kind, error) {
-        waits.after_absence()
-    } else {
-        waits.after(tried, failure, plane.is_starting())
-    };
+    let is_absent = is_optional && watch_failures::is_absence(error) && is_proven(plane, kind, error).await;
+    let is_over = is_absent && matches!(plane.id, PlaneId::Project(_));
+    let wait = if is_over { waits.after_absence() } else { waits.after(tried, failure, plane.is_starting()) };
     if is_absent {
         absent(planes, plane, kind);
     } else if let Some(demanded) = plane.demanded(kind).filter(|_| watch_failures::is_absence(error)) {
@@ -183,13 +191,15 @@ async fn report(
     } else {
         watch_failures::report(planes, plane, kind, error, failure, wait).await;
     }
-    (failure, wait)
+    Failed { failure, wait, is_over }
 }
 
-/// Whether a project plane does not serve an optional kind. There are thousands of them: no task of theirs waits for it.
-fn is_absence(plane: &Plane, kind: Kind, error: &watcher::Error) -> bool {
-    let is_optional = plane.watched(kind).is_some_and(Watched::is_optional);
-    is_optional && matches!(plane.id, PlaneId::Project(_)) && watch_failures::is_absence(error)
+/// Whether the answer that a kind is not served can be believed. A server that is starting gives it of what it will serve: of a
+/// kind that was listed before, discovery has to say so, too (I4).
+async fn is_proven(plane: &Plane, kind: Kind, error: &watcher::Error) -> bool {
+    let was_served = plane.serves(kind) && (plane.store(kind).synced() || plane.is_starting());
+    let is_doubtful = was_served && watch_failures::is_unserved(error);
+    !is_doubtful || watch_failures::is_not_served(&plane.client(), kind.resource()).await
 }
 
 /// Asks who answers, before a watch goes on after a failure. Before a list, that is asked anyway.

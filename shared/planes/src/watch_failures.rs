@@ -109,6 +109,11 @@ pub fn is_absence(error: &watcher::Error) -> bool {
     matches!(status.code, 403 | 404)
 }
 
+/// Whether it says that it does not serve the kind.
+pub fn is_unserved(error: &watcher::Error) -> bool {
+    matches!(error, watcher::Error::InitialListFailed(kube::Error::Api(status)) if status.code == 404)
+}
+
 /// Whether the server says so of a watch that would go on.
 pub fn is_end(error: &watcher::Error) -> bool {
     let watcher::Error::WatchStartFailed(kube::Error::Api(status)) = error else { return false };
@@ -116,7 +121,7 @@ pub fn is_end(error: &watcher::Error) -> bool {
 }
 
 /// Whether discovery answers, and does not name the kind. A server that is starting answers 404 to what it will serve.
-async fn is_not_served(client: &Client, resource: &ApiResource) -> bool {
+pub async fn is_not_served(client: &Client, resource: &ApiResource) -> bool {
     if resource.group.is_empty() {
         return false;
     }

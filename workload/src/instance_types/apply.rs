@@ -43,9 +43,10 @@ impl CatalogReconcile<'_> {
         let (deleted, wait) = controller.delete(&deletes).await?;
         let learned = self.read(read).await?;
         Ok(match (failure, wait) {
+            // The next round decides by that, and returns what fails then.
+            _ if learned => Step::Learned,
             (Some(error), _) => return Err(error.into()),
             (None, _) if wrote || deleted => Step::Updated,
-            (None, _) if learned => Step::Learned,
             (None, Some(wait)) => Step::End(Outcome::RequeueAfter(wait)),
             (None, None) => Step::Unchanged,
         })

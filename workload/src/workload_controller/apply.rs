@@ -1,15 +1,19 @@
 //! Applies the plan of one Workload: fetches what it writes, renders it and writes where that differs.
 
+use std::collections::BTreeSet;
+
 use fedhub_api::conditions::{find, said};
 use fedhub_api::facts::placed::says;
+use fedhub_api::facts::{Digest, DigestExt};
 use fedhub_cache::Part;
 use fedhub_cache::digest::Version;
 use fedhub_cache::normalization::settled;
 use fedhub_core::errors::{self, Category, Error, RequestError};
-use fedhub_core::finalizers;
 use fedhub_core::names::{CURRENT_REVISION, WORKLOAD_FINALIZER, WORKLOAD_UID, revision_history};
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView};
+use fedhub_core::{finalizers, hash};
 use fedhub_engine::{Outcome, Step};
+use fedhub_planes::events::{EventType, reference_to};
 use fedhub_planes::{Precondition, StatusWrite, Write, WriteMode, Written};
 use serde_json::{Value, json};
 
@@ -18,9 +22,11 @@ use super::plan::WorkloadPlan;
 use super::reconcile::WorkloadReconciler;
 use super::revisions::{self, Recorded};
 use super::snapshot::{Refusal, Site, Snapshot, own};
-use super::summary::Summary;
+use super::summary::{NAME_TAKEN, Summary, name_taken};
 
 const WD: Kind = Kind::WorkloadDeployment;
+/// How many WDs that a terminating Workload may own are looked at in one attempt.
+const MOST_LISTED: usize = 250;
 
 impl WorkloadReconciler<'_> {
     /// Performs a plan.
@@ -71,6 +77,7 @@ impl WorkloadReconciler<'_> {
                 Err(error) => {
                     // What runs does not wait for what is remembered of it.
                     self.learnt.unrecorded = true;
+                    self.tell_unrecorded(&workload, &error);
                     self.failure.get_or_insert(error.into());
                 }
             }
@@ -81,6 +88,18 @@ impl WorkloadReconciler<'_> {
         }
         self.controller.writer(&self.project).patch_metadata(Kind::Workload, &workload, metadata).await?;
         Ok(Step::Updated)
+    }
+
+    /// Tells the user that a template is not recorded because the plane refuses that, once for each template.
+    fn tell_unrecorded(&self, workload: &Object, error: &RequestError) {
+        let Some(name) = revision_history(workload.name()) else { return };
+        let is_refused = matches!(error.category(), Category::Invalid | Category::Forbidden);
+        let template = hash::json(&workload.spec()["template"]);
+        if is_refused && self.controller.unrecorded.lock().is_news(self.key, template) {
+            let note = revisions::not_recorded(&name, &errors::chain(error));
+            let about = reference_to(Kind::Workload, workload);
+            self.project.events.send(about, EventType::Warning, revisions::NOT_RECORDED, note);
+        }
     }
 
     /// Records the template of a Workload; returns the revision that has it. `None` where its name is too long for a history,
@@ -147,15 +166,26 @@ impl WorkloadReconciler<'_> {
         };
         let sites = seen.sites(workload.uid());
         let sites = || sites.iter().flat_map(|(_, sites)| sites);
-        let mut step = Step::Learned;
+        let (mut step, mut unmade) = (Step::Learned, BTreeSet::new());
         for (name, new) in create.iter().map(|it| (it, true)).chain(update.iter().map(|it| (it, false))) {
             let Some(site) = sites().find(|site| site.name == *name) else { continue };
-            let written =
-                if new { self.create(&workload, site).await } else { self.update(&workload, site).await };
+            let written = if new {
+                self.create(&workload, site).await
+            } else {
+                self.update(seen, &workload, site).await
+            };
+            if new && !matches!(written, Ok(true)) {
+                unmade.insert(site.wanted.city);
+            }
             self.tried(name, written, &mut step)?;
         }
         for name in delete {
             let Some(deployment) = seen.deployments.get(name) else { continue };
+            // What was to take its place is not there.
+            if deployment.deployment().and_then(|it| it.city.as_deref()).is_some_and(|it| unmade.contains(it))
+            {
+                continue;
+            }
             let stub = deployment.stub(WD, &self.key.namespace, name);
             let deleted = self.project.delete(WD, &stub, Precondition::Uid).await;
             if matches!(deleted, Ok(true)) {
@@ -189,23 +219,44 @@ impl WorkloadReconciler<'_> {
         Ok(())
     }
 
-    async fn create(&self, workload: &Object, site: &Site<'_>) -> Result<bool, RequestError> {
+    async fn create(&mut self, workload: &Object, site: &Site<'_>) -> Result<bool, RequestError> {
         let wd = desired(workload, &site.name, &site.wanted, None);
         let written = self.controller.writer(&self.project).write(WD, Write::Create(Box::new(wd))).await?;
-        Ok(matches!(written, Some(Written::Stored(_))))
+        let Some(Written::Exists { conflict, .. }) = written else { return Ok(written.is_some()) };
+        if self.project.store(WD).digest(&self.key.namespace, &site.name).is_none() {
+            // The watch does not select it, so that the next round would not know of it either.
+            let refusal = Refusal { reason: NAME_TAKEN, message: name_taken(&site.name) };
+            self.learnt.refused.insert(site.name.clone(), refusal);
+            self.failure.get_or_insert(conflict.into());
+        }
+        Ok(false)
+    }
+
+    /// A WD. One that the plane has no more is forgotten, so that the next round plans by that.
+    async fn fetch_deployment(&self, seen: &Snapshot, name: &str) -> Result<Option<ObjectRef>, RequestError> {
+        let namespace = &self.key.namespace;
+        let fetched = self.project.get_or_fetch(WD, namespace, name).await?;
+        if let Some(gone) = seen.deployments.get(name).filter(|_| fetched.is_none()) {
+            self.project.store(WD).own_deleted(namespace, name, &gone.uid.to_string());
+        }
+        Ok(fetched)
     }
 
     /// Replaces a WD, where it is not what the plane makes of what is wanted.
-    async fn update(&mut self, workload: &Object, site: &Site<'_>) -> Result<bool, RequestError> {
+    async fn update(
+        &mut self,
+        seen: &Snapshot,
+        workload: &Object,
+        site: &Site<'_>,
+    ) -> Result<bool, RequestError> {
         let namespace = &self.key.namespace;
-        let Some(current) = self.project.get_or_fetch(WD, namespace, &site.name).await? else {
-            return Ok(false);
-        };
+        let Some(current) = self.fetch_deployment(seen, &site.name).await? else { return Ok(false) };
         let wd = desired(workload, &site.name, &site.wanted, Some(&current));
         let normalization = self.project.store(WD).normalization(namespace, &site.name, Part::Spec);
         let same = same_metadata(&wd, &current);
         if same && settled(wd.spec(), current.spec(), normalization) {
-            self.learnt.settled.insert(site.name.clone(), Version::new(current.version()));
+            let settled = (Version::new(current.version()), site.wanted.content());
+            self.learnt.settled.insert(site.name.clone(), settled);
             return Ok(false);
         }
         // After a restart it is not known what the plane makes of what was written before.
@@ -223,7 +274,7 @@ impl WorkloadReconciler<'_> {
         };
         let namespace = &self.key.namespace;
         let deployment = match summary.quoted() {
-            Some((name, _)) => match self.project.get_or_fetch(WD, namespace, name).await? {
+            Some((name, _)) => match self.fetch_deployment(seen, name).await? {
                 Some(deployment) => Some(deployment),
                 None => return Ok(Step::Learned),
             },
@@ -239,7 +290,7 @@ impl WorkloadReconciler<'_> {
         let store = self.project.store(Kind::Workload);
         let normalization = store.normalization(namespace, &self.key.name, Part::Status);
         if settled(&status, workload.status(), normalization) {
-            self.learnt.status_settled = true;
+            self.learnt.status_settled = Some(summary.content());
             return Ok(Step::Learned);
         }
         let reported = workload.status().get("observedGeneration").and_then(Value::as_i64);
@@ -247,7 +298,7 @@ impl WorkloadReconciler<'_> {
         let write = StatusWrite { status, mode: WriteMode::of(true, before, normalization) };
         let writer = self.controller.writer(&self.project);
         let stored = writer.write_status(Kind::Workload, &workload, write).await?;
-        self.learnt.status_settled = stored.is_none();
+        self.learnt.status_settled = stored.is_none().then(|| summary.content());
         Ok(if stored.is_some() { Step::Updated } else { Step::Learned })
     }
 
@@ -259,15 +310,20 @@ impl WorkloadReconciler<'_> {
         // A tenant may have given the label to a WD that is not of the Workload.
         let stands =
             |wd: &Object| wd.metadata.owner_references.iter().flatten().any(|owner| owner.uid == uid);
-        let left = self.project.list_metadata(WD, namespace, Some(&selector), 1, stands).await?;
-        if let Some(wd) = left.first() {
-            self.project.refresh(WD, &self.key.namespace, wd.name()).await?;
+        let left = self.project.list_metadata(WD, namespace, Some(&selector), MOST_LISTED, stands).await?;
+        for wd in left {
             // One whose spec names another Workload is not deleted for this one.
-            let shown = self.project.store(WD).digest(&self.key.namespace, wd.name());
-            let is_own = shown.is_some_and(|shown| own(&shown, &uid).is_some());
-            return Ok(if is_own { Step::Learned } else { Step::End(Outcome::AwaitChange) });
+            let Some(live) = self.project.refresh(WD, &self.key.namespace, wd.name()).await? else {
+                continue;
+            };
+            let digest = Digest::of(&self.project.id, WD, &live);
+            if own(&digest, &uid).is_some() {
+                let shown = self.project.store(WD).digest(&self.key.namespace, wd.name()).is_some();
+                return Ok(if shown { Step::Learned } else { Step::End(Outcome::AwaitChange) });
+            }
+            self.learnt.stranger.get_or_insert_with(|| wd.name().to_owned());
         }
-        self.learnt.none_left = true;
+        self.learnt.none_left = self.learnt.stranger.is_none();
         Ok(Step::Learned)
     }
 

@@ -35,7 +35,10 @@ fn own(wd: &mut Object, workload: &Object) {
     let owners = wd.metadata.owner_references.get_or_insert_default();
     let resource = Kind::Workload.resource();
     let is_ours = |owner: &OwnerReference| {
-        owner.controller == Some(true) && owner.kind == resource.kind && owner.uid == workload.uid()
+        owner.controller == Some(true)
+            && owner.kind == resource.kind
+            && owner.uid == workload.uid()
+            && owner.name == workload.name()
     };
     if owners.iter().any(is_ours) {
         return;
@@ -133,6 +136,16 @@ mod tests {
         assert_eq!(wd.label("compute.datumapis.com/workload-uid"), Some("u"));
         let owner = &wd.metadata.owner_references.unwrap()[0];
         assert_eq!((owner.uid.as_str(), owner.controller), ("u", Some(true)));
+    }
+
+    #[test]
+    fn w1_an_owner_reference_whose_name_was_edited_is_put_right() {
+        let wanted = wanted(&workload());
+        let made = desired(&workload(), "web-us-dfw", &wanted, None);
+        let mut edited = made.clone();
+        edited.metadata.owner_references.as_mut().unwrap()[0].name = "another".to_owned();
+        let again = desired(&workload(), "web-us-dfw", &wanted, Some(&edited));
+        assert_eq!(again.metadata.owner_references, made.metadata.owner_references);
     }
 
     #[test]

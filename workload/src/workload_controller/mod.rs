@@ -27,13 +27,17 @@ mod reconcile;
 pub mod revisions;
 pub mod snapshot;
 pub mod summary;
+pub mod terminating;
 mod triggers;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fedhub_core::names::WORKLOAD_MANAGER;
+use fedhub_core::object::{Key, PlaneId};
 use fedhub_engine::Queue;
 use fedhub_planes::{Plane, PlaneWriter, Planes};
+use parking_lot::Mutex;
 
 use crate::instance_types::Catalog;
 
@@ -42,13 +46,36 @@ pub struct WorkloadController {
     planes: Arc<Planes>,
     queue: Arc<Queue>,
     catalog: Option<Catalog>,
+    unrecorded: Mutex<Unrecorded>,
+}
+
+/// The newest template of each Workload that a plane did not let be recorded, by its hash: each is told once.
+#[derive(Default)]
+struct Unrecorded(BTreeMap<Key, u64>);
+
+impl Unrecorded {
+    /// How many are remembered. What comes beyond is told as if the others were not.
+    const MOST: usize = 1024;
+
+    /// Notes one, and returns whether that is news.
+    fn is_news(&mut self, workload: &Key, template: u64) -> bool {
+        if self.0.len() >= Self::MOST && !self.0.contains_key(workload) {
+            self.0.clear();
+        }
+        self.0.insert(workload.clone(), template) != Some(template)
+    }
+
+    /// Drops those of a plane.
+    fn forget(&mut self, plane: &PlaneId) {
+        self.0.retain(|workload, _| workload.plane != *plane);
+    }
 }
 
 impl WorkloadController {
     /// A controller over the registry around the hub, fed through `queue`. With a catalogue, it says which Workloads have a type
     /// that is not Active any more (W8).
     pub fn new(planes: Arc<Planes>, queue: Arc<Queue>, catalog: Option<Catalog>) -> Arc<Self> {
-        Arc::new(Self { planes, queue, catalog })
+        Arc::new(Self { planes, queue, catalog, unrecorded: Mutex::default() })
     }
 
     fn writer<'a>(&'a self, project: &'a Plane) -> PlaneWriter<'a> {

@@ -1,16 +1,16 @@
 //! What is done about one Workload. Pure.
 //!
-//! While a rollout is paused, no WD gets another template ([`super::desired`]) and none is created, and a WD stays whose city
-//! is still wanted but would get its new WD only later: a placement can be renamed meanwhile.
+//! While a rollout is paused, no WD gets another template ([`super::desired`]) and none is created. A WD stays whose city is
+//! still wanted but cannot get its new WD yet: a placement can be renamed while its city is not served.
 //!
 //! Decides W1 and W2.
 
 use std::collections::BTreeSet;
 
-use fedhub_api::facts::{Deployment, Digest, DigestExt};
+use fedhub_api::facts::{DigestExt, Workload};
 use fedhub_planes::{ServiceState, WriteState};
 
-use super::snapshot::{SiteState, Snapshot};
+use super::snapshot::{SiteState, Snapshot, is_held};
 use super::summary::Summary;
 
 /// What to do about one Workload.
@@ -38,7 +38,7 @@ pub enum WorkloadPlan {
     },
     /// Write the status (W3).
     WriteStatus(Box<Summary>),
-    /// Wait until the WDs of a terminating Workload are gone.
+    /// Wait until the WDs of a terminating Workload are gone, which its status says.
     AwaitDeletions,
     /// List its WDs live, then plan again (W2).
     ConfirmNoneLeft,
@@ -54,7 +54,7 @@ pub fn plan(seen: &Snapshot) -> WorkloadPlan {
     }
     let uid = workload.uid.to_string();
     if workload.terminating {
-        return if facts.held { finalize(seen, &uid) } else { WorkloadPlan::Synced };
+        return if facts.held { finalize(seen, facts, &uid) } else { WorkloadPlan::Synced };
     }
     if seen.writes == WriteState::Suspended {
         return WorkloadPlan::AwaitResume;
@@ -62,7 +62,7 @@ pub fn plan(seen: &Snapshot) -> WorkloadPlan {
     if seen.service == ServiceState::Unknown {
         return WorkloadPlan::AwaitResume;
     }
-    if seen.service == ServiceState::Withdrawn {
+    if seen.is_withdrawn() {
         // Once nothing of it is on the hub, nothing of ours holds it (W9).
         if facts.held && !seen.own(&uid).any(|(_, deployment, _)| is_held(deployment)) {
             return WorkloadPlan::Release;
@@ -76,21 +76,22 @@ pub fn plan(seen: &Snapshot) -> WorkloadPlan {
             return plan;
         }
     }
-    let summary = Summary::of(seen, facts, &uid);
-    if seen.learnt.status_settled || summary.is_said_by(facts) {
-        return WorkloadPlan::Synced;
-    }
-    WorkloadPlan::WriteStatus(Box::new(summary))
+    status(seen, facts, &uid).unwrap_or(WorkloadPlan::Synced)
 }
 
-/// Whether a finalizer of fedhub's holds a WD: something of it may be on the hub.
-fn is_held(deployment: &Digest) -> bool {
-    deployment.deployment().is_some_and(Deployment::is_held)
+/// The write of the status, where it does not say this already.
+fn status(seen: &Snapshot, facts: &Workload, uid: &str) -> Option<WorkloadPlan> {
+    let summary = Box::new(Summary::of(seen, facts, uid));
+    let stands = seen.learnt.status_settled == Some(summary.content()) || summary.is_said_by(facts);
+    (!stands).then_some(WorkloadPlan::WriteStatus(summary))
 }
 
 /// What is left to do about the WDs of a terminating Workload.
-fn finalize(seen: &Snapshot, uid: &str) -> WorkloadPlan {
-    let living: Vec<_> = seen.own(uid).filter(|(_, deployment, _)| !deployment.terminating).collect();
+fn finalize(seen: &Snapshot, facts: &Workload, uid: &str) -> WorkloadPlan {
+    let living = seen
+        .own(uid)
+        .filter(|(name, deployment, _)| !deployment.terminating && !seen.learnt.refused.contains_key(*name));
+    let living: Vec<_> = living.collect();
     if !living.is_empty() {
         if seen.writes == WriteState::Suspended {
             return WorkloadPlan::AwaitResume;
@@ -98,8 +99,9 @@ fn finalize(seen: &Snapshot, uid: &str) -> WorkloadPlan {
         let delete = living.into_iter().map(|(name, ..)| name.clone()).collect();
         return WorkloadPlan::Write { create: Vec::new(), update: Vec::new(), delete };
     }
-    if seen.own(uid).next().is_some() {
-        return WorkloadPlan::AwaitDeletions;
+    if seen.own(uid).next().is_some() || seen.learnt.stranger.is_some() {
+        let told = if seen.writes == WriteState::Active { status(seen, facts, uid) } else { None };
+        return told.unwrap_or(WorkloadPlan::AwaitDeletions);
     }
     if seen.learnt.none_left { WorkloadPlan::Release } else { WorkloadPlan::ConfirmNoneLeft }
 }
@@ -114,8 +116,7 @@ fn deployments(seen: &Snapshot, uid: &str) -> Option<WorkloadPlan> {
         match state {
             SiteState::Missing => create.push(site.name.clone()),
             SiteState::Placed(deployment, placed) => {
-                let settled = seen.learnt.settled.get(&site.name) == Some(&deployment.version);
-                if !placed.is(&site.wanted) && !deployment.terminating && !settled {
+                if !deployment.terminating && !seen.is_as_wanted(site, placed) {
                     update.push(site.name.clone());
                 }
             }
@@ -126,8 +127,8 @@ fn deployments(seen: &Snapshot, uid: &str) -> Option<WorkloadPlan> {
             | SiteState::Duplicate
             | SiteState::Refused(..) => {}
         }
-        // Whatever keeps it from being created: of a paused rollout nothing of that city gives way.
-        if site.wanted.paused && state.placed().is_none() {
+        // Nothing of that city gives way to what cannot be created.
+        if state.is_blocked() || site.wanted.paused && state.placed().is_none() {
             awaited.insert(site.wanted.city);
         }
         wanted.insert(&site.name);

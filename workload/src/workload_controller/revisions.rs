@@ -8,7 +8,7 @@
 
 use fedhub_api::facts::workload::template_hash;
 use fedhub_core::clock::stamp;
-use fedhub_core::message::excerpt;
+use fedhub_core::message::{Quoted, excerpt};
 use fedhub_core::names::{CURRENT_REVISION, RECORDED_TEMPLATE};
 use fedhub_core::object::{Kind, Object, ObjectView, bare, set_field};
 use jiff::Timestamp;
@@ -38,8 +38,12 @@ pub fn record(history: Option<&Object>, name: &str, workload: &Object, now: Time
     let newest = history.and_then(newest);
     // Not every entry holds an object: a tenant can write anything there.
     let before = newest.as_ref().map(|(_, entry)| spec_of(entry)["template"].clone());
+    // Of one that was too large to be kept, the hash tells.
+    let is_unkept = |entry: &Value| entry["spec"] == "" && entry["templateHash"] == template_hash(template);
+    let same =
+        newest.as_ref().is_some_and(|(_, entry)| is_unkept(entry)) || before.as_ref() == Some(template);
     let last = newest.map_or(0, |(revision, _)| revision);
-    if before.as_ref() == Some(template) {
+    if same {
         return Recorded { revision: last, history: None };
     }
     let current = workload.annotation(CURRENT_REVISION).and_then(|it| it.parse().ok()).unwrap_or(0);
@@ -66,19 +70,25 @@ pub fn annotations(revision: u64, workload: &Object) -> Value {
     })
 }
 
-/// The history with one more revision, less the oldest that are over the limits. Keys that are no numbers stay (I9).
+/// The history with one more revision, less the oldest that are over the limits. Keys that are no numbers stay (I9), and take
+/// room from the revisions.
 fn with(mut history: Object, workload: &Object, revision: u64, mut entry: Value) -> Object {
     let mut data = history.data["data"].as_object().cloned().unwrap_or_default();
     let mut text = entry.to_string();
+    let bytes = |key: &str, value: &Value| key.len() + value.as_str().map_or(0, on_wire);
+    let binary: usize =
+        history.data["binaryData"].as_object().into_iter().flatten().map(|(k, v)| bytes(k, v)).sum();
+    let others = data.iter().filter(|(key, _)| key.parse::<u64>().is_err());
+    let others = others.map(|(key, value)| bytes(key, value)).sum::<usize>() + binary;
     for large in ["spec", "image"] {
-        if on_wire(&text) > MOST_BYTES {
+        if others + on_wire(&text) > MOST_BYTES {
             entry[large] = json!("");
             text = entry.to_string();
         }
     }
     data.insert(revision.to_string(), json!(text));
     let size = |data: &Map<String, Value>| -> usize {
-        data.iter().map(|(key, value)| key.len() + value.as_str().map_or(0, on_wire)).sum()
+        binary + data.iter().map(|(key, value)| bytes(key, value)).sum::<usize>()
     };
     let mut numbers: Vec<u64> = data.keys().filter_map(|key| key.parse().ok()).collect();
     numbers.sort_unstable();
@@ -122,9 +132,24 @@ fn entry_of(value: &Value) -> Value {
     value.as_str().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
 }
 
-/// The spec that a revision holds.
+/// The spec that a revision holds, as a text or as it is.
 fn spec_of(entry: &Value) -> Value {
-    entry["spec"].as_str().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
+    match &entry["spec"] {
+        Value::String(text) => serde_json::from_str(text).unwrap_or_default(),
+        spec => spec.clone(),
+    }
+}
+
+/// Reason of the Event on a Workload whose new template the plane does not let be recorded.
+pub const NOT_RECORDED: &str = "RevisionNotRecorded";
+
+/// What that Event says. `error`: the plane's words.
+pub fn not_recorded(history: &str, error: &str) -> String {
+    format!(
+        "The new template is rolled out, and not recorded as a revision: {error}. Action required by the user: let fedhub write \
+         the ConfigMap {}, or delete it",
+        Quoted(history)
+    )
 }
 
 /// The images of a template.
@@ -213,174 +238,4 @@ fn item<'a>(list: &'a [Value], key: &str) -> &'a Value {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use super::*;
-
-    /// The revisions by their numbers.
-    fn entries(history: &Object) -> BTreeMap<u64, Value> {
-        let data = history.data["data"].as_object().into_iter().flatten();
-        data.filter_map(|(key, value)| Some((key.parse().ok()?, entry_of(value)))).collect()
-    }
-
-    fn workload(image: &str) -> Object {
-        let mut workload = bare(Kind::Workload, "default", "web");
-        workload.metadata.uid = Some("u".to_owned());
-        let containers = json!([{"name": "app", "image": image, "env": [{"name": "A", "value": "1"}]}]);
-        let template = json!({"spec": {"runtime": {"sandbox": {"containers": containers}}}});
-        workload.data = json!({"spec": {"placements": [], "template": template}});
-        workload
-    }
-
-    fn now() -> Timestamp {
-        Timestamp::from_second(1_000_000).unwrap()
-    }
-
-    fn entry(history: &Object, revision: u64) -> Value {
-        entries(history).remove(&revision).unwrap()
-    }
-
-    fn recorded(history: Option<&Object>, workload: &Object) -> (u64, Object) {
-        let Recorded { revision, history } = record(history, "history", workload, now());
-        (revision, history.unwrap())
-    }
-
-    #[test]
-    fn w10_each_new_template_is_a_revision_and_no_two_in_a_row_are_the_same() {
-        let (first, history) = recorded(None, &workload("a:1"));
-        assert_eq!(first, 1);
-        assert!(record(Some(&history), "history", &workload("a:1"), now()).history.is_none());
-        // The same template with another scale is no new revision.
-        let mut scaled = workload("a:1");
-        scaled.data["spec"]["placements"] = json!([{"name": "us"}]);
-        assert!(record(Some(&history), "history", &scaled, now()).history.is_none());
-        let (second, history) = recorded(Some(&history), &workload("a:2"));
-        let entry = entry(&history, second);
-        assert_eq!((second, entry["rev"].as_u64(), &entry["image"]), (2, Some(2), &json!("a:2")));
-        assert_eq!(entry["changes"], "spec.runtime.sandbox.containers[0].image");
-        assert_eq!(entry["timestamp"], "1970-01-12T13:46:40Z");
-        assert_eq!(spec_of(&entry)["template"], workload("a:2").spec()["template"]);
-        // Back to the first is a revision of its own.
-        assert_eq!(recorded(Some(&history), &workload("a:1")).0, 3);
-    }
-
-    #[test]
-    fn w10_the_oldest_go_where_there_are_too_many_or_they_are_too_large() {
-        let mut history = recorded(None, &workload("a:0")).1;
-        history.data["data"]["README"] = json!("mine");
-        for n in 1..30 {
-            history = recorded(Some(&history), &workload(&format!("a:{n}"))).1;
-        }
-        let kept: Vec<_> = entries(&history).into_keys().collect();
-        assert_eq!(kept, (11..=30).collect::<Vec<_>>());
-        assert_eq!(history.data["data"]["README"], "mine");
-        let large = |n| workload(&format!("{n}{}", "x".repeat(200 << 10)));
-        for n in 0..9 {
-            history = recorded(Some(&history), &large(n)).1;
-        }
-        let size = history.data["data"].to_string().len();
-        assert!(size > MOST_BYTES / 2 && entries(&history).len() < 9, "{size}");
-        let bytes: usize =
-            history.data["data"].as_object().unwrap().values().map(|v| v.as_str().unwrap().len()).sum();
-        assert!(bytes <= MOST_BYTES, "{bytes}");
-        let (newest, history) = recorded(Some(&history), &workload(&"x".repeat(1 << 20)));
-        assert_eq!(entry(&history, newest)["spec"], "", "larger than all there may be");
-        assert!(history.data["data"].to_string().len() <= MOST_BYTES);
-    }
-
-    #[test]
-    fn w10_a_lost_or_broken_history_counts_on() {
-        let mut known = workload("a:1");
-        known.metadata.annotations = Some([(CURRENT_REVISION.to_owned(), "7".to_owned())].into());
-        assert_eq!(recorded(None, &known).0, 8);
-        let (_, mut history) = recorded(None, &workload("a:1"));
-        history.data["data"]["3"] = json!("{broken");
-        let (revision, history) = recorded(Some(&history), &workload("a:1"));
-        assert_eq!((revision, history.data["data"]["3"].as_str()), (4, Some("{broken")));
-        for odd in [r#"{"spec":"1"}"#, r#"{"spec":"[]"}"#, r#"{"spec":"\"a\""}"#, r#"{"spec":1}"#, "[]", "1"]
-        {
-            let mut history = history.clone();
-            history.data["data"]["9"] = json!(odd);
-            let (revision, history) = recorded(Some(&history), &workload("a:1"));
-            assert_eq!((revision, history.data["data"]["9"].as_str()), (10, Some(odd)));
-        }
-    }
-
-    #[test]
-    fn w10_a_history_is_kept_as_small_as_it_can_be_read_back() {
-        // Each quote, and each bracket as servers send it, takes a multiple of its byte in the object that holds the history.
-        for text in ["\"", "<", "\n", "\u{1}"] {
-            let quoted = |n: usize| workload(&format!("{n}{}", text.repeat(30_000)));
-            let mut history = recorded(None, &quoted(0)).1;
-            for n in 1..20 {
-                history = recorded(Some(&history), &quoted(n)).1;
-            }
-            let mut sent = serde_json::to_string(&history).unwrap();
-            for html in ["<", ">", "&"] {
-                sent = sent.replace(html, "\\u003c");
-            }
-            assert!(sent.len() < 1 << 20, "{text:?}: {}", sent.len());
-            assert!(!entries(&history).is_empty());
-            let last = &history.data["data"]["20"];
-            assert_eq!(spec_of(&entry_of(last))["template"], quoted(19).spec()["template"], "{text:?}");
-        }
-    }
-
-    #[test]
-    fn w10_the_author_is_who_wrote_the_template_last() {
-        let mut workload = workload("a:1");
-        let fields = |manager: &str, time: &str, subresource: Option<&str>, fields: Value| {
-            json!({"manager": manager, "operation": "Update", "time": time, "fieldsType": "FieldsV1",
-                "subresource": subresource, "fieldsV1": fields})
-        };
-        let template = json!({"f:spec": {"f:template": {}}});
-        workload.metadata.managed_fields = serde_json::from_value(json!([
-            fields("kubectl-create", "2026-01-01T00:00:00Z", None, template.clone()),
-            fields("datumctl", "2026-01-02T00:00:00Z", None, template),
-            fields("kubectl-scale", "2026-01-03T00:00:00Z", None, json!({"f:spec": {"f:placements": {}}})),
-            fields("fedhub-workload", "2026-01-04T00:00:00Z", Some("status"), json!({"f:status": {}})),
-        ]))
-        .unwrap();
-        let (_, history) = recorded(None, &workload);
-        assert_eq!(entry(&history, 1)["actor"], "datumctl");
-        assert_eq!(history.metadata.owner_references.unwrap()[0].uid, "u");
-    }
-
-    #[test]
-    fn w10_of_two_authors_in_one_second_it_is_who_has_what_changed() {
-        let (_, history) = recorded(None, &workload("a:1"));
-        let mut workload = workload("a:2");
-        let fields = |manager: &str, of: &Value| {
-            let of = json!({"f:spec": {"f:template": {"f:spec": {"f:runtime": {"f:sandbox": of}}}}});
-            json!({"manager": manager, "operation": "Update", "time": "2026-01-01T00:00:00Z", "fieldsType": "FieldsV1",
-                "fieldsV1": of})
-        };
-        // A list is one field, or each of its items is known by its key.
-        let whole = [json!({"f:containers": {}}), json!({"f:volumes": {}})];
-        let keyed =
-            |field: &str| json!({"f:containers": {".": {}, "k:{\"name\":\"app\"}": {".": {}, field: {}}}});
-        for [alice, chainsaw] in [whole, [keyed("f:image"), keyed("f:name")]] {
-            let mut managers = vec![fields("alice", &alice), fields("chainsaw", &chainsaw)];
-            for _ in 0..2 {
-                workload.metadata.managed_fields = serde_json::from_value(json!(managers)).unwrap();
-                let (_, history) = recorded(Some(&history), &workload);
-                assert_eq!(entry(&history, 2)["actor"], "alice", "{managers:?}");
-                managers.reverse();
-            }
-        }
-    }
-
-    #[test]
-    fn w10_a_history_of_an_earlier_workload_belongs_to_the_present_one() {
-        let (_, mut history) = recorded(None, &workload("a:1"));
-        let mut again = workload("a:2");
-        again.metadata.uid = Some("v".to_owned());
-        let owners = recorded(Some(&history), &again).1.metadata.owner_references.unwrap();
-        assert_eq!(owners.iter().map(|it| it.uid.as_str()).collect::<Vec<_>>(), ["v"]);
-        // Another's stays, and then it is enough (I9).
-        history.metadata.owner_references.as_mut().unwrap()[0].kind = "Project".to_owned();
-        let owners = recorded(Some(&history), &again).1.metadata.owner_references.unwrap();
-        assert_eq!(owners.iter().map(|it| it.kind.as_str()).collect::<Vec<_>>(), ["Project"]);
-    }
-}
+mod tests;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fedhub_api::facts::deployment::mark_hash;
 use fedhub_api::facts::placed::Wanted;
-use fedhub_api::facts::{Digest, DigestExt, Placed, Workload};
+use fedhub_api::facts::{Deployment, Digest, DigestExt, Placed, Workload};
 use fedhub_cache::digest::Version;
 use fedhub_core::hash::KeyedHasher;
 use fedhub_core::names::{deployment_name, is_label_value};
@@ -47,12 +47,14 @@ pub struct Learnt {
     pub none_left: bool,
     /// Whether the newest template could not be recorded.
     pub unrecorded: bool,
-    /// The WDs that are what the server makes of what is wanted, by their version.
-    pub settled: BTreeMap<String, Version>,
+    /// The WDs that are what the server makes of what is wanted: the version of each, and [`Wanted::content`].
+    pub settled: BTreeMap<String, (Version, u64)>,
     /// The WDs that the plane refused to take, with its words.
     pub refused: BTreeMap<String, Refusal>,
-    /// Whether the status is what the server makes of the one that is wanted.
-    pub status_settled: bool,
+    /// A WD that the Workload owns and that names another one: it holds a terminating Workload.
+    pub stranger: Option<String>,
+    /// The status whose write would change nothing, by its content: what stands is what the server makes of it.
+    pub status_settled: Option<u64>,
 }
 
 /// A WD that a plane refused.
@@ -106,6 +108,20 @@ impl<'a> SiteState<'a> {
             | Self::InvalidCity
             | Self::NameTaken
             | Self::Duplicate => None,
+        }
+    }
+}
+
+impl SiteState<'_> {
+    /// Whether the city is to have a WD of its own and cannot get one now.
+    pub fn is_blocked(&self) -> bool {
+        match self {
+            Self::Paused
+            | Self::Unplaceable
+            | Self::InvalidCity
+            | Self::NameTaken
+            | Self::Refused(_, None) => true,
+            Self::Placed(..) | Self::Missing | Self::Duplicate | Self::Refused(_, Some(_)) => false,
         }
     }
 }
@@ -168,6 +184,21 @@ impl Snapshot {
         }
     }
 
+    /// Whether the WD of a site is what is wanted, or what the server makes of that.
+    pub fn is_as_wanted(&self, site: &Site<'_>, placed: &Placed) -> bool {
+        let settled = || {
+            let (version, content) = self.learnt.settled.get(&site.name)?;
+            let stands = self.deployments.get(&site.name)?;
+            Some(*version == stands.version && *content == site.wanted.content())
+        };
+        placed.is(&site.wanted) || settled() == Some(true)
+    }
+
+    /// Whether the service was withdrawn from the project (W9).
+    pub fn is_withdrawn(&self) -> bool {
+        self.service == ServiceState::Withdrawn
+    }
+
     /// The WDs of the Workload with that UID, wanted or not.
     pub fn own<'a>(&'a self, uid: &str) -> impl Iterator<Item = (&'a String, &'a Digest, &'a Placed)> {
         let uid = mark_hash(Some(uid));
@@ -197,7 +228,10 @@ impl Snapshot {
         }
         sum = sum.maybe(self.facts().and_then(|facts| self.networks.message(facts)).as_deref());
         for (name, deployment) in &self.deployments {
-            sum = sum.text(name).text(&deployment.uid.to_string()).number(u64::from(deployment.terminating));
+            // By that a Workload is released whose service was withdrawn.
+            let held = self.is_withdrawn() && is_held(deployment);
+            let flags = u64::from(held) << 1 | u64::from(deployment.terminating);
+            sum = sum.text(name).text(&deployment.uid.to_string()).number(flags);
             let Some(placed) = placed(deployment) else { continue };
             let flags = u64::from(placed.available) << 1 | u64::from(placed.observed);
             sum = sum
@@ -211,6 +245,11 @@ impl Snapshot {
         }
         sum.end().max(1)
     }
+}
+
+/// Whether a finalizer of fedhub's holds a WD: something of it may be on the hub.
+pub fn is_held(deployment: &Digest) -> bool {
+    deployment.deployment().is_some_and(Deployment::is_held)
 }
 
 /// What a WD has of a Workload.

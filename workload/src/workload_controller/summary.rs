@@ -13,6 +13,7 @@ use fedhub_api::facts::workload::{NETWORK_NOT_FOUND, TYPE_CONDITIONS, counters, 
 use fedhub_api::responsibility::attributed;
 use fedhub_core::hash;
 use fedhub_core::message::{Quoted, named};
+use fedhub_core::names::SERVICE_NAME;
 use fedhub_core::object::{Object, ObjectView};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -20,6 +21,7 @@ use serde_json::{Map, Value, json};
 use super::lifecycle::TypeState;
 use super::paused;
 use super::snapshot::{Site, SiteState, Snapshot};
+use super::terminating::{self, TERMINATING};
 use crate::locations::Authority;
 
 /// The status of a Workload.
@@ -81,6 +83,10 @@ impl Says {
         Self { status: "False", words: Words::Own { reason: reason.to_owned(), message } }
     }
 
+    fn not(reason: &str, message: String) -> Self {
+        Self { status: "False", words: Words::Own { reason: reason.to_owned(), message } }
+    }
+
     fn comparable(&self, observed_generation: Option<i64>) -> Value {
         let says = match &self.words {
             Words::Own { reason, message } => says(reason, message),
@@ -99,7 +105,9 @@ impl Summary {
         for (_, _, placed) in seen.own(uid) {
             add(&mut own, &placed.counters);
         }
-        let problems = problems(seen, facts, &sites, &states);
+        let terminating = seen.workload.as_ref().is_some_and(|workload| workload.terminating);
+        // What keeps WDs from being made is no matter any more.
+        let problems = if terminating { Vec::new() } else { problems(seen, facts, &sites, &states) };
         let placements: Vec<_> =
             sites.iter().zip(&states).map(|((name, _), states)| placement(name, states)).collect();
         Self {
@@ -108,7 +116,11 @@ impl Summary {
             counters: own,
             available: unreadable(facts)
                 .unwrap_or_else(|| available(&placements, &sites, &states, &problems)),
-            progressing: progressing(&sites, &states, facts.paused),
+            progressing: if terminating {
+                Says::not(TERMINATING, terminating::waits(seen, uid))
+            } else {
+                progressing(seen, &sites, &states, facts.paused)
+            },
             type_state: seen.type_state.clone(),
             networks: seen.networks.message(facts),
             placements,
@@ -122,6 +134,12 @@ impl Summary {
         hash::json(&self.comparable()) == facts.status
             && hash::json(&self.networks_comparable()) == facts.network_condition
             && self.type_state.as_ref().is_none_or(same)
+    }
+
+    /// Hash of all that it says.
+    pub fn content(&self) -> u64 {
+        let types = self.type_state.as_ref().map(|state| state.comparable(self.generation));
+        hash::json(&json!([self.comparable(), self.networks_comparable(), types]))
     }
 
     /// The status as [`fedhub_api::facts::workload::comparable`] shows it.
@@ -284,9 +302,7 @@ fn problems(
             SiteState::InvalidCity => {
                 ("InvalidCityCode", format!("City code {city} is not a valid label value"))
             }
-            SiteState::NameTaken => {
-                (NAME_TAKEN, format!("WorkloadDeployment {} is not of this Workload", Quoted(&site.name)))
-            }
+            SiteState::NameTaken => (NAME_TAKEN, name_taken(&site.name)),
             SiteState::Duplicate => (
                 "ConfigurationError",
                 format!("City code {city} makes a deployment of the same name as another one"),
@@ -294,6 +310,11 @@ fn problems(
             SiteState::Refused(refusal, _) => (refusal.reason, refusal.message.clone()),
         };
         problems.push(Problem { reason, message });
+    }
+    if seen.is_withdrawn() && states.iter().flatten().any(|state| state.placed().is_none()) {
+        let message =
+            format!("The service {} is not active in this project: no deployment is made", SERVICE_NAME.1);
+        problems.push(Problem { reason: "ServiceNotActive", message });
     }
     problems.extend(not_placed(seen.locations.by, &mut unplaceable));
     let networks = seen.networks.message(facts);
@@ -316,17 +337,25 @@ fn not_placed(by: Authority, cities: &mut Vec<String>) -> Option<Problem> {
 /// Reason: a WD of another Workload has the name of one that is wanted.
 pub const NAME_TAKEN: &str = "DeploymentNameTaken";
 
-/// Whether a new template is being rolled out to instances.
-fn progressing(sites: &Sites<'_>, states: &[Vec<SiteState<'_>>], paused: bool) -> Says {
+/// The message of [`NAME_TAKEN`].
+pub fn name_taken(deployment: &str) -> String {
+    format!("WorkloadDeployment {} is not of this Workload", Quoted(deployment))
+}
+
+/// Whether a new template is being rolled out to instances. Where the service was withdrawn, none is.
+fn progressing(seen: &Snapshot, sites: &Sites<'_>, states: &[Vec<SiteState<'_>>], paused: bool) -> Says {
     let (mut updated, mut wanted, mut on_its_way, mut none) = (0, 0, false, true);
+    let active = !seen.is_withdrawn();
     for (site, state) in sites.iter().flat_map(|(_, sites)| sites).zip(states.iter().flatten()) {
-        none &= state.placed().is_none() && !matches!(state, SiteState::Missing);
-        on_its_way |= matches!(state, SiteState::Missing);
+        let missing = active && matches!(state, SiteState::Missing);
+        none &= state.placed().is_none() && !missing;
+        on_its_way |= missing;
         let Some(placed) = state.placed() else { continue };
         let [replicas, _, newest, desired, _] = placed.counters.map(i64::from);
         let all = replicas.max(desired);
         (updated, wanted) = (updated + newest.min(all), wanted + all);
-        on_its_way |= !placed.observed || newest < all || !placed.is(&site.wanted);
+        let behind = || !placed.observed || !seen.is_as_wanted(site, placed);
+        on_its_way |= newest < all || active && behind();
     }
     let (holds, reason, message) = match (none, on_its_way, wanted) {
         (true, ..) => ("False", "NoDeployments", "The Workload has no deployments".to_owned()),

@@ -29,11 +29,11 @@ impl WorkloadController {
         &self,
         project: &Plane,
         namespace: Option<&str>,
-        is_so: impl Fn(&str, &Workload) -> bool,
+        is_so: impl Fn(&View<'_>, &Workload) -> bool,
     ) {
         let pick = |it: View<'_>| {
             let facts = it.digest.workload()?;
-            is_so(it.name, facts).then(|| (it.namespace.to_owned(), it.name.to_owned()))
+            is_so(&it, facts).then(|| (it.namespace.to_owned(), it.name.to_owned()))
         };
         for (namespace, name) in project.store(Kind::Workload).select(namespace, pick) {
             self.enqueue(project, &namespace, &name);
@@ -68,15 +68,21 @@ impl WorkloadController {
         let of = |known: &Known| placed(&known.digest).map(|placed| placed.workload.clone());
         let workloads: BTreeSet<_> =
             [Some(seen), change.old()].into_iter().flatten().filter_map(of).collect();
-        let known = workloads.iter().filter(|name| self.enqueue(project, &seen.namespace, name)).count();
-        // A name that another Workload's WD had may be free now.
-        if known == 0 && matches!(change, Change::Deleted { .. }) {
+        for name in &workloads {
+            self.enqueue(project, &seen.namespace, name);
+        }
+        // A name that another Workload's WD had may be free now, or the last that a terminating one owns may be gone.
+        if matches!(change, Change::Deleted { .. }) {
             self.enqueue_where(project, Some(&seen.namespace), |workload, facts| {
-                let wanted =
-                    |city: &str, placement: &str| deployment_name(workload, placement, city) == *seen.name;
-                let placements = facts.placements.iter().flatten();
-                is_prefix(workload, &seen.name)
-                    && placements.into_iter().any(|it| it.cities.iter().any(|city| wanted(city, &it.name)))
+                let wanted = |city: &str, placement: &str| {
+                    deployment_name(workload.name, placement, city) == *seen.name
+                };
+                let wants_it = || {
+                    let mut placements = facts.placements.iter().flatten();
+                    is_prefix(workload.name, &seen.name)
+                        && placements.any(|it| it.cities.iter().any(|city| wanted(city, &it.name)))
+                };
+                !workloads.contains(workload.name) && (workload.digest.terminating || wants_it())
             });
         }
     }
@@ -172,5 +178,6 @@ impl Listener for WorkloadController {
 
     fn left(&self, plane: &Plane) {
         self.queue.forget(&plane.id);
+        self.unrecorded.lock().forget(&plane.id);
     }
 }

@@ -88,6 +88,22 @@ async fn w8_a_type_that_is_deleted_leaves_the_hub_and_what_is_not_a_copy_does_no
 }
 
 #[tokio::test(start_paused = true)]
+async fn i8_w8_a_copy_that_the_hub_refuses_holds_up_no_deletion() {
+    let world = World::new();
+    let run = world.running().await;
+    world.hub.fault(Fault::Status(422).on("create", "instancetypes"));
+    world.put("d9", "1");
+    quiet(60).await;
+    let failed = run.failed("instance_types");
+    assert!(failed > 0, "it is refused");
+    world.source.delete(KIND, "", "d1").unwrap();
+    until("the deletion", || world.copies() == ["d2"]).await;
+    quiet(600).await;
+    assert!(run.failed("instance_types") > failed, "it is tried again");
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn w8_i4_a_crd_that_is_deleted_deletes_no_copy() {
     let world = World::new();
     let run = world.running().await;

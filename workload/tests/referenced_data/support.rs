@@ -8,10 +8,9 @@ use fedhub_core::names::{
     CITY_CODE, EXPECTED_REFERENCED_DATA, REFERENCED_BY, REFERENCED_DATA, REFERENCED_DATA_ERROR,
     SOURCE_GENERATION,
 };
-use fedhub_core::object::Kind;
 use fedhub_fake_apiserver::ApiServer;
 use fedhub_federator::Federator;
-use fedhub_planes::{DATA_KINDS, HUB_KINDS, PROJECT_KINDS, Planes, Settings, Watched, watched};
+use fedhub_planes::{DATA_KINDS, HUB_KINDS, Planes, Settings, Watched, watched};
 use fedhub_testing::Process;
 pub use fedhub_testing::{asked, plane_name, position, quiet, uid, until, writes};
 use fedhub_workload::referenced_data::ReferencedData;
@@ -146,11 +145,7 @@ impl World {
         let settings = Settings {
             seed: 7,
             anchor_kinds: watched::all(&HUB_KINDS).into_iter().chain(DATA_KINDS.map(companions)).collect(),
-            project_kinds: watched::all(&PROJECT_KINDS)
-                .into_iter()
-                .chain(DATA_KINDS.map(|kind| Watched::all(kind).on_demand()))
-                .chain(self.entitled.then(|| Watched::all(Kind::ServiceEntitlement).if_served()))
-                .collect(),
+            project_kinds: fedhub_workload::on_projects(false, self.entitled),
             ..Settings::default()
         };
         let planes = process.planes(kill.client(&self.hub), settings);

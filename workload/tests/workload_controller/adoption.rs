@@ -1,9 +1,10 @@
 //! W1, W10: what the Go manager left is taken over, and what is not the Workload's is not.
 
 use fedhub_core::names::{
-    CURRENT_REVISION, FEDERATOR_FINALIZER, INSTANCE_CITY, SERVICE_NAME, WORKLOAD_FINALIZER, WORKLOAD_UID,
-    revision_history,
+    CURRENT_REVISION, FEDERATOR_FINALIZER, INSTANCE_CITY, SERVICE_NAME, UPSTREAM_NAMESPACE,
+    WORKLOAD_FINALIZER, WORKLOAD_UID, revision_history,
 };
+use fedhub_core::object::Kind;
 use fedhub_fake_apiserver::Fault;
 use serde_json::{Value, json};
 
@@ -145,5 +146,69 @@ async fn w1_a_name_that_a_stranger_had_is_taken_once_it_is_free() {
         world.wd("web-us-dfw").unwrap()["spec"]["workloadRef"]["uid"],
         uid(&world.workload("web")).as_str()
     );
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn w1_a_name_that_another_workload_gives_up_is_taken() {
+    let world = World::new();
+    let placed = |workload: &str, placement: &str| {
+        let mut of = self::workload(workload, &["DFW"]);
+        of["spec"]["placements"][0]["name"] = json!(placement);
+        world.project.put(of).unwrap()
+    };
+    let run = world.run();
+    placed("web", "us-x");
+    quiet(5).await;
+    let other = placed("web-us", "x");
+    quiet(5).await;
+    assert_eq!(world.said("web-us", "Available").1, "DeploymentNameTaken");
+    world.patch("web", &json!({"spec": {"placements": []}}));
+    quiet(5).await;
+    let of = world.wd("web-us-x-dfw").map(|wd| wd["spec"]["workloadRef"]["uid"].clone());
+    assert_eq!(of, Some(json!(uid(&other))));
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn w1_a_name_that_a_deployment_of_the_cell_has_is_told_and_taken_once_it_is_free() {
+    let world = World { single_cluster: true, ..World::new() };
+    let labels = json!({UPSTREAM_NAMESPACE: "other"});
+    let foreign = json!({"apiVersion": API, "kind": "WorkloadDeployment", "spec": {"cityCode": "DFW"},
+        "metadata": {"namespace": SPACE, "name": "web-us-dfw", "labels": labels}});
+    world.project.put(foreign).unwrap();
+    let run = world.run();
+    quiet(5).await;
+    let from = position(&world.project);
+    world.put("web", &["DFW", "ORD"]);
+    quiet(60).await;
+    let mut created = asked(&world.project, from);
+    created.retain(|it| it == "create workloaddeployments/web-us-dfw");
+    assert_eq!(created.len() as u64, run.failed("workloads"), "once in an attempt");
+    assert_eq!(world.said("web", "Available").1, "DeploymentNameTaken");
+    assert!(world.wd("web-us-ord").is_some());
+    world.project.delete("WorkloadDeployment", SPACE, "web-us-dfw").unwrap();
+    until("it is made", || world.wd("web-us-dfw").is_some_and(|wd| !wd["spec"]["workloadRef"].is_null()))
+        .await;
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn w1_a_deployment_that_is_gone_is_made_again_though_its_watch_lags() {
+    let world = World::new();
+    let run = world.run();
+    world.put("web", &["DFW"]);
+    quiet(5).await;
+    let before = world.wd("web-us-dfw").unwrap();
+    world.project.fault(Fault::Hang.on("watch", "workloaddeployments"));
+    world.project.delete("WorkloadDeployment", SPACE, "web-us-dfw").unwrap();
+    // As the federator does.
+    let alpha = run.engaged(&plane_name("alpha")).unwrap();
+    alpha.store(Kind::WorkloadDeployment).release(SPACE, "web-us-dfw");
+    world.patch("web", &json!({"spec": {"template": template("nginx:2")}}));
+    quiet(5).await;
+    let after = world.wd("web-us-dfw").unwrap();
+    assert_ne!(uid(&after), uid(&before));
+    assert_eq!((&after["spec"]["template"], run.failed("workloads")), (&template("nginx:2"), 0));
     run.stop().await;
 }

@@ -76,6 +76,9 @@ async fn w2_a_deployment_that_names_another_workload_is_waited_for_without_cost(
     world.project.delete("Workload", SPACE, "web").unwrap();
     quiet(5).await;
     assert!(world.project.get("Workload", SPACE, "web").is_some(), "it still owns one");
+    let (_, reason, message) = world.said("web", "Progressing");
+    assert_eq!(reason, "Terminating");
+    assert!(message.contains("\"web-us-dfw\"") && message.contains("spec.workloadRef"), "{message}");
     let from = position(&world.project);
     quiet(600).await;
     assert_eq!((asked(&world.project, from), run.failed("workloads")), (Vec::new(), 0));
@@ -181,5 +184,67 @@ async fn w2_a_finalizer_that_was_taken_off_by_hand_is_put_back() {
     world.patch("web", &json!({"metadata": {"finalizers": null}}));
     quiet(5).await;
     assert_eq!(world.workload("web")["metadata"]["finalizers"], json!([WORKLOAD_FINALIZER]));
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn w2_a_refused_deletion_is_tried_once_in_an_attempt_and_told() {
+    let world = World::new();
+    let run = world.run();
+    world.put("web", &["DFW"]);
+    quiet(5).await;
+    let fault = world.project.fault(Fault::Status(403).on("delete", "workloaddeployments"));
+    let from = position(&world.project);
+    world.project.delete("Workload", SPACE, "web").unwrap();
+    quiet(30).await;
+    let mut deletes = asked(&world.project, from);
+    deletes.retain(|it| it.starts_with("delete"));
+    assert!(!deletes.is_empty());
+    assert_eq!(deletes.len() as u64, run.failed("workloads"));
+    let (status, reason, message) = world.said("web", "Progressing");
+    assert_eq!((status.as_str(), reason.as_str()), ("False", "Terminating"));
+    assert!(message.contains("\"web-us-dfw\"") && message.contains("failed to delete"), "{message}");
+    world.project.clear_fault(fault);
+    until("it to go", || world.project.get("Workload", SPACE, "web").is_none()).await;
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn w2_i11_what_holds_a_terminating_workload_is_named_once() {
+    let world = World::new();
+    let run = world.run();
+    world.put("web", &["DFW", "ORD"]);
+    quiet(5).await;
+    let held = json!({"metadata": {"finalizers": [FEDERATOR_FINALIZER]}});
+    world.project.patch("WorkloadDeployment", SPACE, "web-us-dfw", &held).unwrap();
+    world.project.delete("Workload", SPACE, "web").unwrap();
+    quiet(60).await;
+    let said = world.said("web", "Progressing");
+    let waiting = "Waiting for WorkloadDeployment \"web-us-dfw\" to be deleted";
+    assert_eq!((said.0.as_str(), said.1.as_str(), said.2.as_str()), ("False", "Terminating", waiting));
+    run.stop().await;
+    let from = position(&world.project);
+    let run = world.run();
+    quiet(600).await;
+    assert_eq!(writes(&world.project, from), [""; 0], "it is said already (I7)");
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn w2_a_deployment_of_ours_is_found_behind_one_that_names_another_workload() {
+    let world = World::new();
+    let run = world.run();
+    world.put("web", &["DFW"]);
+    quiet(5).await;
+    let fault = world.project.fault(Fault::Hang.on("watch", "workloaddeployments"));
+    put_deployment(&world, "ATL");
+    let edit = json!({"spec": {"workloadRef": {"uid": "another"}}});
+    world.project.patch("WorkloadDeployment", SPACE, "web-us-atl", &edit).unwrap();
+    put_deployment(&world, "ORD");
+    world.project.delete("Workload", SPACE, "web").unwrap();
+    until("ours to go", || world.wds() == ["web-us-atl"]).await;
+    world.project.clear_fault(fault);
+    quiet(60).await;
+    assert!(world.project.get("Workload", SPACE, "web").is_some(), "it still owns one");
     run.stop().await;
 }

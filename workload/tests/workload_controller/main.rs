@@ -16,6 +16,8 @@ mod networks;
 mod paused;
 mod placements;
 #[cfg(test)]
+mod plans;
+#[cfg(test)]
 mod revisions;
 #[cfg(test)]
 mod status;

@@ -10,6 +10,7 @@ use fedhub_testing::{Messages, assert_messages};
 use fedhub_workload::locations::{Authority, Locations};
 use fedhub_workload::networks::Networks;
 use fedhub_workload::workload_controller::desired::desired;
+use fedhub_workload::workload_controller::revisions::{NOT_RECORDED, not_recorded};
 use fedhub_workload::workload_controller::snapshot::{Learnt, Refusal, Snapshot};
 use fedhub_workload::workload_controller::summary::Summary;
 use jiff::Timestamp;
@@ -94,6 +95,28 @@ fn paused(cities: &[&str], image: &str) -> String {
     told(&seen, &workload, ("", ""))
 }
 
+/// What is said of a Workload whose service was withdrawn, and of one that is being deleted.
+fn ends() -> [(&'static str, String); 4] {
+    let mut web = object(support::workload("web", &["DFW", "LHR"]));
+    let unserved = Snapshot { service: ServiceState::Withdrawn, ..seen(&web, None, Authority::Cells) };
+    let withdrawn = told(&unserved, &web, ("", ""));
+    web.metadata.deletion_timestamp = Some(serde_json::from_value(json!("2026-01-01T00:00:00Z")).unwrap());
+    let terminating = |wd: Option<Digest>, learnt: Learnt| {
+        told(&Snapshot { learnt, ..seen(&web, wd, Authority::Cells) }, &web, ("", ""))
+    };
+    let wd = || Some(deployment("u", READY, 3));
+    let message = "failed to delete workloaddeployments on the project plane alpha: denied".to_owned();
+    let refusal = Refusal { reason: "DeploymentsRefused", message };
+    let refused = Learnt { refused: [("web-us-dfw".to_owned(), refusal)].into(), ..Learnt::default() };
+    let stranger = Learnt { stranger: Some("web-us-dfw".to_owned()), ..Learnt::default() };
+    [
+        ("its service was withdrawn", withdrawn),
+        ("it is being deleted", terminating(wd(), Learnt::default())),
+        ("it is being deleted, and a WD is refused", terminating(wd(), refused)),
+        ("it is being deleted, and owns a WD of another Workload", terminating(None, stranger)),
+    ]
+}
+
 #[test]
 fn w3_w7_i11_messages() {
     let web = |cities: &[&str]| object(support::workload("web", cities));
@@ -151,5 +174,9 @@ fn w3_w7_i11_messages() {
             ("a spec that cannot be read", told(&seen(&broken, None, cells), &broken, ("", ""))),
         ],
     );
+    messages.section("Conditions of a Workload that ends", ends());
+    let error = "failed to update configmaps on the project plane alpha: field is immutable";
+    let event = not_recorded("compute.datumapis.com-revision-history.web", error);
+    messages.section("Events of a Workload", [(NOT_RECORDED, event)]);
     assert_messages!("workload_controller", messages);
 }

@@ -193,6 +193,23 @@ async fn w1_a_watch_that_lags_has_no_deployment_deleted() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn w1_a_deployment_whose_successor_is_refused_stays_in_the_same_pass() {
+    let world = World::new();
+    let run = world.run();
+    world.put("web", &["DFW"]);
+    quiet(5).await;
+    let fault = world.project.fault(Fault::Status(403).on("create", "workloaddeployments"));
+    let mut placements = workload("web", &["DFW"])["spec"]["placements"].clone();
+    placements[0]["name"] = json!("eu");
+    world.patch("web", &json!({"spec": {"placements": placements}}));
+    quiet(60).await;
+    assert_eq!(world.wds(), ["web-us-dfw"]);
+    world.project.clear_fault(fault);
+    until("the new one in its place", || world.wds() == ["web-eu-dfw"]).await;
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn w1_one_city_that_is_refused_holds_up_no_other() {
     let world = World::new();
     let run = world.run();

@@ -2,6 +2,7 @@
 
 use fedhub_core::names::{CURRENT_REVISION, revision_history};
 use fedhub_fake_apiserver::Fault;
+use fedhub_testing::event_notes;
 use serde_json::{Value, json};
 
 use crate::support::*;
@@ -86,5 +87,57 @@ async fn w10_a_history_that_stands_before_its_workload_is_continued() {
     let history = history(&world);
     assert_eq!(history.as_object().unwrap().keys().collect::<Vec<_>>(), ["7", "8"]);
     assert_eq!(history["7"], entry.to_string(), "what it held stays");
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn w10_of_a_watch_that_lags_the_newest_template_is_recorded_and_no_other() {
+    let world = World::new();
+    let run = world.run();
+    quiet(5).await;
+    run.suspend(&plane_name("alpha"), true);
+    world.put("web", &["DFW"]);
+    quiet(5).await;
+    world.project.fault(Fault::Hang.on("watch", "workloads"));
+    world.patch("web", &json!({"spec": {"template": template("nginx:2")}}));
+    run.suspend(&plane_name("alpha"), false);
+    until("it is recorded", || !history(&world).is_null()).await;
+    quiet(60).await;
+    let history = history(&world);
+    let entries: Vec<Value> = history
+        .as_object()
+        .unwrap()
+        .values()
+        .map(|it| serde_json::from_str(it.as_str().unwrap()).unwrap())
+        .collect();
+    let images: Vec<_> = entries.iter().map(|it| it["image"].clone()).collect();
+    assert_eq!(images, ["nginx:2"]);
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn w10_i11_a_history_that_cannot_be_written_is_told_once_and_holds_nothing_up() {
+    let world = World::new();
+    let run = world.run();
+    world.put("web", &["DFW"]);
+    quiet(5).await;
+    // As of a ConfigMap that was made immutable.
+    let fault = world.project.fault(Fault::Status(422).on("update", "configmaps"));
+    world.patch("web", &json!({"spec": {"template": template("nginx:2")}}));
+    quiet(1200).await;
+    assert_eq!(world.wd("web-us-dfw").unwrap()["spec"]["template"], template("nginx:2"));
+    let told = event_notes(&world.project, "RevisionNotRecorded");
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].contains("compute.datumapis.com-revision-history.web"), "{told:?}");
+    let events = world.project.list("events.events.k8s.io");
+    let event = events.iter().find(|it| it["reason"] == "RevisionNotRecorded").unwrap();
+    assert_eq!(
+        (&event["regarding"]["name"], event["series"]["count"].as_i64()),
+        (&json!("web"), None),
+        "once"
+    );
+    world.patch("web", &json!({"spec": {"template": template("nginx:3")}}));
+    world.project.clear_fault(fault);
+    until("it is recorded", || history(&world)["2"].as_str().is_some_and(|it| it.contains("nginx:3"))).await;
     run.stop().await;
 }

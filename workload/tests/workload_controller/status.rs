@@ -1,5 +1,6 @@
 //! W3: the status of a Workload is that of its WDs.
 
+use fedhub_core::object::Kind;
 use fedhub_fake_apiserver::Fault;
 use serde_json::json;
 
@@ -216,11 +217,16 @@ async fn w3_words_that_the_caches_do_not_know_yet_are_not_repeated() {
     quiet(5).await;
     let fault = world.project.fault(Fault::Hang.on("watch", "workloaddeployments"));
     world.report("web-us-dfw", 2, READY);
+    // As the federator does: its words are read for the status.
+    let alpha = run.engaged(&plane_name("alpha")).unwrap();
+    alpha.store(Kind::WorkloadDeployment).release(SPACE, "web-us-dfw");
+    let from = position(&world.project);
     let edited = json!({"conditions": [condition("Available", "False", "Edited", "by hand")]});
     world.project.patch_status("Workload", SPACE, "web", &edited).unwrap();
     quiet(60).await;
     let (status, reason, _) = world.said("web", "Available");
-    assert!(status != "False" || reason != READY.1, "{status} {reason}");
+    assert_eq!((status.as_str(), reason.as_str()), ("True", "AvailablePlacementFound"));
+    assert_eq!(writes(&world.project, from), ["update workloads/status/web"]);
     world.project.clear_fault(fault);
     until("the news", || world.said("web", "Available").0 == "True").await;
     run.stop().await;

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use fedhub_core::names::CITY_CODE;
-use fedhub_core::object::{Kind, PlaneId};
+use fedhub_core::object::PlaneId;
 use fedhub_fake_apiserver::ApiServer;
 use fedhub_fake_apiserver::resource::{self, Resource};
-use fedhub_planes::{PROJECT_KINDS, Planes, Settings, Watched, watched};
+use fedhub_planes::{Planes, Settings};
 use fedhub_testing::{Process, put_namespace};
 pub use fedhub_testing::{client, condition, plane_name, position, quiet, uid, until, writes};
 use fedhub_workload::instance_types::{Catalog, watched_at_source};
@@ -20,6 +20,8 @@ pub const GROUP: &str = "compute.datumapis.com";
 pub struct World {
     pub hub: ApiServer,
     pub project: ApiServer,
+    /// Whether a cell is on the project plane, too.
+    pub single_cluster: bool,
 }
 
 /// A process that reconciles Workloads.
@@ -40,7 +42,7 @@ impl World {
         let resources = resource::project_plane().into_iter().chain([workloads]);
         let project = ApiServer::builder("alpha").resources(resources).build();
         put_namespace(&project, SPACE);
-        Self { hub, project }
+        Self { hub, project, single_cluster: false }
     }
 
     pub fn run(&self) -> Run {
@@ -50,9 +52,7 @@ impl World {
     /// The same, with the catalogue of instance types that this server has.
     pub fn run_with(&self, source: Option<&ApiServer>) -> Run {
         let mut process = Process::on(&self.hub);
-        let mut project_kinds = watched::all(&PROJECT_KINDS);
-        project_kinds.extend(fedhub_workload::watched());
-        project_kinds.push(Watched::all(Kind::ServiceEntitlement).if_served());
+        let project_kinds = fedhub_workload::on_projects(self.single_cluster, true);
         let settings = Settings { seed: 7, project_kinds, ..Settings::default() };
         let planes = process.planes(client(&self.hub), settings);
         let queue = process.queue(planes.seed());
@@ -176,11 +176,13 @@ pub fn template(image: &str) -> Value {
     }})
 }
 
-/// The requests for single objects since `from`, in short, less the question for a kind that the plane does not serve.
+/// The requests for single objects since `from`, in short, less the question for a kind that the plane does not serve, and what
+/// discovery is asked about it.
 pub fn asked(server: &ApiServer, from: usize) -> Vec<String> {
     let mut asked = fedhub_testing::asked(server, from);
     asked.retain(|it| {
-        !["locationbindings", "networks", "serviceentitlements"].iter().any(|unserved| it.contains(unserved))
+        let unserved = ["locationbindings", "networks", "serviceentitlements", "get /apis/"];
+        !unserved.iter().any(|unserved| it.contains(unserved))
     });
     asked
 }

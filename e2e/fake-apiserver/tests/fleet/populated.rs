@@ -7,7 +7,7 @@ use fedhub_core::names::REFERENCED_DATA;
 use fedhub_fake_apiserver::fleet::{Fleet, Population, Settings, State};
 use fedhub_federator::Federator;
 use fedhub_planes::watched::{self, Watched};
-use fedhub_planes::{DATA_KINDS, HUB_KINDS, PROJECT_KINDS};
+use fedhub_planes::{DATA_KINDS, HUB_KINDS};
 use fedhub_projector::Projector;
 use fedhub_projector::controller::ProjectorConfig;
 use fedhub_testing::{Process, plane_name, quiet};
@@ -29,11 +29,7 @@ async fn run(fleet: &Fleet, seconds: u64) -> (Vec<String>, Metrics) {
     let settings = fedhub_planes::Settings {
         seed: 7,
         anchor_kinds: watched::all(&HUB_KINDS).into_iter().chain(DATA_KINDS.map(companions)).collect(),
-        project_kinds: watched::all(&PROJECT_KINDS)
-            .into_iter()
-            .chain(DATA_KINDS.map(|kind| Watched::all(kind).on_demand()))
-            .chain(fedhub_workload::watched())
-            .collect(),
+        project_kinds: fedhub_workload::on_projects(false, false),
         ..fedhub_planes::Settings::default()
     };
     let planes = process.planes(fleet.hub().client(), settings);

@@ -97,6 +97,16 @@ impl<'a> Wanted<'a> {
         self.sum(labels, true, 0)
     }
 
+    /// Hash of all that it asks for.
+    pub fn content(&self) -> u64 {
+        KeyedHasher::default()
+            .number(self.identity())
+            .number(self.template)
+            .number(self.restarted.cast_unsigned())
+            .number(u64::from(self.paused))
+            .end()
+    }
+
     fn sum(&self, labels: [Option<&str>; 5], owned: bool, unknown_fields: u64) -> u64 {
         let sum = KeyedHasher::default()
             .number(self.scale)
@@ -202,6 +212,8 @@ pub fn priority(reason: &str) -> u8 {
         "ReferencedDataNotReady" | "AwaitingPropagation" | "Resolving" => 4,
         "NetworkNotFound" | NO_MATCHING_LOCATIONS => 6,
         "RuntimeClassNotServed" => 7,
+        // Nothing runs whatever else is put right.
+        "ServiceNotActive" => 8,
         reason if needs_action(reason) => 5,
         _ => 0,
     }
@@ -329,6 +341,7 @@ mod tests {
             "SourceNotFound",
             "NetworkNotFound",
             "RuntimeClassNotServed",
+            "ServiceNotActive",
         ];
         assert!(order.windows(2).all(|two| priority(two[0]) < priority(two[1])));
         assert_eq!(priority("ImageUnavailable"), priority("SourceTooLarge"));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fedhub_core::clock::Clock;
 use fedhub_core::object::Kind;
-use fedhub_fake_apiserver::{ApiServer, Fault};
+use fedhub_fake_apiserver::{ApiServer, Fault, Resource};
 use fedhub_planes::{Health, Planes, Settings, Watched};
 use serde_json::{Value, json};
 
@@ -70,13 +70,32 @@ async fn w7_a_kind_that_is_served_no_more_is_soon_asked_for_again() {
     let plane = planes.engage(&plane_name("alpha"), client(&server));
     until("alpha in sync", || plane.synced()).await;
     assert!(plane.serves(Kind::LocationBinding));
-    let fault = server.fault(Fault::Status(404).on("*", "locationbindings"));
-    server.break_watches();
+    server.unregister("locationbindings.networking.datumapis.com");
     until("no locations", || !plane.serves(Kind::LocationBinding)).await;
     assert!(plane.store(Kind::LocationBinding).is_empty() && plane.synced());
-    server.clear_fault(fault);
+    let bindings =
+        Resource::custom("networking.datumapis.com", "v1alpha", "LocationBinding", "locationbindings");
+    server.register(bindings.cluster_scoped());
+    server.put(location("dfw")).unwrap();
     quiet(3).await;
     assert_eq!(plane.store(Kind::LocationBinding).len(), 1, "as while a server starts");
+    planes.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn w7_i4_a_server_that_is_starting_is_not_believed_that_a_kind_is_gone() {
+    let server = project_plane("alpha");
+    let planes = started();
+    let plane = planes.engage(&plane_name("alpha"), client(&server));
+    until("alpha in sync", || plane.synced()).await;
+    let fault = server.fault(Fault::Status(404).on("*", "locationbindings"));
+    server.break_watches();
+    quiet(60).await;
+    let locations = plane.store(Kind::LocationBinding);
+    assert_eq!((locations.len(), plane.serves(Kind::LocationBinding)), (1, true), "discovery names it");
+    assert!(matches!(plane.health(), Health::Unreachable(_)), "{:?}", plane.health());
+    server.clear_fault(fault);
+    until("it works again", || plane.health() == Health::Engaged).await;
     planes.stop().await;
 }
 

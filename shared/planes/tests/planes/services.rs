@@ -5,6 +5,7 @@ use std::sync::Arc;
 use fedhub_core::clock::Clock;
 use fedhub_core::fence::Fence;
 use fedhub_core::object::Kind;
+use fedhub_fake_apiserver::resource::service_entitlement;
 use fedhub_fake_apiserver::{ApiServer, Fault};
 use fedhub_planes::{Identities, PROJECT_KINDS, Planes, ServiceState, Settings, Watched, watched};
 use fedhub_testing::{ENTITLEMENTS, asked, delete_entitlements, entitle, gap, serve_entitlements, withdraw};
@@ -53,9 +54,12 @@ impl World {
         entry.splitn(3, '/').nth(2).unwrap_or_default().to_owned()
     }
 
+    fn serve(&self) {
+        self.alpha.register(service_entitlement());
+    }
+
     fn unserve(&self) {
-        self.alpha.fault(Fault::Status(404).on("list", "serviceentitlements"));
-        self.alpha.fault(Fault::Status(404).on("watch", "serviceentitlements"));
+        self.alpha.unregister(ENTITLEMENTS);
         gap(&self.alpha);
     }
 }
@@ -167,7 +171,7 @@ async fn w9_a_kind_that_is_not_served_any_more_withdraws_nothing() {
     quiet(3600).await;
     assert_eq!((run.state(), &*world.grant()), (ServiceState::Active, ""));
     // It is there again, and empty.
-    world.alpha.clear_faults();
+    world.serve();
     quiet(3600).await;
     assert_eq!(run.state(), ServiceState::Active);
     run.end().await;
@@ -294,7 +298,7 @@ async fn w9_in_doubt_what_was_withdrawn_is_neither_removed_further_nor_brought_b
     until("the plane", || run.is_engaged()).await;
     quiet(600).await;
     assert_eq!((run.state(), &*world.grant()), (ServiceState::Unknown, "withdrawn"));
-    world.alpha.clear_faults();
+    world.serve();
     until("it to be known", || run.state() == ServiceState::Withdrawn).await;
     run.end().await;
 }

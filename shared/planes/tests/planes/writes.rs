@@ -82,7 +82,13 @@ async fn every_update_and_delete_carries_its_precondition() {
     let mut other = old.as_ref().clone();
     other.metadata.uid = Some("another".to_owned());
     assert_eq!(plane.delete(Kind::Instance, &other, Precondition::Uid).await.err().map(code), conflict);
-    assert!(server.get("Instance", "n", "a").is_some());
+    let stands = server.get("Instance", "n", "a").unwrap();
+    assert_eq!(
+        (&stands["spec"]["a"], &stands["status"]["s"]),
+        (&json!(3), &json!(null)),
+        "nothing is stored"
+    );
+    assert_eq!(stands["metadata"].get("annotations"), None);
     plane.delete(Kind::Instance, &old, Precondition::Uid).await.unwrap();
     plane.delete(Kind::Instance, &old, Precondition::Uid).await.expect("gone already is no error");
     planes.stop().await;
