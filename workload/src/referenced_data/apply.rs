@@ -10,21 +10,21 @@ use fedhub_cache::digest::Version;
 use fedhub_core::errors::{Error, RequestError};
 use fedhub_core::finalizers;
 use fedhub_core::names::{
-    COPIED_FROM, EXPECTED_REFERENCED_DATA, FEDERATION_NAMESPACE, REFERENCED_BY, REFERENCED_DATA,
-    REFERENCED_DATA_ERROR, REFERENCED_DATA_FINALIZER, REFERENCED_DATA_MANAGER, is_hub_namespace,
+    EXPECTED_REFERENCED_DATA, REFERENCED_BY, REFERENCED_DATA_ERROR, REFERENCED_DATA_FINALIZER,
+    REFERENCED_DATA_MANAGER,
 };
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, PlaneId, bare};
 use fedhub_engine::{Outcome, Step};
 use fedhub_planes::confidential::Target;
 use fedhub_planes::{
-    Confidential, DATA_KINDS, Plane, PlaneWriter, Precondition, ProjectNamespace, Read, StatusWrite,
-    WriteMode,
+    Confidential, Plane, PlaneWriter, Precondition, ProjectNamespace, Read, StatusWrite, WriteMode,
 };
 use serde_json::{Value, json};
 
 use super::Uncopied;
 use super::desired::{condition, mark, referenced_by_text};
 use super::limits::Allowance;
+use super::live::is_companion;
 use super::plan::{Annotations, ConditionChange, DataPlan, NextStep};
 use super::reconcile::DataReconcile;
 use super::snapshot::{Snapshot, SourceState, Standing, Unsupported, others, standing};
@@ -364,55 +364,12 @@ impl DataReconcile<'_> {
         tracing::info!(plane = %self.home.plane, hub_namespace = space, ?kind, name, "companion deleted: no WorkloadDeployment refers to it");
         Ok(())
     }
-
-    /// The companions on the hub that count the WD, past every cache.
-    async fn read_live(&self, seen: &Snapshot) -> Result<Vec<Standing>, Error> {
-        let (hub, token) = (self.hub(), seen.token());
-        let mut found = Vec::new();
-        for space in self.spaces(seen).await? {
-            for kind in DATA_KINDS {
-                // Not by the label, which one may have lost.
-                let listed = hub.list_metadata(kind, Some(&space), None, usize::MAX, is_companion).await?;
-                let companions = listed.iter().filter_map(|companion| {
-                    let digest = Digest::of(&PlaneId::Hub, kind, companion);
-                    standing(&space, kind, companion.name(), &digest)
-                });
-                found.extend(companions.filter(|companion| companion.facts.is_of(&token)));
-            }
-        }
-        Ok(found)
-    }
-
-    /// The hub namespaces in which the WD may have companions: those whose labels name its project namespace. One that the WD
-    /// records and that has lost its labels proves nothing.
-    async fn spaces(&self, seen: &Snapshot) -> Result<Vec<String>, Error> {
-        let mut spaces = self.controller.planes.tenants().of(self.home);
-        let wd = self.project.get_or_fetch(WD, &self.home.namespace, &seen.name).await?;
-        let recorded = wd.as_ref().and_then(|wd| wd.annotation(FEDERATION_NAMESPACE)).map(str::to_owned);
-        // A tenant can write anything there, and it becomes part of the request's path.
-        let is_news = |recorded: &String| is_hub_namespace(recorded) && !spaces.contains(recorded);
-        if let Some(recorded) = recorded.filter(is_news)
-            && let Some(namespace) = self.hub().get_live(Kind::Namespace, "", &recorded).await?
-        {
-            match ProjectNamespace::of(&namespace) {
-                Some(home) if home == *self.home => spaces.push(recorded),
-                Some(_) => {}
-                None => return Err(Error::NotEngaged(PlaneId::Hub)),
-            }
-        }
-        Ok(spaces)
-    }
 }
 
 /// Whether the hub refuses this one write, and not only for now.
 fn is_refusal(error: &RequestError) -> bool {
     matches!(error.verb, "create" | "update" | "delete")
         && matches!(error.code(), Some(400 | 403 | 413 | 422))
-}
-
-/// Whether an object on the hub is a companion, and not another's. One that has lost its label says what it is the copy of.
-fn is_companion(object: &Object) -> bool {
-    object.label(REFERENCED_DATA) == Some("true") || object.annotation(COPIED_FROM).is_some()
 }
 
 /// As much of a companion as a request needs, with its preconditions.

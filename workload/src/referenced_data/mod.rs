@@ -11,13 +11,14 @@
 //! 2. [`snapshot`] is what the caches say of a WD's sources and companions.
 //! 3. [`plan`] decides, as a pure function: what is copied, counted and released, and what is said of it. [`limits`] is how
 //!    much content there may be.
-//! 4. [`apply`] reads what is to be copied, writes where that differs, and says so last: a companion is on the hub before
+//! 4. [`apply`] reads what is to be copied (`live`: what a deletion needs), writes where that differs, and says so last: a companion is on the hub before
 //!    the annotation that names it.
 //! 5. [`desired`] renders annotations, condition and companions.
 
 pub mod apply;
 pub mod desired;
 pub mod limits;
+mod live;
 pub mod plan;
 mod reconcile;
 pub mod snapshot;
