@@ -9,7 +9,7 @@
 //!    all of them are in one answer. Where [`Judgement::spares_fedhub`], nothing of it holds for fedhub itself.
 //! 3. [`defaults`] is what an object has where its user says nothing.
 //!
-//! However large an object is, a review ends soon: lists are looked at as far as [`limits`] says, and no step takes longer
+//! However large an object is, a review ends soon: lists are looked at as far as `limits` says, and no step takes longer
 //! than its input is long.
 //!
 //! The rules are those of the API whose placements have `cityCodes`. Nothing in here asks anything, or knows how reviews arrive.
