@@ -87,5 +87,4 @@ for pid in $loads; do wait "$pid"; done
 loads=
 bad=$(grep -v '^201$' "$scratch"/codes.* || true)
 [ -z "$bad" ] || { printf '%s\n' "$bad" | head -n 20 >&2; exit 1; }
-echo "$total created in $took ms: fewer than $pace a second" >&2; exit 1; }
 echo "$total created in $took ms, none refused"
