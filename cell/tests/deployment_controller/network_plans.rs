@@ -230,7 +230,7 @@ fn c15_each_interface_has_its_binding_and_each_context_its_subnet() {
     }
 }
 
-/// A network of another namespace is another tenant's, or nobody's: whatever a template says, the cell asks for none of it.
+/// No template can have the cell request a network of another namespace, which may be that of another tenant.
 #[test]
 fn i6_a_network_of_another_namespace_is_never_asked_for() {
     let there = json!({"name": "default", "namespace": "ns-b"});

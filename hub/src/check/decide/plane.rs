@@ -153,7 +153,7 @@ fn crds(plane: &PlaneFacts) -> Option<Finding> {
     }
 }
 
-/// Whether the webhooks spare fedhub and nobody else: whoever else is spared may write what only fedhub may (W4).
+/// Whether the webhooks exempt fedhub and no other user: an exempt user may write what only fedhub may (W4).
 fn admission(plane: &PlaneFacts) -> Option<Finding> {
     const CHECK: CheckId = CheckId::Admission;
     let name = &plane.name;
