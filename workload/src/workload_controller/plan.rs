@@ -82,7 +82,8 @@ pub fn plan(seen: &Snapshot) -> WorkloadPlan {
 /// The write of the status, where it does not say this already.
 fn status(seen: &Snapshot, facts: &Workload, uid: &str) -> Option<WorkloadPlan> {
     let summary = Box::new(Summary::of(seen, facts, uid));
-    let stands = seen.learnt.status_settled == Some(summary.content()) || summary.is_said_by(facts);
+    let is_settled = |settled| settled == summary.content();
+    let stands = seen.learnt.status_settled.is_some_and(is_settled) || summary.is_said_by(facts);
     (!stands).then_some(WorkloadPlan::WriteStatus(summary))
 }
 
