@@ -25,8 +25,7 @@ pub(crate) struct Absence {
 /// The absences of all planes.
 #[derive(Default)]
 pub(crate) struct Absences {
-    /// By the time when each is over, and a number that makes it unique.
-    due: Mutex<BTreeMap<(Instant, u64), Absent>>,
+    queue: Mutex<Queue>,
     bell: Notify,
 }
 
@@ -40,13 +39,22 @@ pub(crate) struct Absent {
     pub waits: Backoffs,
 }
 
+/// Absences by when they are asked for again, each with a number that makes it unique.
+#[derive(Default)]
+struct Queue {
+    /// By the time when each wait is over.
+    waiting: BTreeMap<(Instant, u64), Absent>,
+    /// Those whose waits are over: first what was asked for least often, which is what a new plane may serve in a moment.
+    over: BTreeMap<(u8, Instant, u64), Absent>,
+}
+
 impl Absences {
     /// Enters one that ends at `due`; `number` makes it unique.
     pub fn enter(&self, due: Instant, number: u64, absent: Absent) {
-        let mut all = self.due.lock();
-        all.insert((due, number), absent);
-        let is_first = all.first_key_value().is_some_and(|(first, _)| *first == (due, number));
-        drop(all);
+        let mut queue = self.queue.lock();
+        queue.waiting.insert((due, number), absent);
+        let is_first = queue.waiting.first_key_value().is_some_and(|(first, _)| *first == (due, number));
+        drop(queue);
         if is_first {
             self.bell.notify_one();
         }
@@ -54,14 +62,47 @@ impl Absences {
 
     /// Waits until the first may be over.
     pub async fn next(&self) {
-        let first = self.due.lock().first_key_value().map(|((due, _), _)| *due);
+        let first = self.queue.lock().waiting.first_key_value().map(|((due, _), _)| *due);
         until_due(first, &self.bell).await;
     }
 
-    /// Those that are over, in the order of their times.
-    pub fn over(&self, now: Instant) -> impl Iterator<Item = Absent> {
-        let mut due = self.due.lock();
-        let later = due.split_off(&(now, u64::MAX));
-        std::mem::replace(&mut *due, later).into_values()
+    /// The first of those that are over, which is no longer among them.
+    pub fn take(&self, now: Instant) -> Option<Absent> {
+        let Queue { waiting, over } = &mut *self.queue.lock();
+        let later = waiting.split_off(&(now, u64::MAX));
+        let ended = std::mem::replace(waiting, later).into_iter();
+        over.extend(ended.map(|((due, number), absent)| ((absent.waits.absences(), due, number), absent)));
+        over.pop_first().map(|(_, absent)| absent)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn absent(kind: Kind, answers: u8) -> Absent {
+        let mut waits = Backoffs::new(7);
+        for _ in 0..answers {
+            waits.after_absence();
+        }
+        Absent { plane: Weak::new(), kind, waits }
+    }
+
+    #[test]
+    fn w7_of_those_that_are_over_the_one_that_was_asked_for_least_often_is_first() {
+        let absences = Absences::default();
+        let at = |seconds| Instant::now() + Duration::from_secs(seconds);
+        absences.enter(at(1), 1, absent(Kind::Network, 9));
+        absences.enter(at(2), 2, absent(Kind::Workload, 1));
+        absences.enter(at(2), 3, absent(Kind::LocationBinding, 1));
+        absences.enter(at(60), 4, absent(Kind::ServiceEntitlement, 0));
+        let taken = |seconds| absences.take(at(seconds)).map(|absent| absent.kind);
+        assert_eq!(taken(0), None);
+        assert_eq!(taken(3), Some(Kind::Workload));
+        absences.enter(at(3), 5, absent(Kind::ServiceEntitlement, 0));
+        assert_eq!(
+            std::array::from_fn(|_| taken(4)),
+            [Some(Kind::ServiceEntitlement), Some(Kind::LocationBinding), Some(Kind::Network), None]
+        );
     }
 }

@@ -130,6 +130,11 @@ impl Backoffs {
         self.jittered(wait)
     }
 
+    /// How often in a row a plane answered so.
+    pub fn absences(&self) -> u8 {
+        self.absent
+    }
+
     /// An attempt succeeded. One list says nothing of whether the watch after it does.
     pub fn succeeded(&mut self, attempt: Attempt) {
         self.unreachable = 0;

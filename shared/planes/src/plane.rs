@@ -154,17 +154,14 @@ impl Plane {
     /// The plane was found there. No Events are written to one that takes no writes for now.
     pub(super) fn is_from(&mut self, origin: Origin) {
         self.origin = origin;
-        self.events = self.events.clone().unless(self.write_switch());
-    }
-
-    fn write_switch(&self) -> WriteSwitch {
         let (suspended, pauses) = (self.origin.suspended.clone(), self.pauses.clone());
-        WriteSwitch { plane: self.id.clone(), suspended, pauses }
+        let switch = WriteSwitch { plane: self.id.clone(), suspended, pauses };
+        self.events = self.events.clone().unless(switch);
     }
 
     /// Whether fedhub may write for the project of this plane.
     pub fn write_state(&self) -> WriteState {
-        self.write_switch().state()
+        WriteState::of(&self.id, &self.origin.suspended, &self.pauses)
     }
 
     /// Whether the service runs in the project (W9).

@@ -208,16 +208,13 @@ impl Planes {
 
     /// How many project planes there are in each state, for the metric `planes`.
     pub fn states(&self) -> [(&'static str, i64); 5] {
-        let count = |state| self.projects.iter().filter(|p| p.value().state() == state).count();
-        let refused = self.refused.lock().len();
-        let number = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
-        [
-            ("engaging", number(count("engaging"))),
-            ("engaged", number(count("engaged"))),
-            ("unreachable", number(count("unreachable") + refused)),
-            ("suspended", number(count("suspended"))),
-            ("paused", number(count("paused"))),
-        ]
+        let mut states =
+            ["engaging", "engaged", "unreachable", "suspended", "paused"].map(|state| (state, 0));
+        let refused = std::iter::repeat_n("unreachable", self.refused.lock().len());
+        for state in self.projects.iter().map(|plane| plane.value().state()).chain(refused) {
+            states.iter_mut().filter(|(name, _)| *name == state).for_each(|(_, count)| *count += 1);
+        }
+        states
     }
 
     /// Tells operators what is theirs to see to, where there is a place for that.

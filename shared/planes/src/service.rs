@@ -1,6 +1,6 @@
 //! What is known of the service in each project (W9), and which projects may get it back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use fedhub_core::names::PlaneName;
@@ -70,9 +70,36 @@ impl Service {
 pub(crate) struct Services {
     /// How long it has to be withdrawn.
     pub delay: Duration,
-    due: Mutex<BTreeMap<PlaneName, Instant>>,
+    due: Mutex<Due>,
     bell: Notify,
     rate: Mutex<TokenBucket>,
+}
+
+/// When projects are judged again: each once, at the time that was said last.
+#[derive(Default)]
+struct Due {
+    of: BTreeMap<PlaneName, Instant>,
+    in_order: BTreeSet<(Instant, PlaneName)>,
+}
+
+impl Due {
+    fn enter(&mut self, plane: &PlaneName, due: Instant) {
+        if let Some(before) = self.of.insert(plane.clone(), due) {
+            self.in_order.remove(&(before, plane.clone()));
+        }
+        self.in_order.insert((due, plane.clone()));
+    }
+
+    fn first(&self) -> Option<Instant> {
+        self.in_order.first().map(|(due, _)| *due)
+    }
+
+    fn take(&mut self, now: Instant) -> Option<PlaneName> {
+        self.first().filter(|first| *first <= now)?;
+        let (_, plane) = self.in_order.pop_first()?;
+        self.of.remove(&plane);
+        Some(plane)
+    }
 }
 
 /// How many services are withdrawn in a minute because their entitlements are absent, of all projects: what takes them away
@@ -92,18 +119,19 @@ impl Services {
 
     /// Has a project judged again then.
     pub fn await_return(&self, plane: &PlaneName, due: Instant) {
-        self.due.lock().insert(plane.clone(), due);
+        self.due.lock().enter(plane, due);
         self.bell.notify_one();
     }
 
     /// The projects whose time is over.
     pub fn over(&self, now: Instant) -> Vec<PlaneName> {
-        self.due.lock().extract_if(.., |_, due| *due <= now).map(|(plane, _)| plane).collect()
+        let mut due = self.due.lock();
+        std::iter::from_fn(|| due.take(now)).collect()
     }
 
     /// Waits until the time of one may be over.
     pub async fn next(&self) {
-        let next = self.due.lock().values().min().copied();
-        until_due(next, &self.bell).await;
+        let first = self.due.lock().first();
+        until_due(first, &self.bell).await;
     }
 }

@@ -20,6 +20,17 @@ pub enum WriteState {
     Paused,
 }
 
+impl WriteState {
+    /// The state of that plane now.
+    pub(crate) fn of(plane: &PlaneId, suspended: &AtomicBool, pauses: &Pauses) -> Self {
+        match plane {
+            PlaneId::Project(name) if pauses.is_paused(name) => Self::Paused,
+            _ if suspended.load(Ordering::Acquire) => Self::Suspended,
+            _ => Self::Active,
+        }
+    }
+}
+
 /// What decides on the state of a plane: discovery and operators.
 #[derive(Clone)]
 pub(crate) struct WriteSwitch {
@@ -31,10 +42,6 @@ pub(crate) struct WriteSwitch {
 impl WriteSwitch {
     /// The state now.
     pub fn state(&self) -> WriteState {
-        match &self.plane {
-            PlaneId::Project(name) if self.pauses.is_paused(name) => WriteState::Paused,
-            _ if self.suspended.load(Ordering::Acquire) => WriteState::Suspended,
-            _ => WriteState::Active,
-        }
+        WriteState::of(&self.plane, &self.suspended, &self.pauses)
     }
 }

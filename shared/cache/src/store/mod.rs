@@ -7,8 +7,6 @@ mod objects;
 mod stored;
 mod updates;
 
-use std::collections::BTreeMap;
-
 use fedhub_core::object::{Kind, Object, ObjectRef, PlaneId};
 
 use self::objects::{Names, Objects};
@@ -62,8 +60,9 @@ impl<F: ObjectFacts> Store<F> {
     /// Forgets all objects, as if none had ever been listed: they are watched no more. Lists are counted on.
     pub fn clear(&self) {
         let mut objects = self.lock();
-        let epoch = objects.epoch;
-        *objects = Objects { epoch, ..Objects::new(self.whole) };
+        let mut none = Objects::new(self.whole);
+        none.epoch = objects.epoch;
+        *objects = none;
     }
 
     /// The digest of the object of that name.
@@ -125,7 +124,7 @@ impl<F: ObjectFacts> Store<F> {
 
     /// How many objects there are.
     pub fn len(&self) -> usize {
-        self.lock().spaces.values().map(BTreeMap::len).sum()
+        self.lock().len()
     }
 
     /// Whether there are none.
@@ -135,13 +134,7 @@ impl<F: ObjectFacts> Store<F> {
 
     /// Bytes that digests and names take, about; objects that are kept are not counted.
     pub fn bytes(&self) -> usize {
-        let each = Self::ENTRY_BYTES + size_of::<(Box<str>, Box<Stored<F>>)>();
-        let objects = self.lock();
-        let names = |names: &Names<F>| -> usize {
-            names.iter().map(|(name, s)| each + name.len() + s.digest.heap() + s.normalizations.heap()).sum()
-        };
-        objects.spaces.iter().map(|(space, of)| space.len() + names(of)).sum::<usize>()
-            + objects.index_bytes()
+        self.lock().bytes()
     }
 
     /// Counts lists, from their beginning: objects of an earlier one may have gone in between, unseen.
@@ -202,6 +195,6 @@ impl<F: ObjectFacts> Store<F> {
         part: Part,
         echo: ServerNormalization,
     ) -> bool {
-        self.lock().find_mut(namespace, name).is_none_or(|s| s.normalizations.learn(part, echo))
+        self.lock().change(namespace, name, |s| s.normalizations.learn(part, echo)).unwrap_or(true)
     }
 }

@@ -25,6 +25,10 @@ pub(super) struct Objects<F> {
     pub(super) spaces: BTreeMap<Box<str>, Names<F>>,
     /// The names of objects that have an index value.
     pub(super) index: BTreeSet<Indexed>,
+    /// How many entries there are.
+    count: usize,
+    /// Bytes that entries, names and index take, about: kept in step, for a scrape asks thousands of stores.
+    bytes: usize,
     /// UIDs that the watch reported deleted, newest last: the late answer to a write must not bring them back.
     pub(super) recently_deleted: VecDeque<Uid>,
 }
@@ -35,7 +39,17 @@ const MAX_TOMBSTONES: usize = 1024;
 impl<F: ObjectFacts> Objects<F> {
     pub(super) fn new(whole: bool) -> Self {
         let (spaces, index, recently_deleted) = (BTreeMap::new(), BTreeSet::new(), VecDeque::new());
-        Self { whole, epoch: 0, synced: false, spaces, index, recently_deleted }
+        Self { whole, epoch: 0, synced: false, spaces, index, count: 0, bytes: 0, recently_deleted }
+    }
+
+    /// How many objects there are.
+    pub(super) fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Bytes that digests, names and index take, about; objects that are kept are not counted.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// The objects of a namespace with that index value, in the order of their names.
@@ -50,21 +64,21 @@ impl<F: ObjectFacts> Objects<F> {
         names.filter(move |(_, stored)| stored.digest.facts.index_value() == Some(value))
     }
 
-    /// Bytes that the index takes, about.
-    pub(super) fn index_bytes(&self) -> usize {
-        self.index.iter().map(|(_, name)| size_of::<Indexed>() + name.len()).sum()
-    }
-
     /// Moves an object in the index from one value to another.
     fn reindex(&mut self, namespace: &str, name: &str, from: Option<u64>, to: Option<u64>) {
         if from == to {
             return;
         }
-        if let Some(from) = from {
-            self.index.remove(&(slot(namespace, from), name.into()));
+        let bytes = size_of::<Indexed>() + name.len();
+        if let Some(from) = from
+            && self.index.remove(&(slot(namespace, from), name.into()))
+        {
+            self.bytes -= bytes;
         }
-        if let Some(to) = to {
-            self.index.insert((slot(namespace, to), name.into()));
+        if let Some(to) = to
+            && self.index.insert((slot(namespace, to), name.into()))
+        {
+            self.bytes += bytes;
         }
     }
 
@@ -76,37 +90,54 @@ impl<F: ObjectFacts> Objects<F> {
         self.spaces.get_mut(namespace)?.get_mut(name).map(Box::as_mut)
     }
 
+    /// Changes an entry, if there is one, in a way that may change how much it takes.
+    pub(super) fn change<T>(
+        &mut self,
+        namespace: &str,
+        name: &str,
+        change: impl FnOnce(&mut Stored<F>) -> T,
+    ) -> Option<T> {
+        let stored = self.spaces.get_mut(namespace)?.get_mut(name)?;
+        let before = stored.heap();
+        let changed = change(stored);
+        self.bytes = self.bytes + stored.heap() - before;
+        Some(changed)
+    }
+
     pub(super) fn put(&mut self, new: Known<F>, object: Option<Retention>, own: bool) -> Change<F> {
         let mut kept = Retained { object, notified: None };
         let (digest, epoch, whole) = (new.digest.clone(), self.epoch, self.whole);
         let before = self.find(&new.namespace, &new.name).and_then(|s| s.digest.facts.index_value());
         self.reindex(&new.namespace, &new.name, before, digest.facts.index_value());
-        if let Some(stored) = self.find_mut(&new.namespace, &new.name) {
-            // A change is relative to what listeners were notified of, whatever we wrote meanwhile: our own write must not
-            // hide the change that its event brings to others.
-            let old = if stored.own {
-                let notified = stored.kept.take().and_then(|kept| kept.notified);
-                notified.map(|notified| Known {
-                    namespace: new.namespace.clone(),
-                    name: new.name.clone(),
-                    digest: notified.digest,
-                    object: notified.object,
-                })
-            } else {
-                Some(known(&new.namespace, &new.name, stored))
-            };
-            kept.notified = old.as_ref().filter(|_| own).map(|old| {
-                let object = old.object.clone().filter(|_| whole);
-                Notified { digest: old.digest.clone(), object }
+        if self.find(&new.namespace, &new.name).is_some() {
+            let old = self.change(&new.namespace, &new.name, |stored| {
+                // A change is relative to what listeners were notified of, whatever we wrote meanwhile: our own write must
+                // not hide the change that its event brings to others.
+                let old = if stored.own {
+                    let notified = stored.kept.take().and_then(|kept| kept.notified);
+                    notified.map(|notified| Known {
+                        namespace: new.namespace.clone(),
+                        name: new.name.clone(),
+                        digest: notified.digest,
+                        object: notified.object,
+                    })
+                } else {
+                    Some(known(&new.namespace, &new.name, stored))
+                };
+                kept.notified = old.as_ref().filter(|_| own).map(|old| {
+                    let object = old.object.clone().filter(|_| whole);
+                    Notified { digest: old.digest.clone(), object }
+                });
+                let same = stored.digest.uid == digest.uid;
+                if !same {
+                    (stored.normalizations, stored.synced_under) = (Normalizations::default(), 0);
+                }
+                stored.unlisted = own && same && (stored.unlisted || stored.epoch != epoch);
+                (stored.digest, stored.epoch, stored.own) = (digest, epoch, own);
+                stored.kept = kept.or_none();
+                old
             });
-            if stored.digest.uid != digest.uid {
-                (stored.normalizations, stored.synced_under) = (Normalizations::default(), 0);
-            }
-            let same = stored.digest.uid == digest.uid;
-            stored.unlisted = own && same && (stored.unlisted || stored.epoch != epoch);
-            (stored.digest, stored.epoch, stored.own) = (digest, epoch, own);
-            stored.kept = kept.or_none();
-            return Change::Applied { old, new };
+            return Change::Applied { old: old.flatten(), new };
         }
         let stored = Stored {
             digest,
@@ -117,6 +148,11 @@ impl<F: ObjectFacts> Objects<F> {
             own,
             unlisted: false,
         };
+        self.count += 1;
+        self.bytes += entry_bytes(&new.name, &stored);
+        if !self.spaces.contains_key(&new.namespace) {
+            self.bytes += new.namespace.len();
+        }
         self.spaces.entry(new.namespace.clone()).or_default().insert(new.name.clone(), Box::new(stored));
         Change::Applied { old: None, new }
     }
@@ -137,13 +173,19 @@ impl<F: ObjectFacts> Objects<F> {
 
     pub(super) fn remove(&mut self, namespace: &str, name: &str) {
         let Some(names) = self.spaces.get_mut(namespace) else { return };
-        let removed = names.remove(name);
+        let Some(removed) = names.remove(name) else { return };
         if names.is_empty() {
             self.spaces.remove(namespace);
+            self.bytes -= namespace.len();
         }
-        let value = removed.and_then(|stored| stored.digest.facts.index_value());
-        self.reindex(namespace, name, value, None);
+        self.count -= 1;
+        self.bytes -= entry_bytes(name, &removed);
+        self.reindex(namespace, name, removed.digest.facts.index_value(), None);
     }
+}
+
+fn entry_bytes<F: ObjectFacts>(name: &str, stored: &Stored<F>) -> usize {
+    size_of::<(Box<str>, Box<Stored<F>>)>() + size_of::<Stored<F>>() + name.len() + stored.heap()
 }
 
 fn slot(namespace: &str, value: u64) -> u64 {

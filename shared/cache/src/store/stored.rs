@@ -5,6 +5,7 @@ use fedhub_core::object::ObjectRef;
 use crate::budget::Permit;
 use crate::change::{Known, View};
 use crate::digest::Digest;
+use crate::facts::ObjectFacts;
 use crate::normalization::Normalizations;
 use crate::packed::Packed;
 
@@ -42,6 +43,13 @@ pub(super) struct Retained<F> {
     pub(super) object: Option<Retention>,
     /// What listeners were notified of last, where that was before our own writes.
     pub(super) notified: Option<Notified<F>>,
+}
+
+impl<F: ObjectFacts> Stored<F> {
+    /// Bytes beyond its own size, about; an object that is kept is not counted.
+    pub(super) fn heap(&self) -> usize {
+        self.digest.heap() + self.normalizations.heap()
+    }
 }
 
 impl<F> Stored<F> {

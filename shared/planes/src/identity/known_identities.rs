@@ -29,6 +29,8 @@ pub struct KnownIdentities {
     stored: BTreeMap<String, BTreeSet<PlaneName>>,
     /// `claims` by all that their planes showed.
     claimed: BTreeMap<String, PlaneName>,
+    /// Those of `claims` that are to be stored.
+    unwritten: BTreeSet<PlaneName>,
 }
 
 impl KnownIdentities {
@@ -71,6 +73,7 @@ impl KnownIdentities {
         let judged_by = self.remembered.get(name).cloned();
         let entry = IdentityEntry { identity, project, grant };
         self.claims.insert(name.clone(), Claim { entry, judged_by, shown });
+        self.note(name);
         IdentityVerdict::Accept
     }
 
@@ -92,6 +95,7 @@ impl KnownIdentities {
         let judged_by = self.remembered.get(name).cloned();
         let Some(claim) = self.claims.get_mut(name) else { return false };
         (claim.entry, claim.judged_by) = (IdentityEntry { grant, ..entry }, judged_by);
+        self.note(name);
         true
     }
 
@@ -130,6 +134,7 @@ impl KnownIdentities {
         for name in &moot {
             self.release(name);
         }
+        self.unwritten = self.claims.keys().filter(|name| self.is_unwritten(name)).cloned().collect();
         moot
     }
 
@@ -141,15 +146,28 @@ impl KnownIdentities {
                 self.claimed.remove(uid);
             }
         }
+        self.unwritten.remove(name);
     }
 
     /// What was accepted and is not remembered yet.
-    pub fn unwritten(&self) -> Vec<(PlaneName, IdentityEntry)> {
-        let new = self.claims.iter().filter(|(name, claim)| {
-            let remembered = self.remembered.get(*name);
-            remembered == claim.judged_by.as_ref() && remembered != Some(&claim.entry)
-        });
-        new.map(|(name, claim)| (name.clone(), claim.entry.clone())).collect()
+    pub fn unwritten(&self) -> impl Iterator<Item = (&PlaneName, &IdentityEntry)> {
+        self.unwritten.iter().filter_map(|name| Some((name, &self.claims.get(name)?.entry)))
+    }
+
+    fn is_unwritten(&self, name: &PlaneName) -> bool {
+        let remembered = self.remembered.get(name);
+        self.claims
+            .get(name)
+            .is_some_and(|claim| remembered == claim.judged_by.as_ref() && remembered != Some(&claim.entry))
+    }
+
+    /// The claim of that name has changed.
+    fn note(&mut self, name: &PlaneName) {
+        if self.is_unwritten(name) {
+            self.unwritten.insert(name.clone());
+        } else {
+            self.unwritten.remove(name);
+        }
     }
 }
 

@@ -127,7 +127,7 @@ impl Identities {
             return None;
         }
         let (now, soon) = (Instant::now(), Instant::now() + GATHER);
-        let identities = (!self.known().unwritten().is_empty()).then_some(soon);
+        let identities = self.known().unwritten().next().map(|_| soon);
         let hub = planes
             .history()
             .unwritten()
@@ -151,7 +151,7 @@ impl Identities {
         }
         let mut new: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
         for (plane, entry) in self.known().unwritten() {
-            new.entry(shard(&plane)).or_default().insert(plane.to_string(), entry.written());
+            new.entry(shard(plane)).or_default().insert(plane.to_string(), entry.written());
         }
         let mut maps: BTreeMap<String, ConfigMap> = BTreeMap::new();
         for (name, entries) in new {
@@ -212,7 +212,7 @@ fn received(shards: &mut Shards, listed: &mut Shards, event: Event<ConfigMap>) -
         }
         Event::Apply(map) => {
             // The answer to our own write may have been faster than the watch.
-            if shards.get(&map.name_any()).is_some_and(|known| older(&map, known)) {
+            if shards.get(&map.name_any()).is_some_and(|known| !is_newer(&map, known)) {
                 return false;
             }
             shards.insert(map.name_any(), map);
@@ -226,10 +226,11 @@ fn received(shards: &mut Shards, listed: &mut Shards, event: Event<ConfigMap>) -
     false
 }
 
-fn older(candidate: &ConfigMap, known: &ConfigMap) -> bool {
+/// Whether `candidate` may be newer than `known`: where a version is no number, that is not known.
+fn is_newer(candidate: &ConfigMap, known: &ConfigMap) -> bool {
     let version =
         |map: &ConfigMap| map.metadata.resource_version.as_ref().and_then(|v| v.parse::<u64>().ok());
-    matches!((version(candidate), version(known)), (Some(a), Some(b)) if a < b)
+    !matches!((version(candidate), version(known)), (Some(a), Some(b)) if a <= b)
 }
 
 /// What the entries say. A key that no plane can have, and an empty value, say nothing.

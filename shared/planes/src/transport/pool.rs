@@ -38,6 +38,8 @@ const ATTEMPTS: usize = 3;
 /// How many connections that are silent a server may have before no other is opened in their place: then it hangs, and
 /// not a connection to it.
 const SILENT: usize = 2;
+/// The time from one look at which connections are silent to the next: there may be hundreds, and answers by the thousand.
+const LOOK: Duration = Duration::from_secs(1);
 /// For how many times the time-out to headers a connection is silent before what is under way on it ends: by default
 /// for longer than it takes from one bookmark of a watch to the next.
 const PATIENCE: u32 = 8;
@@ -124,6 +126,8 @@ struct Lanes {
     /// Which one took the last stream, and how many it took since it was found.
     last: usize,
     in_a_row: usize,
+    /// When those that are silent were last looked for.
+    looked: Option<Instant>,
 }
 
 /// One HTTP/2 connection and what it carries.
@@ -233,8 +237,11 @@ impl Pool {
 
     /// A connection has answered: those that have been silent for long meanwhile are retired.
     fn answered(&self) {
-        let mut lanes = self.lanes();
-        let now = Instant::now();
+        let (mut lanes, now) = (self.lanes(), Instant::now());
+        if lanes.looked.is_some_and(|looked| now.duration_since(looked) < LOOK) {
+            return;
+        }
+        lanes.looked = Some(now);
         lanes.all.retain_mut(|lane| {
             let silent = lane.silent();
             let due = lane.retirement.is_due(silent, now, self.0.patience);

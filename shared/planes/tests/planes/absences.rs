@@ -119,3 +119,25 @@ async fn planes_that_wait_for_kinds_are_asked_one_by_one_and_no_more_when_they_h
     assert!(more.iter().enumerate().all(|(n, more)| n == 7 || n == 8 || (2..=4).contains(more)), "{more:?}");
     planes.stop().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn w7_what_the_questions_cost_does_not_grow_with_the_planes_and_a_new_plane_need_not_wait() {
+    let servers: Vec<_> = (0..400).map(|n| project_plane(&format!("p{n}"))).collect();
+    let planes = started();
+    let engage = |n: usize| {
+        servers[n].fault(Fault::Status(404).on("list", "locationbindings"));
+        planes.engage(&plane_name(&format!("p{n}")), client(&servers[n]));
+    };
+    (0..399).for_each(engage);
+    until("all in sync", || planes.warm()).await;
+    quiet(8).await;
+    let all = || servers.iter().map(lists).sum::<usize>();
+    let before = all();
+    quiet(1).await;
+    let asked = all() - before;
+    assert!((90..=101).contains(&asked), "{asked} lists in a second, with several seconds of them due");
+    engage(399);
+    quiet(4).await;
+    assert!(lists(&servers[399]) >= 3, "{} lists of the new one", lists(&servers[399]));
+    planes.stop().await;
+}

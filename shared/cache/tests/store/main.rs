@@ -2,77 +2,17 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod sums;
+mod support;
+
 use std::sync::Arc;
 
 use fedhub_cache::digest::Version;
-use fedhub_cache::{MemoryBudget, ObjectFacts, Part, ServerNormalization};
-use fedhub_core::object::{Kind, Object, ObjectView, PlaneId, bare, set_field};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use fedhub_cache::{MemoryBudget, Part, ServerNormalization};
+use fedhub_core::object::{Kind, ObjectView, PlaneId, bare, set_field};
 use serde_json::json;
 
-type Store = fedhub_cache::Store<Color>;
-type Change = fedhub_cache::Change<Color>;
-
-/// What these tests keep of an object: one label, by the length of which it is found. Namespaces are kept whole.
-#[derive(Clone, Debug, PartialEq)]
-struct Color(Option<Box<str>>);
-
-const COLOR: &str = "color";
-
-impl ObjectFacts for Color {
-    fn kept_whole(_: &PlaneId, kind: Kind) -> bool {
-        kind == Kind::Namespace
-    }
-
-    fn of(_: &PlaneId, _: Kind, object: &Object) -> Self {
-        Self(object.label(COLOR).map(Into::into))
-    }
-
-    fn heap(&self) -> usize {
-        self.0.as_deref().map_or(0, str::len)
-    }
-
-    fn index_value(&self) -> Option<u64> {
-        self.0.as_deref().map(|color| color.len() as u64)
-    }
-}
-
-fn object(name: &str, uid: &str, version: u64) -> Object {
-    let mut o = bare(Kind::ConfigMap, "ns", name);
-    o.metadata.uid = Some(uid.to_owned());
-    o.metadata.resource_version = Some(version.to_string());
-    o
-}
-
-fn store(budget: MemoryBudget) -> Store {
-    Store::new(PlaneId::Management, Kind::ConfigMap, budget)
-}
-
-fn filled(objects: &[Object]) -> Store {
-    let store = store(MemoryBudget::of(1 << 20));
-    store.list_begins();
-    for o in objects {
-        store.listed(o.clone());
-    }
-    store.list_ends();
-    store
-}
-
-fn version(store: &Store) -> String {
-    store.digest("ns", "a").unwrap().version.to_string()
-}
-
-fn own(store: &Store, object: Object) {
-    store.own(&Arc::new(object));
-}
-
-/// `a`, which is being deleted and has these finalizers.
-fn terminating(finalizers: &[&str]) -> Object {
-    let mut terminating = object("a", "1", 7);
-    terminating.metadata.deletion_timestamp = Some(Time(jiff::Timestamp::UNIX_EPOCH));
-    terminating.metadata.finalizers = Some(finalizers.iter().map(ToString::to_string).collect());
-    terminating
-}
+use crate::support::*;
 
 #[test]
 fn i4_absence_after_a_relist_is_told_as_inferred_and_a_seen_delete_as_seen() {
