@@ -3,11 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use fedhub_core::object::Kind;
+use fedhub_core::object::{Kind, Object};
+use kube::Api;
+use kube::api::ListParams;
 use tokio::time::Instant;
 
 use crate::absences::{Absence, Absent};
+use crate::backoff::Backoffs;
 use crate::pump::pump;
+use crate::watch_failures::is_absent;
 use crate::{Plane, Planes};
 
 /// The time from one question to the next. With thousands of planes that serve none of the kinds it bounds what the questions
@@ -22,13 +26,13 @@ impl Planes {
         self.absences.enter(Instant::now() + wait, self.seed(), absent);
     }
 
-    /// Starts the watches whose waits are over, one after the other, until the registry is stopped.
+    /// Asks for the kinds whose waits are over, one after the other, until the registry is stopped.
     pub(crate) async fn keep_asking(self: Arc<Self>) {
         let asks = async {
             loop {
                 while let Some(Absent { plane, kind, waits }) = self.absences.take(Instant::now()) {
                     if let Some(plane) = plane.upgrade() {
-                        self.tasks.spawn(pump(self.clone(), plane, kind, Some(waits)));
+                        self.tasks.spawn(self.clone().ask_again(plane, kind, waits));
                         tokio::time::sleep(APART).await;
                     }
                 }
@@ -36,5 +40,22 @@ impl Planes {
             }
         };
         self.anchor.stop.run_until_cancelled(asks).await;
+    }
+
+    /// Asks whether the plane serves the kind by now, and watches it if so: who answers is asked only then.
+    async fn ask_again(self: Arc<Self>, plane: Arc<Plane>, kind: Kind, mut waits: Backoffs) {
+        let api: Api<Object> = Api::all_with(plane.client(), kind.resource());
+        let one = ListParams::default().limit(1);
+        let answer = tokio::select! {
+            biased;
+            () = plane.stop.cancelled() => return,
+            answer = api.list_metadata(&one) => answer,
+        };
+        if answer.is_err_and(|error| is_absent(&error)) {
+            let wait = waits.after_absence();
+            self.await_serving(&plane, kind, Absence { wait, waits });
+        } else {
+            pump(self, plane, kind, Some(waits)).await;
+        }
     }
 }

@@ -103,10 +103,14 @@ pub async fn report(
     planes.failed(plane, kind, failure.reason(reason), message, Some(wait));
 }
 
-/// Whether the server says that it does not serve the kind, or not to us.
+/// Whether the server says of a list that it does not serve the kind, or not to us.
+pub fn is_absent(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if matches!(status.code, 403 | 404))
+}
+
+/// The same of a watch that began with a list.
 pub fn is_absence(error: &watcher::Error) -> bool {
-    let watcher::Error::InitialListFailed(kube::Error::Api(status)) = error else { return false };
-    matches!(status.code, 403 | 404)
+    matches!(error, watcher::Error::InitialListFailed(error) if is_absent(error))
 }
 
 /// Whether it says that it does not serve the kind.
@@ -116,8 +120,7 @@ pub fn is_unserved(error: &watcher::Error) -> bool {
 
 /// Whether the server says so of a watch that would go on.
 pub fn is_end(error: &watcher::Error) -> bool {
-    let watcher::Error::WatchStartFailed(kube::Error::Api(status)) = error else { return false };
-    matches!(status.code, 403 | 404)
+    matches!(error, watcher::Error::WatchStartFailed(error) if is_absent(error))
 }
 
 /// Whether discovery answers, and does not name the kind. A server that is starting answers 404 to what it will serve.
