@@ -22,6 +22,8 @@ LOCKED := --locked
 NAME ?= default
 # How many processes `chaos` kills.
 KILLS ?= 50
+# What `build` builds.
+BUILT = -p fedhub -p fedhub-cli -p fedhub-e2e -p fedhub-simulate
 
 .PHONY: help demo planes down test lint fmt-check clippy doc deny unit image-check e2e alerts page chart-check chaos storm bench messages crds rules chart build need-rust need-go
 
@@ -47,6 +49,8 @@ down: build ## End the demonstration, the planes of NAME, and whatever a killed 
 	done
 
 test: KILLS = 10
+# With the features of the tests, which are built anyway: the programs alone would have everything built once more.
+test: BUILT = --workspace --all-targets
 test: lint unit chart-check e2e alerts page chaos ## All tests: lint, unit and property tests, the chart, every suite on real planes, alerts, the status page, a few kills
 
 lint: fmt-check clippy doc deny ## Formatting, clippy for all targets, rustdoc, licences and duplicates of dependencies
@@ -114,7 +118,7 @@ $(CARGO_DENY): | need-rust
 	$(CARGO) install cargo-deny --version $(CARGO_DENY_VERSION) --locked --root $(CACHE)/cargo-deny-$(CARGO_DENY_VERSION)
 
 build: need-rust need-go
-	@$(CARGO) build $(LOCKED) -p fedhub -p fedhub-cli -p fedhub-e2e -p fedhub-simulate
+	@$(CARGO) build $(LOCKED) $(BUILT)
 
 need-rust:
 	@command -v cargo >/dev/null || { echo 'make: `cargo` was not found: install Rust 1.95 or newer (https://rustup.rs)' >&2; exit 1; }
