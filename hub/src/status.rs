@@ -9,7 +9,7 @@ use fedhub_core::metrics::{Metrics, encoded};
 use fedhub_core::names::CITY_CODE;
 use fedhub_core::object::{Kind, ObjectRef, ObjectView, PlaneId};
 use fedhub_planes::transport::Transport;
-use fedhub_planes::{Health, Planes};
+use fedhub_planes::{Health, Plane, Planes};
 use prometheus::proto::MetricFamily;
 
 use crate::admin;
@@ -116,9 +116,10 @@ impl Status {
             for (state, count) in planes.states() {
                 *states.entry(state).or_default() += count;
             }
-            for plane in planes.projects().iter().chain([planes.anchor()]) {
-                objects += plane.objects();
-                bytes += plane.bytes();
+            let size = |plane: &Plane| [plane.objects(), plane.bytes()];
+            for [more_objects, more_bytes] in [planes.sum(size), size(planes.anchor())] {
+                objects += more_objects;
+                bytes += more_bytes;
             }
         }
         for (state, count) in states {
@@ -165,10 +166,10 @@ impl Status {
             // Workloads and WDs begin on their project plane, or are the cell's own; an Instance begins on the hub or in the cell.
             let from_projects = planes.anchor().id == PlaneId::Hub
                 && matches!(kind, Kind::Workload | Kind::WorkloadDeployment);
-            let all: usize = if from_projects {
-                planes.projects().iter().map(|plane| plane.store(*kind).len()).sum()
+            let [all] = if from_projects {
+                planes.sum(|plane| [plane.store(*kind).len()])
             } else {
-                planes.anchor().store(*kind).len()
+                [planes.anchor().store(*kind).len()]
             };
             let state = |s| self.metrics.objects.with_label_values(&[*name, s]).get();
             let others = state("pending") + state("parked") + state("quarantined");
@@ -207,11 +208,15 @@ pub struct City {
 /// The cities that are in use or have a cell, by their codes.
 pub fn cities(planes: &Planes) -> BTreeMap<String, City> {
     let mut cities = BTreeMap::<_, City>::new();
-    for policy in planes.hub().store(Kind::PropagationPolicy).objects(None) {
-        if let Some(code) = policy.label(CITY_CODE) {
-            cities.entry(code.to_owned()).or_default().policies += 1;
+    // Of thousands of policies, which need not be copied for that, a few cities.
+    planes.hub().store(Kind::PropagationPolicy).select(None, |policy| -> Option<()> {
+        let code = policy.object?.label(CITY_CODE)?;
+        match cities.get_mut(code) {
+            Some(city) => city.policies += 1,
+            None => drop(cities.insert(code.to_owned(), City { policies: 1, cells: Vec::new() })),
         }
-    }
+        None
+    });
     for cell in planes.clusters() {
         if let Some(code) = cell.label(CITY_CODE).map(str::to_owned) {
             cities.entry(code).or_default().cells.push(cell);

@@ -206,6 +206,12 @@ impl Planes {
         planes
     }
 
+    /// The sum of a figure of all project planes, which need not be in any order for that. `figure` must not ask the registry.
+    pub fn sum<const N: usize>(&self, figure: impl Fn(&Plane) -> [usize; N]) -> [usize; N] {
+        let figures = self.projects.iter().map(|plane| figure(plane.value()));
+        figures.fold([0; N], |sum, one| std::array::from_fn(|at| sum[at] + one[at]))
+    }
+
     /// How many project planes there are in each state, for the metric `planes`.
     pub fn states(&self) -> [(&'static str, i64); 5] {
         let mut states =

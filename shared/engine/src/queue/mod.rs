@@ -1,6 +1,6 @@
 //! The queue of one controller: keys in fair turns over planes.
 //!
-//! A key waits at most once and runs at most once at a time. Scheduler go round robin over planes, each with a limit on
+//! A key waits at most once and runs at most once at a time. Turns go round robin over planes, each with a limit on
 //! keys in flight, so a plane with ten thousand changes delays another's one change by one turn (I8). A key that
 //! failed waits for its own back-off, which ends at once when an event says that something changed. Keys of a plane
 //! that fails as a whole wait for its [`Circuit`](crate::circuit::Circuit) instead, see `scheduler`. A key that changes
@@ -15,6 +15,7 @@ mod lane_status;
 mod scheduler;
 mod write_throttle;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use fedhub_core::object::{Key, Kind, PlaneId};
@@ -179,8 +180,17 @@ impl Queue {
 
     /// The age of each plane's oldest change that is ready, running or failed; the oldest first.
     pub fn oldest_by_lane(&self) -> Vec<(PlaneId, Duration)> {
-        let lanes = self.lane_status().into_iter();
-        let mut ages: Vec<_> = lanes.filter_map(|(plane, lane)| Some((plane, lane.oldest?))).collect();
+        let (now, scheduler) = (Instant::now(), self.lock());
+        let mut oldest = BTreeMap::<&PlaneId, Instant>::new();
+        for entry in scheduler.entries.values().filter(|entry| entry.unsynced()) {
+            let since = oldest.entry(&entry.lane).or_insert(entry.since);
+            *since = entry.since.min(*since);
+        }
+        let mut ages: Vec<_> = oldest
+            .into_iter()
+            .map(|(plane, since)| (plane.clone(), now.saturating_duration_since(since)))
+            .collect();
+        drop(scheduler);
         ages.sort_by_key(|(_, age)| std::cmp::Reverse(*age));
         ages
     }
