@@ -366,15 +366,13 @@ mod tests {
         ));
     }
 
-    /// A file of this process and this thread.
+    thread_local! {
+        /// A directory that goes with its test.
+        static DIRECTORY: tempfile::TempDir = tempfile::tempdir().unwrap();
+    }
+
     fn written(name: &str, content: &str) -> PathBuf {
-        let dir = std::env::temp_dir().join(format!(
-            "fedhub-credentials-{}-{:?}",
-            std::process::id(),
-            std::thread::current().id()
-        ));
-        std::fs::create_dir_all(&dir).unwrap();
-        let path = dir.join(name);
+        let path = DIRECTORY.with(|directory| directory.path().join(name));
         std::fs::write(&path, content).unwrap();
         path
     }

@@ -121,7 +121,8 @@ mod tests {
     #[tokio::test]
     async fn what_changes_is_taken_when_it_has_settled() {
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let file = std::env::temp_dir().join(format!("fedhub-reload-{}", std::process::id()));
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("kubeconfig");
         let write = |token: &str| {
             let kubeconfig = serde_json::json!({
                 "current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
@@ -147,6 +148,5 @@ mod tests {
         assert_eq!(followed.look(whole, &metrics).await, None);
         assert_eq!(reloads(), 1);
         assert_eq!(followed.look(None, &metrics).await, None, "once");
-        std::fs::remove_file(&file).unwrap();
     }
 }

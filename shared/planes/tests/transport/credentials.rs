@@ -1,6 +1,6 @@
 //! Credentials that change on disk while clients use them, and kubeconfigs that say how a server is to be trusted.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -22,43 +22,34 @@ const INTERVAL: Duration = Duration::from_millis(20);
 
 /// A directory as a Secret is mounted: its files are links through one that is swapped.
 struct Mounted {
-    dir: PathBuf,
+    dir: tempfile::TempDir,
     version: u32,
 }
 
 impl Mounted {
-    fn new(name: &str) -> Self {
-        let dir = std::env::temp_dir().join(format!("fedhub-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&dir);
-        std::fs::create_dir_all(&dir).unwrap();
-        Self { dir, version: 0 }
+    fn new() -> Self {
+        Self { dir: tempfile::tempdir().unwrap(), version: 0 }
     }
 
     /// All files at once, as kubelet does it.
     fn swap(&mut self, files: &[(&str, &str)]) {
         self.version += 1;
         let version = format!("..{}", self.version);
-        std::fs::create_dir(self.dir.join(&version)).unwrap();
+        std::fs::create_dir(self.dir.path().join(&version)).unwrap();
         for (name, content) in files {
-            std::fs::write(self.dir.join(&version).join(name), content).unwrap();
-            let link = self.dir.join(name);
+            std::fs::write(self.dir.path().join(&version).join(name), content).unwrap();
+            let link = self.dir.path().join(name);
             if !link.exists() {
                 let _ = std::fs::remove_file(&link);
                 std::os::unix::fs::symlink(Path::new("..data").join(name), link).unwrap();
             }
         }
-        std::os::unix::fs::symlink(&version, self.dir.join("..next")).unwrap();
-        std::fs::rename(self.dir.join("..next"), self.dir.join("..data")).unwrap();
+        std::os::unix::fs::symlink(&version, self.dir.path().join("..next")).unwrap();
+        std::fs::rename(self.dir.path().join("..next"), self.dir.path().join("..data")).unwrap();
     }
 
     fn source(&self) -> Source {
-        Source::file(&self.dir.join("kubeconfig"), None)
-    }
-}
-
-impl Drop for Mounted {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.dir);
+        Source::file(&self.dir.path().join("kubeconfig"), None)
     }
 }
 
@@ -135,7 +126,7 @@ async fn new_credentials_go_with_new_requests_and_what_is_under_way_ends_as_it_b
     let server = Server::start(Speaks::Http2 { streams: 100 }).await;
     let (own, first, second) = (Identity::new("localhost"), Identity::new("first"), Identity::new("second"));
     server.present(&own, &[&first, &second]);
-    let mut mounted = Mounted::new("rotated");
+    let mut mounted = Mounted::new();
     let config = kubeconfig(server.port, CA, USER);
     let files = |token: &'static str, client: &Identity| {
         [token.to_owned(), client.certificate_pem(), client.key_pem(), own.certificate_pem(), config.clone()]
@@ -185,7 +176,7 @@ async fn a_new_authority_is_trusted_without_a_restart() {
     let server = Server::start(Speaks::Http2 { streams: 100 }).await;
     let (old, new) = (Identity::new("localhost"), Identity::new("localhost"));
     server.present(&old, &[]);
-    let mut mounted = Mounted::new("authority");
+    let mut mounted = Mounted::new();
     let config = kubeconfig(server.port, CA, "token: t");
     mounted.swap(&[("ca.crt", &old.certificate_pem()), ("kubeconfig", &config)]);
     let run = Run::start(mounted.source());
@@ -204,7 +195,7 @@ async fn what_cannot_be_used_changes_nothing_and_is_tried_again() {
     let server = Server::start(Speaks::Http2 { streams: 100 }).await;
     let (own, first, second) = (Identity::new("localhost"), Identity::new("first"), Identity::new("second"));
     server.present(&own, &[&first, &second]);
-    let mut mounted = Mounted::new("broken");
+    let mut mounted = Mounted::new();
     let config = kubeconfig(server.port, CA, USER);
     let good = [
         ("token", "one".to_owned()),
@@ -248,7 +239,7 @@ async fn what_cannot_be_used_changes_nothing_and_is_tried_again() {
 #[tokio::test]
 async fn a_server_that_moved_is_followed() {
     let (from, to) = (Server::start(Speaks::Http1).await, Server::start(Speaks::Http1).await);
-    let mut mounted = Mounted::new("moved");
+    let mut mounted = Mounted::new();
     let config = |port| kubeconfig(port, ", insecure-skip-tls-verify: true", "token: t");
     mounted.swap(&[("kubeconfig", &config(from.port))]);
     let run = Run::start(mounted.source());
@@ -268,7 +259,7 @@ async fn a_kubeconfig_says_which_name_the_server_has_and_whether_to_look() {
     let server = Server::start(Speaks::Http2 { streams: 100 }).await;
     let own = Identity::new("kubernetes");
     server.present(&own, &[]);
-    let mut mounted = Mounted::new("named");
+    let mut mounted = Mounted::new();
     let asked = async |cluster: &str| {
         mounted.swap(&[
             ("ca.crt", &own.certificate_pem()),
