@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
+use fedhub_core::errors;
 use fedhub_planes::discovery::credentials::Source;
 
 /// The namespace that `deploy/` gives the management role.
@@ -21,6 +22,23 @@ pub fn misuse(faults: &[String]) -> Option<ExitCode> {
         eprintln!("fedhub: {fault}");
     }
     (!faults.is_empty()).then(|| ExitCode::from(MISUSE))
+}
+
+/// Lets the flag be called by its former name, for one release.
+pub fn formerly_namespace(flag: clap::Arg) -> clap::Arg {
+    flag.alias("namespace")
+}
+
+/// Does what a command is for, and prints the error where it fails. The exit code is its own.
+pub fn perform(command: impl Future<Output = anyhow::Result<ExitCode>>) -> ExitCode {
+    let done = install_tls_provider().and_then(|()| {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        runtime.block_on(command)
+    });
+    done.unwrap_or_else(|error| {
+        eprintln!("fedhub: {}", errors::chain(error.as_ref()));
+        ExitCode::FAILURE
+    })
 }
 
 /// The flags of the hub. A command that cannot do without its kubeconfig requires it by `mut_arg`.

@@ -4,12 +4,11 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Subcommand;
-use fedhub_core::errors;
 use fedhub_planes::history::Remembered;
 use fedhub_planes::identity::hub;
 use kube::Client;
 
-use crate::common::{MANAGEMENT_NAMESPACE, ManagementArgs, install_tls_provider};
+use crate::common::{ManagementArgs, OwnNamespaceArgs, formerly_namespace, perform};
 
 const STATUS: &str = "\
 Example:
@@ -36,44 +35,33 @@ pub enum HubCommand {
 
 /// Where the state of the hub is stored.
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("management_namespace", formerly_namespace))]
 pub struct MemoryArgs {
     /// The management plane.
     #[command(flatten)]
     pub management: ManagementArgs,
-    /// fedhub's own namespace on the management plane.
-    #[arg(long, env = "FEDHUB_NAMESPACE", default_value = MANAGEMENT_NAMESPACE)]
-    pub namespace: String,
+    /// fedhub's own namespace there.
+    #[command(flatten)]
+    pub own: OwnNamespaceArgs,
 }
 
 /// Runs the command, and prints its result.
 pub fn main(command: &HubCommand) -> ExitCode {
-    let report = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(anyhow::Error::from)
-        .and_then(|runtime| runtime.block_on(perform(command)));
-    match report {
-        Ok(report) => {
-            println!("{report}");
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            eprintln!("fedhub: {}", errors::chain(error.as_ref()));
-            ExitCode::FAILURE
-        }
-    }
+    perform(async {
+        println!("{}", report(command).await?);
+        Ok(ExitCode::SUCCESS)
+    })
 }
 
-async fn perform(command: &HubCommand) -> anyhow::Result<String> {
-    install_tls_provider()?;
+async fn report(command: &HubCommand) -> anyhow::Result<String> {
     match command {
         HubCommand::Status(args) => {
-            let remembered = hub::remembered(&client(args)?, &args.namespace).await;
+            let remembered = hub::remembered(&client(args)?, &args.own.management_namespace).await;
             let remembered = remembered.context("failed to read the state of the hub")?;
             Ok(status(remembered.as_ref()))
         }
         HubCommand::AcceptRestore(args) => {
-            let accepted = hub::accept_restore(&client(args)?, &args.namespace).await;
+            let accepted = hub::accept_restore(&client(args)?, &args.own.management_namespace).await;
             Ok(outcome(accepted.context("failed to accept the restore")?).to_owned())
         }
     }

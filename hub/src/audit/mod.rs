@@ -16,11 +16,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use fedhub_core::clock::parse_duration;
-use fedhub_core::errors;
 use fedhub_core::names::PlaneName;
 use fedhub_planes::pauses::stored::Pause;
 
-use crate::common::{MISUSE, install_tls_provider, misuse};
+use crate::common::{MISUSE, misuse, perform};
 use crate::operator::plane_name;
 use crate::operator::sources::SourceArgs;
 use compare::audit;
@@ -81,19 +80,10 @@ pub fn main(args: &AuditArgs) -> ExitCode {
         );
         return ExitCode::from(MISUSE);
     }
-    let done = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(anyhow::Error::from)
-        .and_then(|runtime| runtime.block_on(perform(args)));
-    done.unwrap_or_else(|error| {
-        eprintln!("fedhub: {}", errors::chain(error.as_ref()));
-        ExitCode::FAILURE
-    })
+    perform(report(args))
 }
 
-async fn perform(args: &AuditArgs) -> anyhow::Result<ExitCode> {
-    install_tls_provider()?;
+async fn report(args: &AuditArgs) -> anyhow::Result<ExitCode> {
     let mut gathered = Box::pin(gather(request(args)?)).await?;
     let findings = confirmed(&mut gathered).await?;
     if args.reclaim {

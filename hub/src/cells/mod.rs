@@ -9,12 +9,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
-use fedhub_core::errors;
 use fedhub_core::names::SOURCE_CLUSTER;
 use fedhub_core::object::{Kind, Object};
 use fedhub_planes::discovery::credentials::Source;
+use fedhub_terminal::output::OutputArgs;
 
-use crate::common::{HubArgs, install_tls_provider};
+use crate::common::{HubArgs, perform};
 use crate::operator::connect::{Connection, of_source};
 use crate::operator::named_file;
 use crate::operator::read::Read;
@@ -44,36 +44,21 @@ pub struct CellsArgs {
     /// Name and kubeconfig of a project plane whose quota claims are to be counted; may be given more than once.
     #[arg(long = "project-kubeconfig", value_name = "NAME=FILE", value_parser = named_file)]
     pub project_kubeconfigs: Vec<(String, PathBuf)>,
-    /// Print JSON in place of a table.
-    #[arg(long)]
-    pub json: bool,
+    /// The format.
+    #[command(flatten)]
+    pub output: OutputArgs,
 }
 
 /// Reads, and prints.
 pub fn main(args: &CellsArgs) -> ExitCode {
-    let read = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(anyhow::Error::from)
-        .and_then(|runtime| runtime.block_on(read(args)));
-    match read {
-        Ok(report) => {
-            if args.json {
-                println!("{:#}", report.json());
-            } else {
-                println!("{report}");
-            }
-            if report.is_in_order() { ExitCode::SUCCESS } else { ExitCode::from(NOT_READY) }
-        }
-        Err(error) => {
-            eprintln!("fedhub: {}", errors::chain(error.as_ref()));
-            ExitCode::FAILURE
-        }
-    }
+    perform(async {
+        let report = read(args).await?;
+        println!("{}", report.print(args.output.format()));
+        Ok(if report.is_in_order() { ExitCode::SUCCESS } else { ExitCode::from(NOT_READY) })
+    })
 }
 
 async fn read(args: &CellsArgs) -> anyhow::Result<Report> {
-    install_tls_provider()?;
     let read = async {
         let hub = Read::Found(of_source(&args.hub.required()?, TIMEOUT)?);
         let on_hub = |what| format!("failed to list {what} on the hub");

@@ -1,7 +1,6 @@
 //! The report of `fedhub cells`: a table, or JSON. Pure.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use fedhub_api::cells::{CellDown, Declaration, Source, cluster_of, lost_by};
 use fedhub_api::conditions::is_true;
@@ -9,6 +8,7 @@ use fedhub_core::names::{CITY_CODE, INSTANCE_CITY, SOURCE_CLUSTER, lost_cluster}
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, bare};
 use serde_json::{Value, json};
 
+use fedhub_terminal::output::{Format, structured};
 use fedhub_terminal::table::table;
 
 /// The state of a cell.
@@ -218,8 +218,13 @@ impl Cell {
     }
 }
 
-impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Report {
+    /// In this format.
+    pub fn print(&self, format: Format) -> String {
+        structured(format, &self.json()).unwrap_or_else(|| self.table())
+    }
+
+    fn table(&self) -> String {
         let header = ["CELL", "CITY", "STATE", "WDS", "INSTANCES", "CLAIMS"].map(str::to_owned).to_vec();
         let row = |cell: &Cell| {
             let state = match cell.state.since() {
@@ -239,7 +244,7 @@ impl fmt::Display for Report {
         let rows: Vec<Vec<String>> = std::iter::once(header).chain(self.0.iter().map(row)).collect();
         let notes =
             self.0.iter().flat_map(|cell| cell.notes().map(move |note| format!("{}: {note}", cell.name)));
-        f.write_str(&std::iter::once(table(&rows)).chain(notes).collect::<Vec<_>>().join("\n"))
+        std::iter::once(table(&rows)).chain(notes).collect::<Vec<_>>().join("\n")
     }
 }
 
@@ -292,7 +297,7 @@ mod tests {
             cluster("cell-ord", "ORD", Some("Unknown"), None),
         ];
         let report = Report::of(&clusters, &counts());
-        let outputs = [("table", report.to_string()), ("JSON", format!("{:#}", report.json()))];
+        let outputs = [("table", report.table()), ("JSON", format!("{:#}", report.json()))];
         fedhub_testing::assert_messages!(
             "cells",
             fedhub_testing::Messages::default().section("fedhub cells", outputs)
@@ -308,7 +313,7 @@ mod tests {
             cluster("cell-new", "SEA", None, Some("soon")),
         ];
         let report = Report::of(&clusters, &counts());
-        let lines: Vec<String> = report.to_string().lines().map(str::to_owned).collect();
+        let lines: Vec<String> = report.table().lines().map(str::to_owned).collect();
         let expected = [
             "CELL        CITY   STATE                                 WDS   INSTANCES   CLAIMS",
             "cell-dfw    DFW    Ready                                 2     4           -",
@@ -344,7 +349,7 @@ mod tests {
         assert!(!report.is_in_order());
         assert_eq!((report.0.len(), report.0[0].instances), (2, 0));
         assert_eq!((&report.0[1].state, report.0[1].instances), (&State::NoCluster, 1));
-        assert!(report.to_string().contains(&lost_cluster("twin")), "{report}");
+        assert!(report.table().contains(&lost_cluster("twin")), "{}", report.table());
         let declare = |uid: &str| {
             let mut cluster = Object::clone(&clusters[0]);
             let at = "2026-01-03T00:00:00Z".to_owned();
@@ -357,6 +362,6 @@ mod tests {
         let mut unrecorded = Object::clone(&clusters[0]);
         set_field(&mut unrecorded, "spec", json!({}));
         let report = Report::of(&[Arc::new(unrecorded)], &counts);
-        assert!(report.to_string().contains("2 clusters left marks") && !report.is_in_order());
+        assert!(report.table().contains("2 clusters left marks") && !report.is_in_order());
     }
 }

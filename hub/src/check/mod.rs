@@ -14,10 +14,8 @@ mod schema;
 
 use std::process::ExitCode;
 
-use fedhub_core::errors;
-
 use crate::args::RunArgs;
-use crate::common::{install_tls_provider, misuse};
+use crate::common::{misuse, perform};
 use fedhub_terminal::output::colours;
 use finding::{Finding, State};
 use flags::CheckArgs;
@@ -32,25 +30,11 @@ pub fn main(args: &CheckArgs, run: &RunArgs) -> ExitCode {
     if let Some(code) = misuse(&run.validate()) {
         return code;
     }
-    let facts = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(anyhow::Error::from)
-        .and_then(|runtime| {
-            install_tls_provider()?;
-            runtime.block_on(gather::gather(args, run))
-        });
-    match facts {
-        Ok(facts) => {
-            let findings = decide::decide(&facts);
-            println!("{}", report::print(&findings, args.output.format(), colours()));
-            ExitCode::from(code(&findings))
-        }
-        Err(error) => {
-            eprintln!("fedhub: {}", errors::chain(error.as_ref()));
-            ExitCode::FAILURE
-        }
-    }
+    perform(async {
+        let findings = decide::decide(&Box::pin(gather::gather(args, run)).await?);
+        println!("{}", report::print(&findings, args.output.format(), colours()));
+        Ok(ExitCode::from(code(&findings)))
+    })
 }
 
 fn code(findings: &[Finding]) -> u8 {

@@ -14,9 +14,7 @@ mod rows;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use fedhub_core::errors;
-
-use crate::common::{install_tls_provider, misuse};
+use crate::common::{misuse, perform};
 use crate::operator::recording::Snapshot;
 use crate::operator::sources::SourceArgs;
 pub use cause::Cause;
@@ -94,28 +92,19 @@ pub fn main(args: &ExplainArgs) -> ExitCode {
     {
         return code;
     }
-    let chain = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(anyhow::Error::from)
-        .and_then(|runtime| runtime.block_on(read_chain(args)));
-    let chain = match chain {
-        Ok(chain) => chain,
-        Err(error) => {
-            eprintln!("fedhub: {}", errors::chain(error.as_ref()));
-            return ExitCode::FAILURE;
-        }
-    };
-    let diagnosis = diagnose(&chain);
-    println!("{}", output::print(&chain, &diagnosis, args.output.format(), colours()));
-    if diagnose::is_unreadable(&chain) {
-        return ExitCode::FAILURE;
-    }
-    if diagnosis.state.is_trouble() { ExitCode::from(BLOCKED) } else { ExitCode::SUCCESS }
+    perform(async {
+        let chain = read_chain(args).await?;
+        let diagnosis = diagnose(&chain);
+        println!("{}", output::print(&chain, &diagnosis, args.output.format(), colours()));
+        Ok(match diagnosis.state.is_trouble() {
+            _ if diagnose::is_unreadable(&chain) => ExitCode::FAILURE,
+            true => ExitCode::from(BLOCKED),
+            false => ExitCode::SUCCESS,
+        })
+    })
 }
 
 async fn read_chain(args: &ExplainArgs) -> anyhow::Result<Chain> {
-    install_tls_provider()?;
     let kind = match args.kind {
         KindArg::WorkloadDeployment => SubjectKind::WorkloadDeployment,
         KindArg::Instance => SubjectKind::Instance,

@@ -16,9 +16,7 @@ mod tests;
 
 use std::process::ExitCode;
 
-use fedhub_core::errors;
-
-use crate::common::{MISUSE, install_tls_provider};
+use crate::common::{misuse, perform};
 use args::KubeconfigCommand;
 use fedhub_terminal::output::{OutputArgs, colours};
 #[cfg(test)]
@@ -34,25 +32,10 @@ pub fn main(command: &KubeconfigCommand) -> ExitCode {
         KubeconfigCommand::Mint(args) => args.validate(),
         KubeconfigCommand::Rotate(args) => args.validate(),
     };
-    if !faults.is_empty() {
-        for fault in faults {
-            eprintln!("fedhub: {fault}");
-        }
-        return ExitCode::from(MISUSE);
-    }
-    let done = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(anyhow::Error::from)
-        .and_then(|runtime| runtime.block_on(perform(command)));
-    done.unwrap_or_else(|error| {
-        eprintln!("fedhub: {}", errors::chain(error.as_ref()));
-        ExitCode::FAILURE
-    })
+    misuse(&faults).unwrap_or_else(|| perform(report(command)))
 }
 
-async fn perform(command: &KubeconfigCommand) -> anyhow::Result<ExitCode> {
-    install_tls_provider()?;
+async fn report(command: &KubeconfigCommand) -> anyhow::Result<ExitCode> {
     match command {
         KubeconfigCommand::Mint(args) if args.print => match mint::printed(args).await {
             Ok(()) => Ok(ExitCode::SUCCESS),

@@ -6,7 +6,6 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use fedhub_core::errors;
 use fedhub_core::names::PlaneName;
 use fedhub_planes::pauses::stored::{Pause, update};
 use jiff::Timestamp;
@@ -14,7 +13,7 @@ use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 use kube::api::PostParams;
 use kube::{Api, Client};
 
-use crate::common::{MANAGEMENT_NAMESPACE, ManagementArgs, install_tls_provider, misuse};
+use crate::common::{ManagementArgs, OwnNamespaceArgs, formerly_namespace, misuse, perform};
 use crate::discovery::{DiscoveryArgs, of_operators};
 use crate::operator::connect::of_source;
 use crate::operator::discovery::PlaneSource;
@@ -37,15 +36,16 @@ pub struct Target {
     /// The management plane.
     #[command(flatten)]
     pub management: ManagementArgs,
-    /// fedhub's own namespace on the management plane.
-    #[arg(long, env = "FEDHUB_NAMESPACE", default_value = MANAGEMENT_NAMESPACE, value_name = "NAME")]
-    pub namespace: String,
+    /// Where the pause is stored.
+    #[command(flatten)]
+    pub own: OwnNamespaceArgs,
 }
 
 /// The flags of `fedhub pause`.
 #[derive(Debug, clap::Args)]
 #[command(
     mut_arg("discovery", of_operators),
+    mut_arg("management_namespace", formerly_namespace),
     after_help = "\
 fedhub goes on reading, and honours the pause within seconds, without a restart and whoever leads. Nothing is written
 for the plane, neither there nor on the hub: changes, status and deletions wait, finalizers stay, what is edited by hand
@@ -75,14 +75,17 @@ pub struct PauseArgs {
 
 /// The flags of `fedhub resume`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
+#[command(
+    mut_arg("management_namespace", formerly_namespace),
+    after_help = "\
 Without --plane the pause of all planes ends; a plane that was paused by its name stays paused until it is resumed by it.
 
 Examples:
   fedhub resume --plane project-a --management-kubeconfig management.yaml
   fedhub resume --management-kubeconfig management.yaml
 
-Exit codes: 0: done; 1: nothing was changed, for the management plane cannot be read or written; 2: misuse.")]
+Exit codes: 0: done; 1: nothing was changed, for the management plane cannot be read or written; 2: misuse."
+)]
 pub struct ResumeArgs {
     /// What is resumed.
     #[command(flatten)]
@@ -112,21 +115,10 @@ pub fn resume(args: &ResumeArgs) -> ExitCode {
 }
 
 fn run(command: impl Future<Output = anyhow::Result<String>>) -> ExitCode {
-    let report = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(anyhow::Error::from)
-        .and_then(|runtime| runtime.block_on(command));
-    match report {
-        Ok(report) => {
-            println!("{report}");
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            eprintln!("fedhub: {}", errors::chain(error.as_ref()));
-            ExitCode::FAILURE
-        }
-    }
+    perform(async {
+        println!("{}", command.await?);
+        Ok(ExitCode::SUCCESS)
+    })
 }
 
 async fn perform_pause(args: &PauseArgs) -> anyhow::Result<String> {
@@ -136,7 +128,7 @@ async fn perform_pause(args: &PauseArgs) -> anyhow::Result<String> {
     }
     let by = user(&client).await;
     let new = Pause { reason: args.reason.clone(), by, since: Some(format!("{:.0}", Timestamp::now())) };
-    let change = update(&client, &target.namespace, |stored| {
+    let change = update(&client, &target.own.management_namespace, |stored| {
         let change = Change::pause(stored, target.plane.as_ref(), &new);
         let news = change.is_news();
         (change, news)
@@ -149,12 +141,12 @@ async fn perform_pause(args: &PauseArgs) -> anyhow::Result<String> {
 async fn exists(args: &PauseArgs, plane: &PlaneName) -> anyhow::Result<()> {
     let target = &args.target;
     let management = Read::Found(of_source(&target.management.source(), TIMEOUT)?);
-    let remembered = remembered(&management, &target.namespace).await;
+    let remembered = remembered(&management, &target.own.management_namespace).await;
     if remembered.found().is_some_and(|planes| planes.contains_key(plane.as_str())) {
         return Ok(());
     }
     let of_management = (&target.management, &management);
-    let source = PlaneSource::of(&args.discovery, of_management, &target.namespace, TIMEOUT)?;
+    let source = PlaneSource::of(&args.discovery, of_management, &target.own.management_namespace, TIMEOUT)?;
     match source.find(plane.as_str()).await {
         Read::Found(_) => Ok(()),
         Read::Absent | Read::Skipped => bail!(
@@ -172,7 +164,7 @@ async fn exists(args: &PauseArgs, plane: &PlaneName) -> anyhow::Result<()> {
 
 async fn perform_resume(target: &Target) -> anyhow::Result<String> {
     let client = client(target)?;
-    let change = update(&client, &target.namespace, |stored| {
+    let change = update(&client, &target.own.management_namespace, |stored| {
         let change = Change::resume(stored, target.plane.as_ref());
         let news = change.is_news();
         ((change, stored.clone()), news)
@@ -182,7 +174,6 @@ async fn perform_resume(target: &Target) -> anyhow::Result<String> {
 }
 
 fn client(target: &Target) -> anyhow::Result<Client> {
-    install_tls_provider()?;
     let source = target.management.source();
     let config = source.read().context("failed to connect to the management plane")?.config;
     Ok(Client::try_from(config)?)

@@ -9,11 +9,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use fedhub_core::clock::parse_duration;
-use fedhub_core::errors;
 use fedhub_core::names::FEDERATOR_FINALIZER;
 use fedhub_core::object::{Kind, ObjectView};
 
-use crate::common::{ManagementArgs, OwnNamespaceArgs, install_tls_provider, misuse};
+use crate::common::{ManagementArgs, OwnNamespaceArgs, misuse, perform};
 use crate::discovery::{DiscoveryArgs, of_operators};
 use crate::operator::concurrent::all;
 use crate::operator::connect::{Connection, of_source};
@@ -65,25 +64,14 @@ pub fn main(args: &PlanesArgs) -> ExitCode {
     if let Some(code) = misuse(&args.discovery.faults(&args.management)) {
         return code;
     }
-    let report = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(anyhow::Error::from)
-        .and_then(|runtime| runtime.block_on(read(args)));
-    match report {
-        Ok(report) => {
-            println!("{}", report.print(args.output.format(), colours()));
-            if report.is_in_order() { ExitCode::SUCCESS } else { ExitCode::from(PROBLEM) }
-        }
-        Err(error) => {
-            eprintln!("fedhub: {}", errors::chain(error.as_ref()));
-            ExitCode::FAILURE
-        }
-    }
+    perform(async {
+        let report = read(args).await?;
+        println!("{}", report.print(args.output.format(), colours()));
+        Ok(if report.is_in_order() { ExitCode::SUCCESS } else { ExitCode::from(PROBLEM) })
+    })
 }
 
 async fn read(args: &PlanesArgs) -> anyhow::Result<Report> {
-    install_tls_provider()?;
     let management = of_source(&args.management.source(), args.timeout)
         .context("failed to connect to the management plane")?;
     let management = Read::Found(management);

@@ -17,7 +17,7 @@ use fedhub_planes::pauses::stored::NAME as PAUSED;
 use kube::api::{Api, ListParams};
 use kube::core::{ApiResource, GroupVersionKind, Status};
 
-use crate::common::{install_tls_provider, misuse};
+use crate::common::{misuse, perform};
 use crate::operator::concurrent;
 use crate::operator::connect::{Connection, Plane};
 use crate::operator::fleet::discover;
@@ -73,32 +73,22 @@ pub fn main(args: &SnapshotArgs) -> ExitCode {
     if let Some(code) = misuse(&args.sources.faults()) {
         return code;
     }
-    let written = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(anyhow::Error::from)
-        .and_then(|runtime| runtime.block_on(take(args)))
-        .and_then(|snapshot| write(&args.file, &snapshot).map(|()| snapshot));
-    match written {
-        Ok(snapshot) => {
-            let gaps = snapshot.gaps();
-            for gap in &gaps {
-                eprintln!("fedhub: not read: {gap}");
-            }
-            println!(
-                "{}: {}, {}, as of {:.0}",
-                args.file.display(),
-                counted(snapshot.projects.len(), "project plane"),
-                counted(snapshot.cells.len(), "cell"),
-                snapshot.taken_at
-            );
-            if gaps.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) }
+    perform(async {
+        let snapshot = take(args).await?;
+        write(&args.file, &snapshot)?;
+        let gaps = snapshot.gaps();
+        for gap in &gaps {
+            eprintln!("fedhub: not read: {gap}");
         }
-        Err(error) => {
-            eprintln!("fedhub: {}", errors::chain(error.as_ref()));
-            ExitCode::FAILURE
-        }
-    }
+        println!(
+            "{}: {}, {}, as of {:.0}",
+            args.file.display(),
+            counted(snapshot.projects.len(), "project plane"),
+            counted(snapshot.cells.len(), "cell"),
+            snapshot.taken_at
+        );
+        Ok(if gaps.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
+    })
 }
 
 /// Writes the file whole or not at all.
@@ -112,7 +102,6 @@ fn write(path: &Path, snapshot: &Snapshot) -> anyhow::Result<()> {
 }
 
 async fn take(args: &SnapshotArgs) -> anyhow::Result<Snapshot> {
-    install_tls_provider()?;
     let sources = &args.sources;
     let management = sources.management(!sources.project_kubeconfigs.is_empty())?;
     let namespace = &sources.own.management_namespace;

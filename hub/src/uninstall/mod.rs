@@ -18,7 +18,7 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use fedhub_core::errors;
 
-use crate::common::{CELL_NAMESPACE, install_tls_provider, misuse};
+use crate::common::{CELL_NAMESPACE, misuse, perform};
 use crate::operator::concurrent::all;
 use crate::operator::connect::Connection;
 use crate::operator::fleet::{check_identity, discover, planes_of};
@@ -130,15 +130,7 @@ pub fn main(args: &UninstallArgs) -> ExitCode {
     if let Some(code) = misuse(&args.validate(can_ask())) {
         return code;
     }
-    let done = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(anyhow::Error::from)
-        .and_then(|runtime| runtime.block_on(perform(args)));
-    done.unwrap_or_else(|error| {
-        eprintln!("fedhub: {}", errors::chain(error.as_ref()));
-        ExitCode::FAILURE
-    })
+    perform(uninstall(args))
 }
 
 /// The planes that are worked on.
@@ -151,8 +143,7 @@ struct Planes {
     hub: Connection,
 }
 
-async fn perform(args: &UninstallArgs) -> anyhow::Result<ExitCode> {
-    install_tls_provider()?;
+async fn uninstall(args: &UninstallArgs) -> anyhow::Result<ExitCode> {
     let planes = planes(args).await?;
     let emptying = match args.fate {
         HubFate::Keep => None,
