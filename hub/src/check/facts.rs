@@ -41,8 +41,8 @@ pub struct Served {
 pub struct Admission {
     /// The user that fedhub is there.
     pub user: String,
-    /// The conditions that spare a user, as they are written.
-    pub spare: Vec<String>,
+    /// The conditions that exempt a user, as they are written.
+    pub exempt: Vec<String>,
 }
 
 /// A plane.

@@ -10,6 +10,7 @@ mod milo_iam;
 mod milo_service;
 mod restricted;
 mod rights;
+mod webhooks;
 
 use serde_json::Value;
 

@@ -48,7 +48,7 @@ fn hops(chain: &Chain, diagnosis: &Diagnosis, wide: bool) -> String {
 }
 
 /// The diagnosis, one line for each part.
-fn lines(chain: &Chain, diagnosis: &Diagnosis, colours: bool) -> String {
+pub fn lines(chain: &Chain, diagnosis: &Diagnosis, colours: bool) -> String {
     let colour = match diagnosis.state {
         State::InSync => Colour::Green,
         State::OnItsWay | State::Slow => Colour::Yellow,

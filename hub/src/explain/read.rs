@@ -36,6 +36,16 @@ pub enum ProjectPlane {
     In(Box<PlaneSource>),
 }
 
+impl ProjectPlane {
+    /// A connection to the plane of that name, and whether it was given.
+    pub async fn connection(self, plane: &str, timeout: Duration) -> (Connection, bool) {
+        match self {
+            Self::Given(project) => (project, true),
+            Self::In(source) => (source.find(plane).await.and_then(|found| found.connection(timeout)), false),
+        }
+    }
+}
+
 /// What is to be read, and by what.
 pub struct Request {
     /// When a snapshot was taken; of planes that are read now, now.
@@ -83,12 +93,7 @@ impl Request {
 /// Reads the chain.
 pub async fn read(request: Request) -> Chain {
     let Request { now, subject, management, namespace, lease, project, hub, cells, works, timeout } = request;
-    let (project, given) = match project {
-        ProjectPlane::Given(project) => (project, true),
-        ProjectPlane::In(source) => {
-            (source.find(&subject.plane).await.and_then(|plane| plane.connection(timeout)), false)
-        }
-    };
+    let (project, given) = project.connection(&subject.plane, timeout).await;
     let source = match project.clone().map(|_| ()) {
         // The plane of a snapshot did not answer, which says nothing of where it was found.
         Read::Failed(error) if given && error.failure != Failure::Invalid => Read::Found(()),

@@ -72,9 +72,9 @@ impl Access {
         request: &Review,
         judgement: Judgement,
     ) -> Verdict {
-        let Judgement { mut faults, warnings, networks, own_annotations, spares_fedhub } = judgement;
+        let Judgement { mut faults, warnings, networks, own_annotations, exempts_fedhub } = judgement;
         let user = &request.user_info;
-        if spares_fedhub && !(faults.is_empty() && networks.is_empty()) {
+        if exempts_fedhub && !(faults.is_empty() && networks.is_empty()) {
             let asked = async {
                 let plane = self.plane(route, discovery, user)?;
                 self.asks_as_fedhub(&plane, user).await

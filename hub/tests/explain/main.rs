@@ -11,3 +11,4 @@ mod objects;
 mod planes;
 mod running;
 mod snapshots;
+mod workloads;

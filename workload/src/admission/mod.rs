@@ -6,7 +6,7 @@
 //!    asked before it is admitted: which networks a new or changed template is on, which of fedhub's own annotations changed.
 //!    [`judge_scale`] is the same for the scale of a WD.
 //! 2. Who serves reviews asks that, and adds [`NetworkUse::refused`] and [`OwnAnnotation::refused`] to the faults, so that
-//!    all of them are in one answer. Where [`Judgement::spares_fedhub`], nothing of it holds for fedhub itself.
+//!    all of them are in one answer. Where [`Judgement::exempts_fedhub`], nothing of it holds for fedhub itself.
 //! 3. [`defaults`] is what an object has where its user says nothing.
 //!
 //! However large an object is, a review ends soon: lists are looked at as far as `limits` says, and no step takes longer
@@ -52,7 +52,7 @@ pub struct Judgement {
     /// Annotations that fedhub alone may change.
     pub own_annotations: Vec<OwnAnnotation>,
     /// Whether nothing of this holds for fedhub itself: it writes such objects, of what was reviewed before.
-    pub spares_fedhub: bool,
+    pub exempts_fedhub: bool,
 }
 
 /// Judges the object that is to be stored in place of `old`, or as a new one, where templates may have these types.
@@ -61,7 +61,7 @@ pub fn judge(kind: Kind, types: Types<'_>, old: Option<&Object>, new: &Object) -
         Kind::Workload => templated::<WorkloadSpec>(types, old, new),
         Kind::WorkloadDeployment => Judgement {
             own_annotations: deployment::own_annotations(old, new),
-            spares_fedhub: true,
+            exempts_fedhub: true,
             ..templated::<WorkloadDeploymentSpec>(types, old, new)
         },
         Kind::InstanceType => {

@@ -70,8 +70,8 @@ fn w4_a_deployment_with_a_fault_that_is_stored_stays_changeable() {
     assert_eq!(on_update(&old, &with(old.clone(), "/spec/replicas", json!(3))), NONE);
     let more = on_update(&old, &with(old.clone(), "/spec/replicas", json!(6000)));
     assert!(more.len() == 1 && more[0].contains("6000"), "{more:?}");
-    let spared = judged(Kind::WorkloadDeployment, Some(&old), &args).spares_fedhub;
-    assert!(spared && !judged(Kind::Workload, None, &workload()).spares_fedhub);
+    let exempt = judged(Kind::WorkloadDeployment, Some(&old), &args).exempts_fedhub;
+    assert!(exempt && !judged(Kind::Workload, None, &workload()).exempts_fedhub);
 }
 
 #[test]

@@ -157,7 +157,7 @@ fn crds(plane: &PlaneFacts) -> Option<Finding> {
 fn admission(plane: &PlaneFacts) -> Option<Finding> {
     const CHECK: CheckId = CheckId::Admission;
     let name = &plane.name;
-    let Admission { user, spare } = match &plane.admission {
+    let Admission { user, exempt } = match &plane.admission {
         Read::Skipped => return None,
         Read::Found(admission) => admission,
         Read::Absent => {
@@ -174,20 +174,23 @@ fn admission(plane: &PlaneFacts) -> Option<Finding> {
             return Some(Finding::skipped(CHECK, name, error.message.clone(), remedy));
         }
     };
-    let others: Vec<String> = spare
+    let others: Vec<String> = exempt
         .iter()
         .map(|expression| {
-            let spared = expression.strip_prefix("request.userInfo.username != '");
-            spared.and_then(|spared| spared.strip_suffix('\'')).unwrap_or(expression).to_owned()
+            let user = expression.strip_prefix("request.userInfo.username != '");
+            user.and_then(|user| user.strip_suffix('\'')).unwrap_or(expression).to_owned()
         })
-        .filter(|spared| spared != user)
+        .filter(|other| other != user)
         .collect();
     Some(if others.is_empty() {
-        let found =
-            if spare.is_empty() { "nobody is spared a review" } else { "fedhub alone is spared a review" };
+        let found = if exempt.is_empty() {
+            "nobody is exempt from review"
+        } else {
+            "fedhub alone is exempt from review"
+        };
         Finding::ok(CHECK, name, format!("{found}; it is {user} there"))
     } else {
-        let found = format!("{} is spared reviews, and fedhub is {user} there", some(&others));
+        let found = format!("{} is exempt from review, and fedhub is {user} there", some(&others));
         let remedy = format!(
             "name {user} in the condition is-not-fedhub of the ValidatingWebhookConfiguration fedhub-admission"
         );

@@ -17,7 +17,7 @@ use super::super::finding::{CheckId, Finding, Part, PlaneName, State};
 use super::super::rights::{Object as Granted, Right};
 use super::super::schema::ours;
 use super::decide;
-use crate::check::gather::spared;
+use crate::check::gather::exempt;
 use crate::deploy::kustomize;
 use crate::operator::read::{Failure, Read, ReadError};
 
@@ -129,7 +129,7 @@ fn ends(facts: &mut Facts, hours: i64) {
 fn admission(facts: &mut Facts, user: &str) {
     let objects = kustomize::overlay("components/webhooks-project-plane", &[]);
     let configuration = objects.iter().find(|it| it["kind"] == "ValidatingWebhookConfiguration").unwrap();
-    first(facts).admission = Read::Found(Admission { user: user.to_owned(), spare: spared(configuration) });
+    first(facts).admission = Read::Found(Admission { user: user.to_owned(), exempt: exempt(configuration) });
 }
 
 fn own(facts: &mut Facts, name: &str, city: &str) {

@@ -28,7 +28,7 @@ use crate::run::sources;
 use fedhub_terminal::progress::Progress;
 use plane::Target;
 #[cfg(test)]
-pub use plane::spared;
+pub use plane::exempt;
 
 /// Reads everything.
 pub async fn gather(args: &CheckArgs, run: &RunArgs) -> anyhow::Result<Facts> {

@@ -127,7 +127,7 @@ async fn rights(plane: &Plane, rights: Vec<Right>) -> Vec<(Right, Read<bool>)> {
     answers
 }
 
-/// Whom the webhooks of `deploy/` spare there, and who fedhub is.
+/// Whom the webhooks of `deploy/` exempt there, and who fedhub is.
 async fn admission(plane: &Plane) -> Read<Admission> {
     const CONFIGURATION: &str =
         "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/fedhub-admission";
@@ -137,21 +137,21 @@ async fn admission(plane: &Plane) -> Read<Admission> {
         Read::Absent => return Read::Absent,
         Read::Skipped => return Read::Skipped,
     };
-    let spare = spared(&configuration);
+    let exempt = exempt(&configuration);
     let api: Api<SelfSubjectReview> = Api::all(plane.client.clone());
     let (params, review) = (PostParams::default(), SelfSubjectReview::default());
     within(plane.timeout, api.create(&params, &review)).await.map(|review| {
         let user = review.status.and_then(|status| status.user_info?.username);
-        Admission { user: user.unwrap_or_default(), spare }
+        Admission { user: user.unwrap_or_default(), exempt }
     })
 }
 
-/// The conditions of a configuration that spare fedhub.
-pub fn spared(configuration: &Value) -> Vec<String> {
+/// The conditions of a configuration that exempt fedhub.
+pub fn exempt(configuration: &Value) -> Vec<String> {
     let webhooks = configuration["webhooks"].as_array().into_iter().flatten();
     let conditions = webhooks.flat_map(|webhook| webhook["matchConditions"].as_array().into_iter().flatten());
-    let spare = conditions.filter(|condition| condition["name"] == "is-not-fedhub");
-    spare.filter_map(|condition| condition["expression"].as_str().map(str::to_owned)).collect()
+    let exempt = conditions.filter(|condition| condition["name"] == "is-not-fedhub");
+    exempt.filter_map(|condition| condition["expression"].as_str().map(str::to_owned)).collect()
 }
 
 /// What is served of our group. Discovery and `OpenAPI` are open to every user, CRDs are not.

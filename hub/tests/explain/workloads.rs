@@ -1,0 +1,66 @@
+//! `fedhub explain workload`.
+
+use fedhub_fake_apiserver::Resource;
+use serde_json::{Value, json};
+
+use super::faults::CASES;
+use super::planes::Planes;
+
+const COMPUTE: &str = "compute.datumapis.com/v1alpha";
+
+/// Planes with a Workload `site` that says this of itself, whether the WD is its own or not.
+async fn planes(conditions: Value, owns: bool) -> Planes {
+    let planes = Planes::in_sync().await;
+    let workloads = Resource::custom("compute.datumapis.com", "v1alpha", "Workload", "workloads");
+    planes.project.register(workloads.with_status());
+    let workload = json!({
+        "apiVersion": COMPUTE, "kind": "Workload", "metadata": {"namespace": "shop", "name": "site", "uid": "uid-site"},
+        "spec": {}, "status": {"conditions": conditions},
+    });
+    planes.project.put(workload).unwrap();
+    if !owns {
+        return planes;
+    }
+    let mut wd = planes.project.get("WorkloadDeployment", "shop", "web").unwrap();
+    wd["metadata"]["ownerReferences"] = json!([{"apiVersion": COMPUTE, "kind": "Workload", "name": "site", "uid": "uid-site", "controller": true}]);
+    planes.project.put(wd).unwrap();
+    planes
+}
+
+fn available(status: &str, reason: &str) -> Value {
+    json!([{"type": "Available", "status": status, "reason": reason, "message": "in words"}])
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn u4_a_workload_is_explained_by_what_it_says_and_by_its_wds() {
+    let planes = planes(available("True", "Available"), true).await;
+    let cell = planes.cell_flag();
+    let said = planes.explain(["workload", "site"], &[&cell]).await;
+    assert_eq!(said.code, 0, "{}", said.text);
+    assert!(said.text.starts_with("Available:   True   Available   in words\n"), "{}", said.text);
+    assert!(said.text.contains("\nweb   DFW    in sync   in-sync\n"), "{}", said.text);
+    let (_, code, provoke) = CASES.iter().find(|case| case.0 == "image-unavailable").unwrap();
+    provoke(&planes);
+    let said = planes.explain(["workload", "site"], &[&cell]).await;
+    assert_eq!(said.code, *code, "{}", said.text);
+    assert!(said.text.contains("blocked   image-unavailable"), "{}", said.text);
+    assert!(said.text.contains("Who acts:"), "{}", said.text);
+    let json = planes.explain(["workload", "site"], &[&cell, "--json"]).await.json;
+    assert_eq!(json["workloadDeployments"][0]["cause"], "image-unavailable");
+    assert_eq!(json["conditions"][0]["reason"], "Available");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn u4_a_workload_without_wds_and_one_that_is_not_there() {
+    let planes = planes(available("False", "NoCityPlaceable"), false).await;
+    let unknown = planes.explain(["workload", "other"], &[]).await;
+    assert_eq!(unknown.code, 1, "{}", unknown.text);
+    assert!(unknown.text.contains("no Workload other is known in namespace shop"), "{}", unknown.text);
+    let waits = planes.explain(["workload", "site"], &[]).await;
+    assert_eq!(waits.code, 3, "{}", waits.text);
+    assert!(
+        waits.text.contains("NoCityPlaceable") && waits.text.contains("it has no WD yet"),
+        "{}",
+        waits.text
+    );
+}
