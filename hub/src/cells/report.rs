@@ -1,4 +1,4 @@
-//! The report of `fedhub cells`: a table, or JSON. Pure.
+//! The report of `fedhub cells`: a table, JSON or YAML. Pure.
 
 use std::collections::BTreeMap;
 

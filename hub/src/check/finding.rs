@@ -16,7 +16,7 @@ pub enum CheckId {
     Rights,
     /// The plane serves the CRDs of this version, with all their fields.
     Crds,
-    /// The webhooks of the plane exempt fedhub, and nobody else.
+    /// The webhooks of the plane exempt fedhub from review, and no other user.
     Admission,
     /// The hub serves the kinds of Karmada that fedhub uses.
     Karmada,

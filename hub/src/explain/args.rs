@@ -1,6 +1,7 @@
 //! The flags of `fedhub explain`, and what they have read.
 
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use fedhub_terminal::output::OutputArgs;
 
@@ -10,7 +11,16 @@ use crate::operator::recording::Snapshot;
 use crate::operator::sources::SourceArgs;
 
 /// The exit code where the WD is blocked or stuck.
-pub const BLOCKED: u8 = 3;
+const BLOCKED: u8 = 3;
+
+/// The exit code by whether all could be read, and whether anything is blocked or stuck.
+pub fn exit_code(unreadable: bool, trouble: bool) -> ExitCode {
+    match trouble {
+        _ if unreadable => ExitCode::FAILURE,
+        true => ExitCode::from(BLOCKED),
+        false => ExitCode::SUCCESS,
+    }
+}
 
 /// What is explained, on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

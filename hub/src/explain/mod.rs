@@ -1,4 +1,5 @@
-//! `fedhub explain`: where a WD, those of a Workload, or an Instance is on its way, and why. Reads only, and asks no fedhub (U4).
+//! `fedhub explain`: where a WD, those of a Workload, or an Instance is on its way, and why. Reads only, and asks no fedhub
+//! (U4).
 //!
 //! `read` reads the objects of the chain into a plain struct (`chain`); `diagnose` decides on it alone; `rows` and `output`
 //! print it.
@@ -17,7 +18,7 @@ use std::process::ExitCode;
 
 use crate::common::{misuse, perform};
 use crate::operator::recording::Snapshot;
-use args::{Asked, BLOCKED};
+use args::{Asked, exit_code};
 pub use args::{ExplainArgs, KindArg};
 pub use cause::Cause;
 pub use chain::{Chain, Subject, SubjectKind};
@@ -50,11 +51,7 @@ async fn one(asked: &Asked<'_>, kind: SubjectKind) -> anyhow::Result<ExitCode> {
     let chain = Box::pin(read(asked.request(kind, &asked.args.name)?)).await;
     let diagnosis = diagnose(&chain);
     println!("{}", output::print(&chain, &diagnosis, asked.args.output.format(), colours()));
-    Ok(match diagnosis.state.is_trouble() {
-        _ if diagnose::is_unreadable(&chain) => ExitCode::FAILURE,
-        true => ExitCode::from(BLOCKED),
-        false => ExitCode::SUCCESS,
-    })
+    Ok(exit_code(diagnose::is_unreadable(&chain), diagnosis.state.is_trouble()))
 }
 
 /// Chains that were read, for tests of what shows them.

@@ -9,11 +9,11 @@ use fedhub_terminal::output::{Format, colours, structured};
 use fedhub_terminal::table::table;
 use serde_json::{Value, json};
 
-use super::args::{Asked, BLOCKED};
+use super::args::{Asked, exit_code};
 use super::chain::{Chain, Read, SubjectKind};
 use super::diagnose::{Diagnosis, diagnose, is_unreadable};
 use super::output;
-use super::read::read;
+use super::read::{ProjectPlane, Request, read};
 use crate::operator::requests::{get, list};
 
 /// A Workload and its WDs.
@@ -51,7 +51,10 @@ async fn gather(asked: &Asked<'_>) -> anyhow::Result<Report> {
     }
     let mut deployments = Vec::new();
     for wd in wds {
-        let chain = Box::pin(read(asked.request(SubjectKind::WorkloadDeployment, &wd)?)).await;
+        let request = asked.request(SubjectKind::WorkloadDeployment, &wd)?;
+        // Discovery has found it.
+        let request = Request { project: ProjectPlane::Given(project.clone()), ..request };
+        let chain = Box::pin(read(request)).await;
         let diagnosis = diagnose(&chain);
         deployments.push((chain, diagnosis));
     }
@@ -124,12 +127,7 @@ impl Report {
         let status = self.workload.found().map(ObjectView::status);
         let available = status.and_then(|status| find(status, "Available"));
         let waits = self.deployments.is_empty() && available.is_some_and(|it| it["status"] == "False");
-        if self.deployments.iter().any(|(chain, _)| is_unreadable(chain)) {
-            ExitCode::FAILURE
-        } else if waits || self.deployments.iter().any(|(_, diagnosis)| diagnosis.state.is_trouble()) {
-            ExitCode::from(BLOCKED)
-        } else {
-            ExitCode::SUCCESS
-        }
+        let unreadable = self.deployments.iter().any(|(chain, _)| is_unreadable(chain));
+        exit_code(unreadable, waits || self.deployments.iter().any(|(_, it)| it.state.is_trouble()))
     }
 }

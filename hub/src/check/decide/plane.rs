@@ -184,7 +184,7 @@ fn admission(plane: &PlaneFacts) -> Option<Finding> {
         .collect();
     Some(if others.is_empty() {
         let found = if exempt.is_empty() {
-            "nobody is exempt from review"
+            "no user is exempt from review"
         } else {
             "fedhub alone is exempt from review"
         };

@@ -107,9 +107,9 @@ impl<F: ObjectFacts> Objects<F> {
     pub(super) fn put(&mut self, new: Known<F>, object: Option<Retention>, own: bool) -> Change<F> {
         let mut kept = Retained { object, notified: None };
         let (digest, epoch, whole) = (new.digest.clone(), self.epoch, self.whole);
-        let before = self.find(&new.namespace, &new.name).and_then(|s| s.digest.facts.index_value());
-        self.reindex(&new.namespace, &new.name, before, digest.facts.index_value());
-        if self.find(&new.namespace, &new.name).is_some() {
+        let before = self.find(&new.namespace, &new.name).map(|s| s.digest.facts.index_value());
+        self.reindex(&new.namespace, &new.name, before.flatten(), digest.facts.index_value());
+        if before.is_some() {
             let old = self.change(&new.namespace, &new.name, |stored| {
                 // A change is relative to what listeners were notified of, whatever we wrote meanwhile: our own write must
                 // not hide the change that its event brings to others.

@@ -42,6 +42,8 @@ fn object_of(name: u8, version: u64, length: usize) -> Object {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn i8_sums_are_those_of_a_store_that_was_filled_at_once(steps in prop::collection::vec(step(), 1..60)) {
         let changed = ServerNormalization::Changed { sent: 1, got: 2 };

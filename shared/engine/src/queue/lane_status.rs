@@ -7,6 +7,7 @@ use fedhub_core::object::PlaneId;
 use tokio::time::Instant;
 
 use super::Queue;
+use super::scheduler::Scheduler;
 use crate::circuit::{Circuit, Stance};
 
 /// What a queue has for one plane.
@@ -42,11 +43,33 @@ impl Queue {
             let hub = lanes.entry(PlaneId::Hub).or_insert_with(|| status(0, 0, &scheduler.hub));
             hub.circuit = scheduler.hub.stance();
         }
-        for entry in scheduler.entries.values().filter(|entry| entry.unsynced()) {
-            if let Some(lane) = lanes.get_mut(&entry.lane) {
-                lane.oldest = lane.oldest.max(Some(now.saturating_duration_since(entry.since)));
+        for (plane, since) in scheduler.oldest() {
+            if let Some(lane) = lanes.get_mut(plane) {
+                lane.oldest = Some(now.saturating_duration_since(since));
             }
         }
         lanes
+    }
+
+    /// The age of each plane's oldest change that is ready, running or failed; the oldest first.
+    pub fn oldest_by_lane(&self) -> Vec<(PlaneId, Duration)> {
+        let (now, scheduler) = (Instant::now(), self.lock());
+        let age = |(plane, since): (&PlaneId, _)| (plane.clone(), now.saturating_duration_since(since));
+        let mut ages: Vec<_> = scheduler.oldest().into_iter().map(age).collect();
+        drop(scheduler);
+        ages.sort_by_key(|(_, age)| std::cmp::Reverse(*age));
+        ages
+    }
+}
+
+impl Scheduler {
+    /// Since when each plane's oldest change is not in sync.
+    fn oldest(&self) -> BTreeMap<&PlaneId, Instant> {
+        let mut oldest = BTreeMap::<_, Instant>::new();
+        for entry in self.entries.values().filter(|entry| entry.unsynced()) {
+            let since = oldest.entry(&entry.lane).or_insert(entry.since);
+            *since = entry.since.min(*since);
+        }
+        oldest
     }
 }

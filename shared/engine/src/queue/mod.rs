@@ -15,9 +15,6 @@ mod lane_status;
 mod scheduler;
 mod write_throttle;
 
-use std::collections::BTreeMap;
-use std::time::Duration;
-
 use fedhub_core::object::{Key, Kind, PlaneId};
 use fedhub_planes::plane_responses::PlaneResponses;
 use parking_lot::{Mutex, MutexGuard};
@@ -176,22 +173,5 @@ impl Queue {
     /// Keys of a kind that are ready, running or failed: what waits for a time of its own is not counted.
     pub fn unsynced(&self, kind: Kind) -> usize {
         self.lock().entries.iter().filter(|(key, e)| key.kind == kind && e.unsynced()).count()
-    }
-
-    /// The age of each plane's oldest change that is ready, running or failed; the oldest first.
-    pub fn oldest_by_lane(&self) -> Vec<(PlaneId, Duration)> {
-        let (now, scheduler) = (Instant::now(), self.lock());
-        let mut oldest = BTreeMap::<&PlaneId, Instant>::new();
-        for entry in scheduler.entries.values().filter(|entry| entry.unsynced()) {
-            let since = oldest.entry(&entry.lane).or_insert(entry.since);
-            *since = entry.since.min(*since);
-        }
-        let mut ages: Vec<_> = oldest
-            .into_iter()
-            .map(|(plane, since)| (plane.clone(), now.saturating_duration_since(since)))
-            .collect();
-        drop(scheduler);
-        ages.sort_by_key(|(_, age)| std::cmp::Reverse(*age));
-        ages
     }
 }
