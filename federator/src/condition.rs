@@ -166,7 +166,7 @@ impl ConditionWriter {
     /// The hub WD of a WD, if it stands and is its own.
     fn on_hub(&self, key: &Key, project: &Plane, wd: &Digest) -> Option<Deployment> {
         let PlaneId::Project(plane) = &project.id else { return None };
-        let at = ProjectNamespace { plane: plane.clone(), namespace: key.namespace.clone() };
+        let at = ProjectNamespace { plane: plane.clone(), namespace: key.namespace.to_string() };
         let space = self.federator.marked_hub_namespace(&at, wd)?;
         let hub = self.federator.planes.hub().store(Kind::WorkloadDeployment).digest(&space, &key.name)?;
         hub.deployment().filter(|_| is_of(&hub, Some(&wd.uid))).cloned()

@@ -17,6 +17,8 @@ use tokio::time::Instant;
 const MAX_WDS: usize = 65_536;
 /// How many generations of one WD are. Newer ones count with the last of them, from the time that it was seen.
 const MAX_GENERATIONS: usize = 8;
+/// How many WDs there is always room for.
+const FEW: usize = 64;
 
 /// A generation on its way.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +35,8 @@ struct Generation {
 /// The generations of one WD that are on their way, oldest first.
 #[derive(Debug, Default)]
 struct InFlight {
-    city: String,
+    city: Box<str>,
+    /// Almost always one, and in room for no more: with a cell that is down there is one of each of its WDs.
     generations: Vec<Generation>,
 }
 
@@ -41,7 +44,7 @@ struct InFlight {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Measured {
     /// `spec.cityCode` of the WD.
-    pub city: String,
+    pub city: Box<str>,
     /// One for each generation.
     pub took: Vec<Duration>,
 }
@@ -60,12 +63,15 @@ impl Convergence {
         if wd.generations.last().is_some_and(|last| last.number >= generation) {
             return;
         }
-        city.clone_into(&mut wd.city);
+        if *wd.city != *city {
+            wd.city = city.into();
+        }
         let new = Generation { number: generation, seen: now, federated: None, reported: false };
-        let is_full = wd.generations.len() >= MAX_GENERATIONS;
-        match wd.generations.last_mut().filter(|_| is_full) {
-            Some(last) => *last = Generation { seen: last.seen, ..new },
-            None => wd.generations.push(new),
+        if wd.generations.len() < MAX_GENERATIONS {
+            wd.generations.reserve_exact(1);
+            wd.generations.push(new);
+        } else if let Some(last) = wd.generations.last_mut() {
+            *last = Generation { seen: last.seen, ..new };
         }
     }
 
@@ -97,7 +103,7 @@ impl Convergence {
         let took = arrived.map(|it| now.saturating_duration_since(it.seen)).collect();
         let measured = Measured { took, city: wd.city.clone() };
         if wd.generations.is_empty() {
-            self.0.remove(key);
+            self.forget(key);
         }
         measured
     }
@@ -105,11 +111,20 @@ impl Convergence {
     /// Forgets a WD.
     pub fn forget(&mut self, key: &Key) {
         self.0.remove(key);
+        self.shrink();
     }
 
     /// Forgets what is not kept.
     pub fn retain(&mut self, keep: impl Fn(&Key) -> bool) {
         self.0.retain(|key, _| keep(key));
+        self.shrink();
+    }
+
+    /// Gives back what a burst took, once most of it has converged.
+    fn shrink(&mut self) {
+        if self.0.capacity() / 4 > self.0.len().max(FEW) {
+            self.0.shrink_to(self.0.len() * 2);
+        }
     }
 
     /// How many WDs have generations on their way.

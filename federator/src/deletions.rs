@@ -53,7 +53,7 @@ impl Federator {
         if hub.store(Kind::WorkloadDeployment).digest(hub_namespace, &wd.name).is_none() {
             let gone = Tombstone { uid: object.uid().to_owned(), hub_namespace: hub_namespace.to_owned() };
             let (kind, plane) = (Kind::WorkloadDeployment, PlaneId::Project(plane.clone()));
-            let (namespace, name) = (wd.namespace.to_string(), wd.name.to_string());
+            let (namespace, name) = (wd.namespace.clone(), wd.name.clone());
             let key = Key { plane, kind, namespace, name };
             self.tombstones.note(&key, gone, Instant::now());
         }

@@ -38,7 +38,7 @@ impl Federator {
         let key = &job.key;
         let project = self.planes.engaged(plane).ok_or_else(|| Error::NotEngaged(key.plane.clone()))?;
         // Before anything else is waited for: a pass that sets a namespace up must not wait for memory meanwhile.
-        let home = ProjectNamespace { plane: plane.clone(), namespace: key.namespace.clone() };
+        let home = ProjectNamespace { plane: plane.clone(), namespace: key.namespace.to_string() };
         let of = Target { project: &project, home: &home, key };
         let _memory = self.planes.budget().working(&key.plane, self.object_bytes(of)).await;
         let mut pass = DeploymentReconcile::new(self, of, job.since);
@@ -104,7 +104,7 @@ impl Federator {
             CleanupBlocked::NamespaceGone => Some(ObjectReference {
                 api_version: Some("v1".to_owned()),
                 kind: Some("Namespace".to_owned()),
-                name: Some(key.namespace.clone()),
+                name: Some(key.namespace.to_string()),
                 ..ObjectReference::default()
             }),
             _ => project.store(key.kind).get(&key.namespace, &key.name).map(|wd| reference(key.kind, &wd)),

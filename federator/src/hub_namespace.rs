@@ -84,7 +84,7 @@ impl Federator {
             }
             HubNamespace::Unknown => {
                 let Key { plane, namespace, .. } = of.key.clone();
-                Err(Error::NamespaceGone { plane, namespace })
+                Err(Error::NamespaceGone { plane, namespace: namespace.into() })
             }
         }
     }

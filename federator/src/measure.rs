@@ -71,7 +71,7 @@ impl Federator {
         }
         let clusters = self.planes.clusters();
         let is_known = clusters.iter().any(|cluster| cluster.label(CITY_CODE) == Some(&measured.city));
-        let histogram = histogram.with_label_values(&[if is_known { measured.city.as_str() } else { OTHER }]);
+        let histogram = histogram.with_label_values(&[if is_known { &*measured.city } else { OTHER }]);
         measured.took.iter().for_each(|took| histogram.observe(took.as_secs_f64()));
     }
 }

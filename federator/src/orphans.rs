@@ -96,7 +96,8 @@ impl Federator {
     /// Forgets the orphans of a plane.
     pub(crate) fn forget_orphans(&self, plane: &PlaneName) {
         let theirs = self.planes.tenants().of_plane(plane);
-        self.orphans.retain(self.planes.metrics(), |key| !theirs.contains(&key.namespace));
+        self.orphans
+            .retain(self.planes.metrics(), |key| !theirs.iter().any(|space| **space == *key.namespace));
     }
 
     fn hub_deployments(&self, hub_namespace: &str) -> Vec<Key> {

@@ -175,7 +175,7 @@ impl Federator {
         let city = hub_wd.as_ref().and_then(|hub| hub.city.as_deref()).or(project_wd.city.as_deref());
         Some(Snapshot {
             home: home.clone(),
-            name: key.name.clone(),
+            name: key.name.to_string(),
             hub_namespace: hub.store(Kind::Namespace).object("", &hub_namespace),
             policies: policies.objects(Some(&hub_namespace)).into_iter().map(known).collect(),
             cells: cells.len(),

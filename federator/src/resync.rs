@@ -8,10 +8,10 @@
 //! hub WD gets the annotation [`fedhub_core::names::RESYNC`], and loses it when the cell has reported: either has Karmada
 //! apply it again.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use fedhub_core::object::Key;
+use indexmap::IndexMap;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
@@ -20,29 +20,40 @@ const FIRST: Duration = Duration::from_mins(1);
 const LONGEST: Duration = Duration::from_mins(15);
 /// Of how many Karmada is asked at once at most: all WDs of a cell may wait.
 const AT_ONCE: usize = 50;
+/// How many there is always room for.
+const FEW: usize = 64;
 
 struct Stall {
     generation: i64,
     next: Instant,
-    pause: Duration,
+    /// How often it has had its turn.
+    turns: u8,
     /// Whether the next pass is to ask.
     turn: bool,
 }
 
-/// The WDs that wait for a report.
+/// How long a WD that has had that many turns waits for the next.
+fn pause_after(turns: u8) -> Duration {
+    FIRST.saturating_mul(2u32.saturating_pow(turns.into())).min(LONGEST)
+}
+
+/// The WDs that wait for a report. In one piece of memory each for entries and hashes, which goes back whole: with a cell
+/// that is down all of its WDs are here, one after another, among much that is soon freed.
 #[derive(Default)]
-pub struct Stalls(Mutex<BTreeMap<Key, Stall>>);
+pub struct Stalls(Mutex<IndexMap<Key, Stall>>);
 
 impl Stalls {
     /// That generation of a WD waits for a report; `None`: it does not. The time begins again with each generation.
     pub fn judge(&self, key: &Key, waits: Option<i64>, now: Instant) {
         let mut all = self.all();
         let Some(generation) = waits else {
-            all.remove(key);
+            if all.swap_remove(key).is_some() {
+                shrink(&mut all);
+            }
             return;
         };
         if all.get(key).is_none_or(|stall| stall.generation != generation) {
-            let stall = Stall { generation, next: now + FIRST, pause: FIRST, turn: false };
+            let stall = Stall { generation, next: now + FIRST, turns: 0, turn: false };
             all.insert(key.clone(), stall);
         }
     }
@@ -52,8 +63,8 @@ impl Stalls {
         let mut all = self.all();
         let due = all.iter_mut().filter(|(_, stall)| stall.next <= now).take(AT_ONCE);
         let turn = |(key, stall): (&Key, &mut Stall)| {
-            stall.pause = LONGEST.min(stall.pause * 2);
-            (stall.turn, stall.next) = (true, now + stall.pause);
+            stall.turns = stall.turns.saturating_add(1);
+            (stall.turn, stall.next) = (true, now + pause_after(stall.turns));
             key.clone()
         };
         due.map(turn).collect()
@@ -66,7 +77,9 @@ impl Stalls {
 
     /// Forgets what is not kept.
     pub fn retain(&self, keep: impl Fn(&Key) -> bool) {
-        self.all().retain(|key, _| keep(key));
+        let mut all = self.all();
+        all.retain(|key, _| keep(key));
+        shrink(&mut all);
     }
 
     /// How many there are.
@@ -74,8 +87,15 @@ impl Stalls {
         self.all().len()
     }
 
-    fn all(&self) -> MutexGuard<'_, BTreeMap<Key, Stall>> {
+    fn all(&self) -> MutexGuard<'_, IndexMap<Key, Stall>> {
         self.0.lock()
+    }
+}
+
+/// Gives back what a burst took, once most of it has been reported.
+fn shrink(all: &mut IndexMap<Key, Stall>) {
+    if all.capacity() / 4 > all.len().max(FEW) {
+        all.shrink_to(all.len() * 2);
     }
 }
 
@@ -86,7 +106,7 @@ mod tests {
     use super::*;
 
     fn key(n: usize) -> Key {
-        let (namespace, name) = ("shop".to_owned(), format!("wd-{n:04}"));
+        let (namespace, name) = ("shop".into(), format!("wd-{n:04}").into());
         Key { plane: PlaneId::Hub, kind: Kind::WorkloadDeployment, namespace, name }
     }
 
@@ -126,5 +146,13 @@ mod tests {
         asked.sort();
         asked.dedup();
         assert_eq!(asked.len(), 3 * AT_ONCE, "all have their turn");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn f8_bounded_what_a_burst_took_is_given_back() {
+        let (stalls, now) = (Stalls::default(), Instant::now());
+        (0..10_000).for_each(|n| stalls.judge(&key(n), Some(1), now));
+        (100..10_000).for_each(|n| stalls.judge(&key(n), None, now));
+        assert!(stalls.len() == 100 && stalls.all().capacity() < 1000, "{}", stalls.all().capacity());
     }
 }

@@ -99,8 +99,8 @@ mod tests {
         Key {
             plane: PlaneId::Hub,
             kind: Kind::WorkloadDeployment,
-            namespace: "shop".to_owned(),
-            name: format!("wd-{n}"),
+            namespace: "shop".into(),
+            name: format!("wd-{n}").into(),
         }
     }
 

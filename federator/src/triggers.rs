@@ -286,7 +286,7 @@ impl Federator {
             self.enqueue_namespace(&plane, &namespace);
         }
         if is_gone(change) {
-            self.orphans.retain(self.planes.metrics(), |key| key.namespace != *change.known().name);
+            self.orphans.retain(self.planes.metrics(), |key| key.namespace != change.known().name);
         }
     }
 

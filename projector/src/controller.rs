@@ -121,8 +121,8 @@ impl Projector {
     /// Drops the objects from memory, with the fingerprint under which they are in sync; zero where they are not.
     pub(crate) fn release(&self, project: &Plane, seen: &Snapshot, fingerprint: u64) {
         let stores = [
-            (self.planes.hub().store(Kind::Instance), &seen.key.namespace, &seen.instance),
-            (project.store(Kind::Instance), &seen.target.namespace, &seen.projection),
+            (self.planes.hub().store(Kind::Instance), &*seen.key.namespace, &seen.instance),
+            (project.store(Kind::Instance), &*seen.target.namespace, &seen.projection),
         ];
         for (store, namespace, digest) in stores {
             if let Some(digest) = digest {

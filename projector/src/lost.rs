@@ -51,8 +51,8 @@ impl LostCells {
             let key = Key {
                 plane: id.clone(),
                 kind: Kind::Cluster,
-                namespace: String::new(),
-                name: "lost".to_owned(),
+                namespace: Box::default(),
+                name: "lost".into(),
             };
             self.queue.add(key, &id);
         }

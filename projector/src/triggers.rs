@@ -113,8 +113,8 @@ impl Projector {
             Kind::Cluster => self.cells_changed(),
             Kind::Namespace => {
                 if matches!(change, Change::Deleted { .. }) {
-                    self.seen_deleted.retain(|key, _| key.namespace != *seen.name);
-                    self.unprojected.retain(self.planes.metrics(), |key| key.namespace != *seen.name);
+                    self.seen_deleted.retain(|key, _| key.namespace != seen.name);
+                    self.unprojected.retain(self.planes.metrics(), |key| key.namespace != seen.name);
                 }
                 self.enqueue_instances(&seen.name, |_| true);
             }
@@ -235,7 +235,7 @@ impl Listener for Projector {
         // Its own bucket stays until it is full: reengaging refills none (I4).
         self.delete_limits.forget_full();
         for namespace in self.planes.tenants().of_plane(name) {
-            self.unprojected.retain(self.planes.metrics(), |key| key.namespace != namespace);
+            self.unprojected.retain(self.planes.metrics(), |key| *key.namespace != *namespace);
         }
     }
 }

@@ -147,7 +147,7 @@ pub(super) struct CopyRead {
 impl WriteBack {
     /// What the caches say, with what was read past them.
     pub(super) fn snapshot(&self, key: &Key, cell: &CellId, reads: &LiveReads) -> Snapshot {
-        let (hub, namespace, name) = (self.hub.hub(), key.namespace.as_str(), key.name.as_str());
+        let (hub, namespace, name) = (self.hub.hub(), &*key.namespace, &*key.name);
         let instance = self.cell.anchor().store(Kind::Instance).object(namespace, name);
         let copies = hub.store(Kind::Instance);
         let known = copies.digest(namespace, name);

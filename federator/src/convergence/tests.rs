@@ -146,7 +146,7 @@ fn u5_so_many_wds_are_followed_and_no_more() {
     assert_eq!(convergence.len(), MAX_WDS);
     convergence.seen(&key("wd-0"), 2, "ORD", now);
     let measured = convergence.returned(&key("wd-0"), 2, now);
-    assert_eq!((measured.city.as_str(), measured.took.len()), ("ORD", 2), "one that is known goes on");
+    assert_eq!((&*measured.city, measured.took.len()), ("ORD", 2), "one that is known goes on");
     convergence.retain(|key| &*key.name == "wd-1");
     assert_eq!(convergence.len(), 1);
     convergence.forget(&key("wd-1"));
@@ -186,4 +186,20 @@ proptest! {
             prop_assert!(shares <= begun && whole <= begun);
         }
     }
+}
+
+#[test]
+fn u5_bounded_what_a_burst_took_is_given_back() {
+    let (mut convergence, now) = (Convergence::default(), Instant::now());
+    let keys: Vec<_> = (0..10_000).map(|n| key(&format!("wd-{n}"))).collect();
+    for key in &keys {
+        convergence.seen(key, 1, "DFW", now);
+    }
+    assert!(convergence.0.values().all(|wd| wd.generations.capacity() == 1));
+    for key in &keys[100..] {
+        convergence.returned(key, 1, now);
+    }
+    assert!(convergence.len() == 100 && convergence.0.capacity() < 1000, "{}", convergence.0.capacity());
+    convergence.retain(|_| false);
+    assert!(convergence.0.capacity() < 1000);
 }

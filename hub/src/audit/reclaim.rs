@@ -46,8 +46,7 @@ pub fn orphans(gathered: &Gathered, findings: &[Finding]) -> Vec<Orphan> {
         let key = finding.subject.clone();
         let object = &hub.deployments.get(&key.namespace, &key.name)?.object;
         let home = ProjectNamespace::of(&hub.namespaces.get("", &key.namespace)?.object)?;
-        let is_its =
-            |it: &Object| fedhub_api::facts::instance::deployment_name(it) == Some(key.name.as_str());
+        let is_its = |it: &Object| fedhub_api::facts::instance::deployment_name(it) == Some(&*key.name);
         let unknown = !gathered.identities.contains_key(home.plane.as_str());
         let pause = gathered.world.paused.pause(home.plane.as_str());
         let doubt = unknown
@@ -73,7 +72,7 @@ pub fn list(orphans: &[Orphan], now: Timestamp) -> String {
         vec![
             it.home.plane.to_string(),
             format!("{}/{}", it.home.namespace, it.key.name),
-            it.key.namespace.clone(),
+            it.key.namespace.to_string(),
             it.city.clone(),
             it.created.map_or_else(String::new, |created| age(created, now)),
             it.instances.to_string(),

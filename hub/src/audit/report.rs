@@ -203,7 +203,7 @@ mod tests {
         let namespace = if kind == Kind::Namespace { "" } else { "ns-1" };
         Finding {
             discrepancy,
-            subject: Key { plane, kind, namespace: namespace.to_owned(), name: "web".to_owned() },
+            subject: Key { plane, kind, namespace: namespace.into(), name: "web".into() },
             plane: "project-a".to_owned(),
             detail: "in words".to_owned(),
             since: seconds.map(|seconds| now - jiff::SignedDuration::from_secs(seconds)),

@@ -73,8 +73,8 @@ impl Objects {
         match object {
             Some(object) => self.put(&key.plane, key.kind, object),
             None => {
-                if let Some(objects) = self.0.get_mut(&key.namespace) {
-                    objects.remove(&key.name);
+                if let Some(objects) = self.0.get_mut(&*key.namespace) {
+                    objects.remove(&*key.name);
                 }
             }
         }

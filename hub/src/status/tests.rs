@@ -108,7 +108,12 @@ async fn series_of(planes: usize) -> usize {
         let name = PlaneName::new(&format!("project-{n}")).unwrap();
         let plane = PlaneId::Project(name);
         let kind = Kind::WorkloadDeployment;
-        let key = Key { plane: plane.clone(), kind, namespace: format!("ns-{n}"), name: format!("wd-{n}") };
+        let key = Key {
+            plane: plane.clone(),
+            kind,
+            namespace: format!("ns-{n}").into(),
+            name: format!("wd-{n}").into(),
+        };
         for controlled in &role.controllers {
             assert!(controlled.queue.add(key.clone(), &plane));
         }

@@ -78,8 +78,8 @@ async fn the_page_shows_what_the_process_knows() {
     let key = Key {
         plane: plane.clone(),
         kind: Kind::WorkloadDeployment,
-        namespace: "shop".to_owned(),
-        name: "web".to_owned(),
+        namespace: "shop".into(),
+        name: "web".into(),
     };
     assert!(queue.add(key, &plane));
     tokio::time::advance(Duration::from_secs(90)).await;
@@ -195,8 +195,8 @@ async fn ten_thousand_planes_cost_no_more_samples_and_are_read_in_a_moment() {
         let key = Key {
             plane: plane.clone(),
             kind: Kind::WorkloadDeployment,
-            namespace: "shop".to_owned(),
-            name: "web".to_owned(),
+            namespace: "shop".into(),
+            name: "web".into(),
         };
         assert!(role.controllers.iter().all(|it| it.queue.add(key.clone(), &plane)));
         role.registries[0].refuse(&format!("secret-{n}"), "not a kubeconfig");

@@ -76,8 +76,8 @@ impl Traces {
         attributes.extend([
             KeyValue::new("fedhub.plane", plane.to_string()),
             KeyValue::new("fedhub.object.kind", format!("{kind:?}")),
-            KeyValue::new("fedhub.object.namespace", namespace.clone()),
-            KeyValue::new("fedhub.object.name", object.clone()),
+            KeyValue::new("fedhub.object.namespace", namespace.to_string()),
+            KeyValue::new("fedhub.object.name", object.to_string()),
         ]);
         if let Some(Change { uid, generation }) = change {
             attributes.push(KeyValue::new("fedhub.change.uid", uid.clone()));

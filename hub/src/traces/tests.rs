@@ -59,7 +59,7 @@ fn change(generation: i64) -> Change {
 }
 
 fn key(kind: Kind, name: &str) -> Key {
-    Key { plane: PlaneId::Hub, kind, namespace: "ns-1".to_owned(), name: name.to_owned() }
+    Key { plane: PlaneId::Hub, kind, namespace: "ns-1".into(), name: name.into() }
 }
 
 fn reconciled(change: Option<Change>, failed: bool) -> Reconciled {

@@ -51,12 +51,8 @@ fn unreachable(lost: bool) -> (String, String) {
 
 #[test]
 fn conditions_events_and_logs_of_the_projector_read_well() {
-    let key = Key {
-        plane: PlaneId::Hub,
-        kind: Kind::Instance,
-        namespace: "ns-1".to_owned(),
-        name: "web-dfw-0".to_owned(),
-    };
+    let key =
+        Key { plane: PlaneId::Hub, kind: Kind::Instance, namespace: "ns-1".into(), name: "web-dfw-0".into() };
     let mut messages = Messages::default();
     messages
         .section("Ready: cells that are down", [unreachable(false), unreachable(true)])

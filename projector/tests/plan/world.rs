@@ -68,8 +68,8 @@ impl Observed {
             key: Key {
                 plane: PlaneId::Hub,
                 kind: Kind::Instance,
-                namespace: self.hub_namespace.name().to_owned(),
-                name,
+                namespace: self.hub_namespace.name().into(),
+                name: name.into(),
             },
             target: self.home.clone(),
             hub_namespace: self.hub_namespace.clone(),

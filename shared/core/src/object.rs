@@ -152,9 +152,9 @@ pub struct Key {
     /// What it is.
     pub kind: Kind,
     /// Its namespace, empty for cluster-scoped kinds.
-    pub namespace: String,
+    pub namespace: Box<str>,
     /// Its name.
-    pub name: String,
+    pub name: Box<str>,
 }
 
 impl std::fmt::Display for Key {

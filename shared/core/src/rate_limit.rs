@@ -78,7 +78,7 @@ mod tests {
 
     fn key(n: u32) -> Key {
         let (plane, kind) = (PlaneId::Hub, Kind::Instance);
-        Key { plane, kind, namespace: "ns".to_owned(), name: format!("wd-{n}") }
+        Key { plane, kind, namespace: "ns".into(), name: format!("wd-{n}").into() }
     }
 
     #[tokio::test(start_paused = true)]

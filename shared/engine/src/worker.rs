@@ -12,6 +12,7 @@ use fedhub_core::object::Key;
 use fedhub_core::trace::{self, Change, Reconciled, following};
 use fedhub_planes::plane_responses::{PlaneResponses, recording};
 use futures::FutureExt;
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
@@ -30,7 +31,8 @@ pub trait Controller: Send + Sync + 'static {
     fn reconcile(&self, job: &Job) -> impl Future<Output = Result<Outcome, Error>> + Send;
 }
 
-/// Starts `count` workers, which run until the queue is closed; a reconcile that has begun is finished.
+/// Has up to `count` workers take keys until the queue is closed; a reconcile that has begun is finished. A worker is a task
+/// only while there are keys: hundreds of idle ones would take most of what a small process needs.
 pub fn run_workers<C: Controller>(
     controller: &Arc<C>,
     queue: &Arc<Queue>,
@@ -39,17 +41,30 @@ pub fn run_workers<C: Controller>(
     tasks: &TaskTracker,
 ) {
     queue.staff(controller.name(), count);
-    for _ in 0..count {
-        let (controller, queue, metrics) = (controller.clone(), queue.clone(), metrics.clone());
-        tasks.spawn(async move {
-            while let Some(job) = queue.next().await {
-                let (outcome, responses, error) = reconcile(controller.as_ref(), &job, &metrics).await;
-                let news = queue.ended(&job, outcome, &responses);
-                if let Some(error) = error {
-                    log_failure(controller.name(), &job, &error, news);
+    let (controller, queue, metrics) = (controller.clone(), queue.clone(), metrics.clone());
+    let (workers, idle) = (tasks.clone(), Arc::new(Semaphore::new(count)));
+    tasks.spawn(async move {
+        while let Ok(place) = idle.clone().acquire_owned().await
+            && let Some(job) = queue.next().await
+        {
+            let (controller, queue, metrics) = (controller.clone(), queue.clone(), metrics.clone());
+            workers.spawn(async move {
+                let mut next = Some(job);
+                while let Some(job) = next {
+                    work(controller.as_ref(), &queue, &job, &metrics).await;
+                    next = queue.try_next();
                 }
-            }
-        });
+                drop(place);
+            });
+        }
+    });
+}
+
+async fn work<C: Controller>(controller: &C, queue: &Queue, job: &Job, metrics: &Metrics) {
+    let (outcome, responses, error) = reconcile(controller, job, metrics).await;
+    let news = queue.ended(job, outcome, &responses);
+    if let Some(error) = error {
+        log_failure(controller.name(), job, &error, news);
     }
 }
 
@@ -62,7 +77,7 @@ async fn reconcile<C: Controller>(
     let started = Instant::now();
     metrics.queue_wait.observe(job.waited.as_secs_f64());
     let span = tracing::debug_span!("reconcile", controller = name, key = %job.key);
-    // In a box for as long as it lasts: an idle worker must not hold room for the largest pass there is.
+    // In a box for as long as it lasts: a worker's task would hold room for the largest pass there is, also in a short one.
     let running = Box::pin(in_epoch(job.epoch, followed(controller.reconcile(job)).instrument(span)));
     let running = AssertUnwindSafe(running).catch_unwind();
     let (reconciled, mut responses) = recording(job.asks_hub, running).await;

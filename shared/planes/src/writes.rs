@@ -152,7 +152,7 @@ impl Plane {
 
     /// The key of an object of this plane.
     pub fn key(&self, kind: Kind, namespace: &str, name: &str) -> Key {
-        Key { plane: self.id.clone(), kind, namespace: namespace.to_owned(), name: name.to_owned() }
+        Key { plane: self.id.clone(), kind, namespace: namespace.into(), name: name.into() }
     }
 
     pub(super) fn learn(&self, kind: Kind, object: Object) -> ObjectRef {

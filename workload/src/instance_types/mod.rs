@@ -90,7 +90,7 @@ pub fn watched_on_hub() -> Vec<Watched> {
 /// The one key of the whole catalogue.
 fn key() -> Key {
     let (plane, kind) = (PlaneId::Hub, Kind::InstanceType);
-    Key { plane, kind, namespace: String::new(), name: "catalog".to_owned() }
+    Key { plane, kind, namespace: Box::default(), name: "catalog".into() }
 }
 
 /// The catalogue as its source has it, for those who judge by it.

@@ -34,7 +34,7 @@ impl Controller for ReferencedData {
             return Err(Error::NotEngaged(PlaneId::Hub));
         }
         let project = self.planes.engaged(plane).ok_or_else(|| Error::NotEngaged(key.plane.clone()))?;
-        let home = ProjectNamespace { plane: plane.clone(), namespace: key.namespace.clone() };
+        let home = ProjectNamespace { plane: plane.clone(), namespace: key.namespace.to_string() };
         let learned = Learned::default();
         let mut pass = DataReconcile { controller: self, project: &project, home: &home, key, learned };
         reconcile(&mut pass, job).await

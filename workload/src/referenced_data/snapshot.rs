@@ -188,7 +188,7 @@ impl ReferencedData {
         let space = spaces.iter().find(usable).cloned();
         let mut seen = Snapshot {
             home: home.clone(),
-            name: key.name.clone(),
+            name: key.name.to_string(),
             generation: facts.generation,
             terminating: wd.terminating,
             federated: facts.held,

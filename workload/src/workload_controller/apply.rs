@@ -306,7 +306,7 @@ impl WorkloadReconciler<'_> {
     async fn confirm_none_left(&mut self, seen: &Snapshot) -> Result<Step, Error> {
         let Some(uid) = seen.workload.as_ref().map(|it| it.uid.to_string()) else { return Ok(Step::Learned) };
         let selector = format!("{WORKLOAD_UID}={uid}");
-        let namespace = Some(self.key.namespace.as_str());
+        let namespace = Some(&*self.key.namespace);
         // A tenant may have given the label to a WD that is not of the Workload.
         let stands =
             |wd: &Object| wd.metadata.owner_references.iter().flatten().any(|owner| owner.uid == uid);

@@ -118,7 +118,7 @@ impl<'a> Context<'a> {
 
 /// A key.
 pub fn key(plane: PlaneId, kind: Kind, namespace: &str, name: &str) -> Key {
-    Key { plane, kind, namespace: namespace.to_owned(), name: name.to_owned() }
+    Key { plane, kind, namespace: namespace.into(), name: name.into() }
 }
 
 /// The key of a stored object.

@@ -26,6 +26,16 @@ pub use lane_status::LaneStatus;
 
 use scheduler::{Mode, Scheduler};
 
+/// Whose turn it is.
+enum Turn {
+    /// Nobody's: the queue is closed.
+    Closed,
+    /// That key's.
+    Of(Job),
+    /// Nobody's before that time, unless something changes.
+    At(Option<Instant>),
+}
+
 /// The queue of one controller.
 pub struct Queue {
     scheduler: Mutex<Scheduler>,
@@ -84,31 +94,39 @@ impl Queue {
     pub async fn next(&self) -> Option<Job> {
         loop {
             let notified = self.wake.notified();
-            let timer = {
-                let mut scheduler = self.lock();
-                if scheduler.closed {
-                    // Pass it on: one notification wakes one worker.
+            match self.look() {
+                Turn::Closed => {
+                    // Pass it on: one notification wakes one who waits.
                     self.wake.notify_one();
                     return None;
                 }
-                let now = Instant::now();
-                scheduler.ripen(now);
-                if let Some(job) = scheduler.take(now) {
-                    if scheduler.more() {
-                        // Who is awake goes to work: another one sees to the next key, or waits for the next timer.
-                        self.wake.notify_one();
-                    }
-                    return Some(job);
-                }
-                scheduler.alarm()
-            };
-            match timer {
-                Some(at) => {
+                Turn::Of(job) => return Some(job),
+                Turn::At(Some(at)) => {
                     tokio::select! { biased; () = notified => (), () = tokio::time::sleep_until(at) => () }
                 }
-                None => notified.await,
+                Turn::At(None) => notified.await,
             }
         }
+    }
+
+    /// The key whose turn it is now, if there is one.
+    pub fn try_next(&self) -> Option<Job> {
+        if let Turn::Of(job) = self.look() { Some(job) } else { None }
+    }
+
+    fn look(&self) -> Turn {
+        let mut scheduler = self.lock();
+        if scheduler.closed {
+            return Turn::Closed;
+        }
+        let now = Instant::now();
+        scheduler.ripen(now);
+        let Some(job) = scheduler.take(now) else { return Turn::At(scheduler.alarm()) };
+        if scheduler.more() {
+            // Who is awake goes to work: another one sees to the next key, or waits for the next timer.
+            self.wake.notify_one();
+        }
+        Turn::Of(job)
     }
 
     /// The reconcile of `job` has ended, without a response of any plane.

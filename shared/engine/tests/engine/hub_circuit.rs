@@ -49,7 +49,7 @@ impl Controller for Reads {
         if !job.key.name.starts_with("local") {
             self.hub.get_live(job.key.kind, &job.key.namespace, &job.key.name).await?;
         }
-        self.done.lock().unwrap().insert(job.key.name.clone(), Instant::now());
+        self.done.lock().unwrap().insert(job.key.name.to_string(), Instant::now());
         Ok(Outcome::Unchanged)
     }
 }

@@ -173,7 +173,7 @@ async fn forgetting_takes_what_waits_and_leaves_what_runs() {
     let run = now(&queue).unwrap();
     let other = now(&queue).unwrap();
     let fail = now(&queue).unwrap();
-    assert_eq!((run.key.name.as_str(), fail.key.name.as_str()), ("run", "fail"));
+    assert_eq!((&*run.key.name, &*fail.key.name), ("run", "fail"));
     queue.done(&fail, Outcome::Failed);
     queue.done(&other, Outcome::Failed);
     queue.forget(&a);
@@ -182,7 +182,7 @@ async fn forgetting_takes_what_waits_and_leaves_what_runs() {
     advance(Duration::from_secs(1)).await;
     let mut names: Vec<_> = std::iter::from_fn(|| now(&queue)).map(|j| j.key.name).collect();
     names.sort();
-    assert_eq!(names, ["other", "run"]);
+    assert_eq!(names, ["other", "run"].map(Into::into));
 }
 
 #[tokio::test(start_paused = true)]

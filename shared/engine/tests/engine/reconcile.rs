@@ -50,7 +50,7 @@ impl Reconciler for Script {
 }
 
 fn job() -> Job {
-    let (namespace, name) = ("shop".to_owned(), "wd".to_owned());
+    let (namespace, name) = ("shop".into(), "wd".into());
     let key = Key { plane: PlaneId::Hub, kind: Kind::WorkloadDeployment, namespace, name };
     Job { key, since: Instant::now(), waited: Duration::ZERO, epoch: 0, asks_hub: true }
 }

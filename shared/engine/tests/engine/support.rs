@@ -13,7 +13,7 @@ use tracing::subscriber::{DefaultGuard, NoSubscriber};
 pub use registry::*;
 
 pub fn key(plane: &PlaneId, name: &str) -> Key {
-    Key { plane: plane.clone(), kind: Kind::Instance, namespace: "n".to_owned(), name: name.to_owned() }
+    Key { plane: plane.clone(), kind: Kind::Instance, namespace: "n".into(), name: name.into() }
 }
 
 /// Sends the thread's log to `subscriber`. With no other dispatcher in the process, tracing would ask the thread that

@@ -162,7 +162,7 @@ async fn a_timer_is_watched_by_somebody_while_workers_are_idle() {
         }
         tokio::time::sleep(Duration::from_secs(1)).await;
         let times: Vec<_> = took.lock().unwrap().iter().filter(|(_, t)| *t >= 100).cloned().collect();
-        let wanted: Vec<_> = [100_u128, 200, 300].into_iter().map(|t| (t.to_string(), t)).collect();
+        let wanted: Vec<_> = [100_u128, 200, 300].into_iter().map(|t| (t.to_string().into(), t)).collect();
         assert_eq!(times, wanted, "{busy} busy");
         queue.close();
     }
@@ -176,7 +176,7 @@ impl Controller for Mixed {
     }
 
     async fn reconcile(&self, job: &Job) -> Result<Outcome, Error> {
-        match job.key.name.as_str() {
+        match &*job.key.name {
             "away" => Err(Error::NotEngaged(job.key.plane.clone())),
             "bug" => Err(Error::Bug("on purpose".to_owned())),
             _ => Ok(Outcome::Updated),
@@ -211,7 +211,7 @@ impl Controller for Panics {
     }
 
     async fn reconcile(&self, job: &Job) -> Result<Outcome, Error> {
-        assert_ne!(job.key.name, "bad", "on purpose");
+        assert_ne!(&*job.key.name, "bad", "on purpose");
         Ok(Outcome::Updated)
     }
 }
@@ -229,6 +229,52 @@ async fn a_panic_takes_neither_the_worker_nor_the_key_with_it() {
     let passes = |outcome| metrics.reconciles.with_label_values(&["panics", outcome]).get();
     assert_eq!(passes("updated"), 1);
     assert!(passes("bug") >= 2, "tried again: {}", passes("bug"));
+    queue.close();
+    tasks.close();
+    tasks.wait().await;
+}
+
+/// Notes how many passes run at once at most.
+#[derive(Default)]
+struct Counted {
+    running: AtomicUsize,
+    most: AtomicUsize,
+    passes: AtomicUsize,
+}
+
+impl Controller for Counted {
+    fn name(&self) -> &'static str {
+        "counted"
+    }
+
+    async fn reconcile(&self, _: &Job) -> Result<Outcome, Error> {
+        let now = self.running.fetch_add(1, Ordering::Relaxed) + 1;
+        self.most.fetch_max(now, Ordering::Relaxed);
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        self.running.fetch_sub(1, Ordering::Relaxed);
+        self.passes.fetch_add(1, Ordering::Relaxed);
+        Ok(Outcome::Unchanged)
+    }
+}
+
+/// Twice, so that those who were started for the first keys are gone when the others come.
+#[tokio::test(start_paused = true)]
+async fn as_many_workers_run_as_there_may_be_and_no_idle_one_is_a_task() {
+    const WORKERS: usize = 4;
+    const KEYS: usize = 20;
+    let queue = Arc::new(Queue::new(QueueConfig::default()));
+    let (controller, tasks) = (Arc::new(Counted::default()), TaskTracker::new());
+    run_workers(&controller, &queue, &metrics(), WORKERS, &tasks);
+    for round in 1..=2 {
+        for n in 0..KEYS {
+            let lane = project(&format!("p{n}"));
+            queue.add(key(&lane, "a"), &lane);
+        }
+        tokio::time::sleep(Duration::from_mins(1)).await;
+        assert_eq!(controller.passes.load(Ordering::Relaxed), round * KEYS);
+        assert_eq!(controller.most.load(Ordering::Relaxed), WORKERS);
+        assert_eq!(tasks.len(), 1, "only who waits for a key");
+    }
     queue.close();
     tasks.close();
     tasks.wait().await;

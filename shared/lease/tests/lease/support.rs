@@ -62,12 +62,8 @@ struct Writes {
 
 impl Writes {
     fn enqueue(&self, name: &str) {
-        let key = Key {
-            plane: PlaneId::Hub,
-            kind: Kind::Namespace,
-            namespace: String::new(),
-            name: name.to_owned(),
-        };
+        let key =
+            Key { plane: PlaneId::Hub, kind: Kind::Namespace, namespace: Box::default(), name: name.into() };
         self.queue.add(key, &PlaneId::Hub);
     }
 }
@@ -92,7 +88,7 @@ impl Controller for Writes {
             tokio::time::sleep(Duration::from_secs(20)).await;
         }
         self.planes.hub().create(Kind::Namespace, &namespace(&job.key.name), "test").await?;
-        self.wanted.lock().unwrap().remove(&job.key.name);
+        self.wanted.lock().unwrap().remove(&*job.key.name);
         Ok(Outcome::Updated)
     }
 }

@@ -135,7 +135,7 @@ fn w5_u4_a_copy_that_no_wd_uses_is_left_over() {
         set_field(wd, "spec", spec);
     });
     let found = audit(&world).into_iter().filter(|it| it.discrepancy == Discrepancy::CompanionLeft);
-    let found: BTreeSet<_> = found.map(|it| (it.subject.kind, it.subject.namespace)).collect();
+    let found: BTreeSet<_> = found.map(|it| (it.subject.kind, it.subject.namespace.into_string())).collect();
     assert_eq!(found, [(Kind::ConfigMap, of.space.clone()), (Kind::Secret, former.space)].into());
 }
 
