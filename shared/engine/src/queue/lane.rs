@@ -1,11 +1,15 @@
 //! The queue's entry of a key that is not in sync, and its lane: those of one plane.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use fedhub_core::object::{Key, PlaneId};
 use tokio::time::Instant;
 
 use crate::circuit::Circuit;
+
+/// For how long a lane that was full counts as behind.
+const RECENTLY: Duration = Duration::from_secs(5);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
@@ -72,8 +76,18 @@ pub(super) struct Lane {
     /// The number of its entries; the lane is removed with the last.
     pub keys: usize,
     pub in_flight: usize,
+    /// When it last had as many in flight as it may have.
+    pub full_at: Option<Instant>,
     pub position: Position,
     pub circuit: Circuit,
+}
+
+impl Lane {
+    /// Whether it has more to do than its turns take, or had a moment ago: the keys of a burst come in waves.
+    pub fn is_behind(&self, now: Instant) -> bool {
+        let was_full = self.full_at.is_some_and(|at| now.saturating_duration_since(at) < RECENTLY);
+        (was_full || !self.ready.is_empty()) && !self.circuit.interrupts()
+    }
 }
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]

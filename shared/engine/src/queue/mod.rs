@@ -160,10 +160,9 @@ impl Queue {
         scheduler.lanes.values().map(|l| l.ready.len()).sum::<usize>() + scheduler.awaiting.len()
     }
 
-    /// Whether more is ready for that plane than its turns take now, and the plane works.
+    /// Whether more is ready for that plane than its turns take, now or a moment ago, and the plane works.
     pub fn is_behind(&self, plane: &PlaneId) -> bool {
-        let scheduler = self.lock();
-        scheduler.lanes.get(plane).is_some_and(|lane| !lane.ready.is_empty() && !lane.circuit.interrupts())
+        self.lock().lanes.get(plane).is_some_and(|lane| lane.is_behind(Instant::now()))
     }
 
     /// Keys that are ready, running or waiting to be tried again.

@@ -273,6 +273,9 @@ impl Scheduler {
             }
             let Some(key) = lane.ready.pop_front() else { continue };
             lane.in_flight += 1;
+            if lane.in_flight == self.config.per_plane {
+                lane.full_at = Some(now);
+            }
             self.line_up(&id);
             let entry = self.entries.get_mut(&key)?;
             entry.state = State::Running { began: now, unhealthy };

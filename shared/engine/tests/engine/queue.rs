@@ -277,3 +277,22 @@ async fn i8_passes_that_write_nothing_are_not_spaced_out() {
         queue.done(&job, Outcome::Unchanged);
     }
 }
+
+/// The keys of a burst come in waves: that none waits at one moment does not mean that it is over.
+#[tokio::test(start_paused = true)]
+async fn u2_a_plane_is_behind_while_its_turns_are_taken_and_for_a_while_after() {
+    let queue = Queue::new(QueueConfig { per_plane: 2, ..QueueConfig::default() });
+    let lane = alpha();
+    queue.add(key(&lane, "a"), &lane);
+    let a = now(&queue).unwrap();
+    assert!(!queue.is_behind(&lane), "a turn is left");
+    queue.add(key(&lane, "b"), &lane);
+    assert!(queue.is_behind(&lane), "one waits");
+    let b = now(&queue).unwrap();
+    queue.done(&b, Outcome::Unchanged);
+    assert!(queue.is_behind(&lane), "both turns were taken a moment ago");
+    advance(Duration::from_secs(5)).await;
+    assert!(!queue.is_behind(&lane));
+    queue.done(&a, Outcome::Unchanged);
+    assert!(!queue.is_behind(&lane), "nothing is left of it");
+}
