@@ -5,20 +5,20 @@
 //!
 //! Decides U5.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
 use fedhub_core::object::Key;
+use indexmap::IndexMap;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
+
+use crate::shrink::shrink;
 
 /// How many WDs are followed at once. More are on their way only where the hub or all cells are down, and then others
 /// show it.
 const MAX_WDS: usize = 65_536;
 /// How many generations of one WD are. Newer ones count with the last of them, from the time that it was seen.
 const MAX_GENERATIONS: usize = 8;
-/// How many WDs there is always room for.
-const FEW: usize = 64;
 
 /// A generation on its way.
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +51,7 @@ pub struct Measured {
 
 /// The WDs with generations on their way.
 #[derive(Debug, Default)]
-pub struct Convergence(HashMap<Key, InFlight>);
+pub struct Convergence(IndexMap<Key, InFlight>);
 
 impl Convergence {
     /// A generation was seen on the project plane for the first time.
@@ -110,21 +110,14 @@ impl Convergence {
 
     /// Forgets a WD.
     pub fn forget(&mut self, key: &Key) {
-        self.0.remove(key);
-        self.shrink();
+        self.0.swap_remove(key);
+        shrink(&mut self.0);
     }
 
     /// Forgets what is not kept.
     pub fn retain(&mut self, keep: impl Fn(&Key) -> bool) {
         self.0.retain(|key, _| keep(key));
-        self.shrink();
-    }
-
-    /// Gives back what a burst took, once most of it has converged.
-    fn shrink(&mut self) {
-        if self.0.capacity() / 4 > self.0.len().max(FEW) {
-            self.0.shrink_to(self.0.len() * 2);
-        }
+        shrink(&mut self.0);
     }
 
     /// How many WDs have generations on their way.

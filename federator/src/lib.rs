@@ -40,6 +40,7 @@ mod reconcile;
 pub mod refusal;
 mod resync;
 mod setup;
+mod shrink;
 pub mod snapshot;
 pub mod status;
 mod tombstones;

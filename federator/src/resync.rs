@@ -15,13 +15,13 @@ use indexmap::IndexMap;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
+use crate::shrink::shrink;
+
 /// How long a report is waited for before Karmada is asked; it doubles, to the longest.
 const FIRST: Duration = Duration::from_mins(1);
 const LONGEST: Duration = Duration::from_mins(15);
 /// Of how many Karmada is asked at once at most: all WDs of a cell may wait.
 const AT_ONCE: usize = 50;
-/// How many there is always room for.
-const FEW: usize = 64;
 
 struct Stall {
     generation: i64,
@@ -37,8 +37,7 @@ fn pause_after(turns: u8) -> Duration {
     FIRST.saturating_mul(2u32.saturating_pow(turns.into())).min(LONGEST)
 }
 
-/// The WDs that wait for a report. In one piece of memory each for entries and hashes, which goes back whole: with a cell
-/// that is down all of its WDs are here, one after another, among much that is soon freed.
+/// The WDs that wait for a report: all of a cell's, while it is down.
 #[derive(Default)]
 pub struct Stalls(Mutex<IndexMap<Key, Stall>>);
 
@@ -89,13 +88,6 @@ impl Stalls {
 
     fn all(&self) -> MutexGuard<'_, IndexMap<Key, Stall>> {
         self.0.lock()
-    }
-}
-
-/// Gives back what a burst took, once most of it has been reported.
-fn shrink(all: &mut IndexMap<Key, Stall>) {
-    if all.capacity() / 4 > all.len().max(FEW) {
-        all.shrink_to(all.len() * 2);
     }
 }
 

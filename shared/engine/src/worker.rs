@@ -32,7 +32,7 @@ pub trait Controller: Send + Sync + 'static {
 }
 
 /// Has up to `count` workers take keys until the queue is closed; a reconcile that has begun is finished. A worker is a task
-/// only while there are keys: hundreds of idle ones would take most of what a small process needs.
+/// only while keys are ready: the hundreds that are idle take no memory.
 pub fn run_workers<C: Controller>(
     controller: &Arc<C>,
     queue: &Arc<Queue>,

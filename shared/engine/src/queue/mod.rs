@@ -26,14 +26,14 @@ pub use lane_status::LaneStatus;
 
 use scheduler::{Mode, Scheduler};
 
-/// Whose turn it is.
-enum Turn {
-    /// Nobody's: the queue is closed.
+/// What there is to do next.
+enum Next {
+    /// Nothing any more: the queue is closed.
     Closed,
-    /// That key's.
-    Of(Job),
-    /// Nobody's before that time, unless something changes.
-    At(Option<Instant>),
+    /// A key is ready.
+    Job(Job),
+    /// No key is ready until a change, or until the next timer fires.
+    Wait(Option<Instant>),
 }
 
 /// The queue of one controller.
@@ -94,39 +94,39 @@ impl Queue {
     pub async fn next(&self) -> Option<Job> {
         loop {
             let notified = self.wake.notified();
-            match self.look() {
-                Turn::Closed => {
+            match self.take() {
+                Next::Closed => {
                     // Pass it on: one notification wakes one who waits.
                     self.wake.notify_one();
                     return None;
                 }
-                Turn::Of(job) => return Some(job),
-                Turn::At(Some(at)) => {
+                Next::Job(job) => return Some(job),
+                Next::Wait(Some(at)) => {
                     tokio::select! { biased; () = notified => (), () = tokio::time::sleep_until(at) => () }
                 }
-                Turn::At(None) => notified.await,
+                Next::Wait(None) => notified.await,
             }
         }
     }
 
     /// The key whose turn it is now, if there is one.
     pub fn try_next(&self) -> Option<Job> {
-        if let Turn::Of(job) = self.look() { Some(job) } else { None }
+        if let Next::Job(job) = self.take() { Some(job) } else { None }
     }
 
-    fn look(&self) -> Turn {
+    fn take(&self) -> Next {
         let mut scheduler = self.lock();
         if scheduler.closed {
-            return Turn::Closed;
+            return Next::Closed;
         }
         let now = Instant::now();
         scheduler.ripen(now);
-        let Some(job) = scheduler.take(now) else { return Turn::At(scheduler.alarm()) };
+        let Some(job) = scheduler.take(now) else { return Next::Wait(scheduler.alarm()) };
         if scheduler.more() {
             // Who is awake goes to work: another one sees to the next key, or waits for the next timer.
             self.wake.notify_one();
         }
-        Turn::Of(job)
+        Next::Job(job)
     }
 
     /// The reconcile of `job` has ended, without a response of any plane.
