@@ -4,10 +4,72 @@ use serde_json::{Value, json};
 
 use crate::answer::Refusal;
 use crate::patch::Patch;
+use crate::server::ApiServer;
 use crate::store::Key;
 use crate::world::World;
 use crate::write::{self, Deleted, Preconditions};
 use crate::{meta, validate};
+
+/// Direct access: what a test sees and does without a client, unrecorded and past all faults.
+impl ApiServer {
+    /// An object, by kind (or plural, or `plural.group`), namespace (empty for none) and name.
+    pub fn get(&self, kind: &str, namespace: &str, name: &str) -> Option<Value> {
+        let world = self.shared.lock();
+        let key = world.key(kind, namespace, name)?;
+        world.store.value(&key)
+    }
+
+    /// All objects of a kind, in the order of namespace and name.
+    pub fn list(&self, kind: &str) -> Vec<Value> {
+        let world = self.shared.lock();
+        let resource = world.find(kind);
+        resource
+            .map(|r| world.store.scan(r, None).map(|(_, object)| object.value()).collect())
+            .unwrap_or_default()
+    }
+
+    /// Namespace and name of all objects of a kind, in that order.
+    pub fn names(&self, kind: &str) -> Vec<(String, String)> {
+        let world = self.shared.lock();
+        let of = |key: &Key| (key.namespace.clone(), key.name.clone());
+        world
+            .find(kind)
+            .map(|r| world.store.scan(r, None).map(|(key, _)| of(key)).collect())
+            .unwrap_or_default()
+    }
+
+    /// Creates or replaces an object as a user who may do all things: status and immutable fields too, in a namespace that
+    /// is made if need be. A status that is not said is left as it is. A new object may say its UID and creationTimestamp.
+    pub fn put(&self, object: Value) -> Result<Value, Refusal> {
+        self.shared.with(|world| world.put(object))
+    }
+
+    /// Merges into an object, as [`ApiServer::put`] would: labels, finalizers, spec, status.
+    pub fn patch(&self, kind: &str, namespace: &str, name: &str, patch: &Value) -> Result<Value, Refusal> {
+        self.shared.with(|world| world.patch_directly(kind, namespace, name, patch))
+    }
+
+    /// Merges into an object's status.
+    pub fn patch_status(
+        &self,
+        kind: &str,
+        namespace: &str,
+        name: &str,
+        status: &Value,
+    ) -> Result<Value, Refusal> {
+        self.patch(kind, namespace, name, &json!({ "status": status }))
+    }
+
+    /// Deletes an object as a client's DELETE does: finalizers hold it. Says whether it is gone.
+    pub fn delete(&self, kind: &str, namespace: &str, name: &str) -> Result<bool, Refusal> {
+        self.shared.with(|world| world.delete_directly(kind, namespace, name))
+    }
+
+    /// Takes a namespace away by force: what is in it stays, and can be read and deleted, but not changed.
+    pub fn remove_namespace(&self, name: &str) -> Result<(), Refusal> {
+        self.shared.with(|world| world.remove_namespace(name))
+    }
+}
 
 impl World {
     /// Where an object would be; nothing if its kind is not served.

@@ -2,6 +2,7 @@
 
 mod alerts;
 mod chaos;
+mod fedhub;
 mod killer;
 mod page;
 mod run;
@@ -13,7 +14,6 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Parser, Subcommand, ValueEnum};
-use fedhub_e2e::fedhub::{Fedhub, Once};
 use fedhub_e2e::gateway::Gateway;
 use fedhub_e2e::link::Link;
 use fedhub_e2e::planes::{Layout, Options, Planes, write_servers};
@@ -40,34 +40,6 @@ struct Instance {
     instance: String,
 }
 
-/// How fedhub is started for once.
-#[derive(clap::Args)]
-struct OnceArgs {
-    /// With `start` or `attend`: a component of `deploy/` for this once; may be given more than once.
-    #[arg(long = "component", value_name = "NAME")]
-    components: Vec<String>,
-    /// With `start` or `attend`: the plane that its Deployment is on for this once.
-    #[arg(long, value_name = "PLANE")]
-    plane: Option<String>,
-    /// With `start` or `attend`: a flag of `fedhub run` for this once, in place of the one of its name; may be given more than
-    /// once. Only some may be: what is tested is `deploy/`.
-    #[arg(long = "with", value_name = "FLAG", allow_hyphen_values = true)]
-    flags: Vec<String>,
-    /// With `start` or `attend`: a variable of OpenTelemetry for this once; may be given more than once.
-    #[arg(long = "env", value_name = "NAME=VALUE", value_parser = variable)]
-    variables: Vec<(String, String)>,
-    /// With `start` or `attend`: another program for this once.
-    #[arg(long, value_name = "PATH")]
-    program: Option<PathBuf>,
-}
-
-impl From<OnceArgs> for Once {
-    fn from(arguments: OnceArgs) -> Self {
-        let OnceArgs { components, plane, flags, variables, program } = arguments;
-        Self { components, plane, flags, variables, program }
-    }
-}
-
 #[derive(Subcommand)]
 enum Command {
     /// Kill processes at random moments of rollouts: planes, fedhub and the cells are brought up for it.
@@ -82,23 +54,7 @@ enum Command {
     /// without planes.
     Chart,
     /// Do something to the fedhub of an instance, such as from a suite's script.
-    Fedhub {
-        /// What.
-        action: Action,
-        #[command(flatten)]
-        once: OnceArgs,
-        /// Do it to a second replica beside the usual one.
-        #[arg(long)]
-        second: bool,
-        /// Do it to the fedhub of this cell.
-        #[arg(long, value_name = "CELL", conflicts_with = "second")]
-        cell: Option<String>,
-        /// Do it to that cell's simulated services, such as its provider.
-        #[arg(long, requires = "cell")]
-        services: bool,
-        #[command(flatten)]
-        instance: Instance,
-    },
+    Fedhub(fedhub::Fedhub),
     /// Serve the planes of projects below paths of one server, as Milo does, until SIGTERM.
     Gateway {
         /// Whose requests it passes on: a directory with a kubeconfig for each plane, `PLANE.yaml`, with a token [default: fedhub's].
@@ -202,28 +158,6 @@ enum ProcessAction {
     Resume,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum Action {
-    /// Start it again and wait until it has engaged every plane.
-    Start,
-    /// Start it and stay until it ends; fails unless it ends well.
-    Attend,
-    /// Ask it to end (SIGTERM) and wait until it has.
-    Stop,
-    /// Kill it (SIGKILL).
-    Kill,
-    /// Pause it (SIGSTOP).
-    Pause,
-    /// Let it go on (SIGCONT).
-    Resume,
-    /// Stop and start.
-    Restart,
-    /// Wait until it leads and has nothing left to do, and neither have the cells' that run beside it.
-    Settle,
-    /// Print its metrics.
-    Metrics,
-}
-
 #[tokio::main]
 async fn main() -> ExitCode {
     let arguments = Arguments::parse();
@@ -265,16 +199,7 @@ async fn help(command: Command) -> anyhow::Result<ExitCode> {
             }
         }
         Command::Killer(arguments) => killer::run(arguments).await?,
-        Command::Fedhub { action, once, second, cell, services, instance } => {
-            let layout = Layout::of(&instance.instance)?;
-            let fedhub = match cell {
-                Some(cell) if services => Fedhub::services(&layout, &cell)?,
-                Some(cell) => Fedhub::cell(&layout, &cell)?,
-                None if second => Fedhub::second(&layout)?,
-                None => Fedhub::load(&layout)?,
-            };
-            act(&fedhub, action, &once.into()).await?;
-        }
+        Command::Fedhub(arguments) => fedhub::run(arguments).await?,
         Command::Conformance { plane, instance } => conform(&plane, &instance.instance).await?,
         Command::Writes { since, planes, namespaces, instance } => {
             let layout = Layout::of(&instance.instance)?;
@@ -318,30 +243,6 @@ async fn conform(plane: &str, instance: &str) -> anyhow::Result<()> {
     let failed = steps.iter().filter(|step| !step.passed()).count();
     anyhow::ensure!(failed == 0, "{failed} of {} steps failed", steps.len());
     Ok(())
-}
-
-async fn act(fedhub: &Fedhub, action: Action, once: &Once) -> anyhow::Result<()> {
-    match action {
-        Action::Start if *once == Once::default() => fedhub.start_again().await?,
-        Action::Start => fedhub.start_with(once).await?,
-        Action::Attend => {
-            let status = fedhub.attend(once).await?;
-            anyhow::ensure!(status.success(), "fedhub ended with {status}");
-        }
-        Action::Stop => fedhub.stop().await?,
-        Action::Kill => fedhub.kill().await?,
-        Action::Pause => fedhub.pause()?,
-        Action::Resume => fedhub.resume()?,
-        Action::Restart => fedhub.restart().await?,
-        Action::Settle => fedhub.settled().await?,
-        Action::Metrics => print!("{}", fedhub.metrics().await?),
-    }
-    Ok(())
-}
-
-fn variable(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
-    Ok((name.to_owned(), value.to_owned()))
 }
 
 fn project(text: &str) -> Result<(String, String), String> {

@@ -1,0 +1,5 @@
+//! `deploy/` grants what the code asks for, and what it must not have is not granted.
+
+mod denied;
+mod granted;
+mod plane;
