@@ -14,6 +14,7 @@ use fedhub_planes::{Distrust, Plane, PlaneWriter, Planes, ProjectNamespace};
 use crate::cleanup::BlockedFinalizers;
 use crate::convergence::SharedConvergence;
 use crate::moving::Touches;
+use crate::namespaces::NamespaceUids;
 use crate::orphan::Orphans;
 use crate::pending::PendingConditions;
 use crate::policy::UnusedPolicies;
@@ -42,22 +43,13 @@ impl Target<'_> {
     }
 }
 
-/// The UID of a project namespace, as it was read.
-pub(crate) struct NamespaceUid {
-    pub uid: String,
-    /// Of the store of WDs then. After another list of them it does not count: the WDs that held the namespace may have
-    /// gone unseen, and it with them.
-    pub epoch: u32,
-}
-
 /// Carries `WorkloadDeployments` to the hub and their status back.
 pub struct Federator {
     pub(crate) planes: Arc<Planes>,
     pub(crate) queue: Arc<Queue>,
     pub(crate) unused: UnusedPolicies,
     pub(crate) policy_gc_delay: Duration,
-    /// UIDs of project namespaces, for as long as a WD stands in them (F2).
-    pub(crate) namespaces: DashMap<ProjectNamespace, NamespaceUid>,
+    pub(crate) namespaces: NamespaceUids,
     pub(crate) setups: SetupLocks,
     pub(crate) blocked: BlockedFinalizers,
     pub(crate) pending: PendingConditions,
@@ -78,7 +70,7 @@ impl Federator {
             queue,
             unused: UnusedPolicies::default(),
             policy_gc_delay,
-            namespaces: DashMap::new(),
+            namespaces: NamespaceUids::default(),
             setups: SetupLocks::default(),
             blocked: BlockedFinalizers::default(),
             pending: PendingConditions::default(),

@@ -12,7 +12,8 @@ use fedhub_core::object::{Key, Kind, ObjectView};
 use fedhub_planes::{Plane, ProjectNamespace};
 
 use crate::Federator;
-use crate::controller::{NamespaceUid, Target};
+use crate::controller::Target;
+use crate::namespaces::NamespaceUid;
 
 /// A hub namespace that names the WD's project namespace by its labels.
 #[derive(Clone, Debug)]
@@ -109,8 +110,7 @@ impl Federator {
     /// The UID of the project namespace, for as long as WDs hold it (F2).
     pub(crate) fn known_namespace_uid(&self, of: Target<'_>, wd: &Digest) -> Option<String> {
         let epoch = of.project.store(of.key.kind).epoch();
-        let known =
-            self.namespaces.get(of.home).filter(|read| read.epoch == epoch).map(|read| read.uid.clone());
+        let known = self.namespaces.get(of.home).filter(|read| read.epoch == epoch).map(|read| read.uid);
         let is_held = wd.deployment().is_some_and(|d| d.held);
         known.filter(|_| is_held || held(of.project, &of.home.namespace))
     }

@@ -28,6 +28,7 @@ pub mod hub_namespace;
 pub mod loss;
 mod measure;
 pub mod moving;
+mod namespaces;
 pub mod origin;
 mod orphan;
 mod orphans;

@@ -13,8 +13,9 @@ use fedhub_planes::{Plane, ProjectNamespace, ServiceState, WriteState};
 use tokio::time::Instant;
 
 use crate::Federator;
-use crate::controller::{NamespaceUid, Target};
+use crate::controller::Target;
 use crate::hub_namespace::held;
+use crate::namespaces::NamespaceUid;
 use crate::progress::Progress;
 
 impl Federator {
@@ -136,7 +137,7 @@ impl Federator {
                 let stands = |key: &Key| plane.store(key.kind).digest(&key.namespace, &key.name).is_some();
                 self.retain(|key| key.plane != plane.id || stands(key));
                 let wds = plane.store(Kind::WorkloadDeployment);
-                self.namespaces.retain(|at, _| at.plane != *name || wds.any(Some(&at.namespace), |_| true));
+                self.namespaces.retain(name, |namespace| wds.any(Some(namespace), |_| true));
             }
             PlaneId::Hub => {
                 let policies = plane.store(Kind::PropagationPolicy).objects(None);
@@ -158,10 +159,7 @@ impl Federator {
     }
 
     fn waiting_for(&self, name: &str) -> Option<ProjectNamespace> {
-        self.namespaces
-            .iter()
-            .find(|known| hub_namespace(&known.value().uid) == name)
-            .map(|known| known.key().clone())
+        self.namespaces.find(|uid| hub_namespace(uid) == name)
     }
 
     fn policies_that(&self, hub_namespace: &str, concerned: impl Fn(&Object) -> bool) {
@@ -215,7 +213,7 @@ impl Federator {
     }
 
     fn policies_of_project(&self, plane: &PlaneName, wd: &Known) {
-        let uid = self.namespaces.get(&at(plane, wd)).map(|read| read.uid.clone());
+        let uid = self.namespaces.get(&at(plane, wd)).map(|read| read.uid);
         if let (Some(uid), Some(code)) = (uid, wd.digest.city()) {
             self.policies_that(&hub_namespace(&uid), |policy| policy.label(CITY_CODE) == Some(code));
         }
@@ -379,7 +377,7 @@ impl Listener for Federator {
     fn left(&self, plane: &Plane) {
         let PlaneId::Project(name) = &plane.id else { return };
         self.queue.forget(&plane.id);
-        self.namespaces.retain(|at, _| at.plane != *name);
+        self.namespaces.retain(name, |_| false);
         self.retain(|key| key.plane != plane.id);
         self.forget_orphans(name);
     }

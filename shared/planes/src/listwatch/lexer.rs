@@ -1,5 +1,7 @@
 //! JSON cut into tokens while it arrives: of a stream of any length nothing has to be held to see its structure.
 
+use memchr::memchr2;
+
 /// What a run of bytes is. Whether brackets and commas stand where they should is not looked at: what is kept is parsed
 /// later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +50,7 @@ impl Lexer {
                     self.escaped = true;
                     (1, Token::Text)
                 }
-                _ => (run(|b| matches!(b, b'"' | b'\\')), Token::Text),
+                _ => (memchr2(b'"', b'\\', bytes).unwrap_or(bytes.len()), Token::Text),
             };
         }
         match first {

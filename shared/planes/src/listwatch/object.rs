@@ -94,11 +94,24 @@ impl ObjectCutter {
 
     /// Takes what comes next. Returns how much of it belongs to the object, and the object once it is complete.
     pub fn push(&mut self, bytes: &[u8]) -> (usize, Option<Cut>) {
-        let mut used = 0;
+        // Most tokens are inside of a member, and are kept or left out with it: those between `copied` and `used`.
+        let (mut copied, mut used) = (0, 0);
         while used < bytes.len() {
             let (length, token) = self.lexer.next(&bytes[used..]);
+            if token != Token::Space && self.is_inside() {
+                self.count(token, length);
+                self.depth = match token {
+                    Token::Open => self.depth + 1,
+                    Token::Close => self.depth - 1,
+                    _ => self.depth,
+                };
+                used += length;
+                continue;
+            }
+            self.inside(&bytes[copied..used]);
             let slice = &bytes[used..used + length];
             used += length;
+            copied = used;
             if token == Token::Space {
                 continue;
             }
@@ -107,7 +120,21 @@ impl ObjectCutter {
                 return (used, Some(self.end()));
             }
         }
+        self.inside(&bytes[copied..used]);
         (used, None)
+    }
+
+    /// Whether members are not distinguished here, but belong to one that is.
+    fn is_inside(&self) -> bool {
+        self.depth > 1 && !self.is_tracked()
+    }
+
+    /// Takes tokens that are inside of a member.
+    fn inside(&mut self, slice: &[u8]) {
+        if !slice.is_empty() {
+            self.keep(slice);
+            self.fit();
+        }
     }
 
     /// Whether members are distinguished here: those of the object and those of its metadata.
