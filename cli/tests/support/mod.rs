@@ -6,7 +6,6 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -188,11 +187,13 @@ pub async fn ended(mut command: Command) -> Ended {
     Ended { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
 }
 
-/// A shell script in a directory.
+/// A shell script in a directory. Another process writes it: what this one has open for writing, every child that a test
+/// beside this one forks meanwhile has open too, and then it cannot be executed.
 pub fn script(directory: &Path, name: &str, text: &str) -> PathBuf {
-    let path = directory.join(name);
-    fs::write(&path, format!("#!/bin/sh\n{text}")).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    let (path, source) = (directory.join(name), directory.join(format!("{name}.sh")));
+    fs::write(&source, format!("#!/bin/sh\n{text}")).unwrap();
+    let installed = std::process::Command::new("install").args(["-m", "755"]).args([&source, &path]).status();
+    assert!(installed.unwrap().success(), "{}", path.display());
     path
 }
 
