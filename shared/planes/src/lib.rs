@@ -48,6 +48,7 @@ mod registry;
 mod restores;
 pub mod resume;
 mod revision;
+mod served;
 mod service;
 mod service_watch;
 mod settings;

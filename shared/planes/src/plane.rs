@@ -26,6 +26,7 @@ use crate::notices::Notices;
 use crate::origin::Origin;
 use crate::pauses::Pauses;
 use crate::revision::Revision;
+use crate::served::Discovery;
 use crate::service::Service;
 use crate::transport::{Connection, ConnectionAttempt};
 use crate::watched::Watched;
@@ -79,6 +80,7 @@ pub struct Plane {
     failures: Mutex<BTreeMap<Kind, String>>,
     /// Optional kinds that the plane was found not to serve, or not to let be read.
     unserved: Mutex<BTreeSet<Kind>>,
+    discovery: Discovery,
     health_log: HealthLog,
     /// Whether the plane was reported to be in sync.
     announced: AtomicBool,
@@ -121,6 +123,7 @@ impl Plane {
             stop: CancellationToken::new(),
             failures: Mutex::default(),
             unserved: Mutex::default(),
+            discovery: Discovery::default(),
             health_log: HealthLog::new(Health::Engaging.state()),
             announced: AtomicBool::new(false),
             recognition: Recognition::certain(),
@@ -231,6 +234,11 @@ impl Plane {
     pub(super) fn note_served(&self, kind: Kind, served: bool) -> bool {
         let mut unserved = self.unserved.lock();
         if served { unserved.remove(&kind) } else { unserved.insert(kind) }
+    }
+
+    /// Whether discovery answers, and does not name the kind.
+    pub(super) async fn is_without(&self, kind: Kind) -> bool {
+        self.discovery.is_without(&self.client(), kind).await
     }
 
     /// The store that `object` belongs into: none where the watch here would not show it, and so never show its end.

@@ -199,7 +199,7 @@ async fn report(
 async fn is_proven(plane: &Plane, kind: Kind, error: &watcher::Error) -> bool {
     let was_served = plane.serves(kind) && (plane.store(kind).synced() || plane.is_starting());
     let is_doubtful = was_served && watch_failures::is_unserved(error);
-    !is_doubtful || watch_failures::is_not_served(&plane.client(), kind.resource()).await
+    !is_doubtful || plane.is_without(kind).await
 }
 
 /// Asks who answers, before a watch goes on after a failure. Before a list, that is asked anyway.

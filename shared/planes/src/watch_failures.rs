@@ -5,8 +5,6 @@ use std::time::Duration;
 use fedhub_api::crds;
 use fedhub_core::errors::{self, Category};
 use fedhub_core::object::Kind;
-use kube::Client;
-use kube::core::ApiResource;
 use kube::runtime::watcher;
 use parking_lot::MutexGuard;
 use tokio::time::Instant;
@@ -14,9 +12,6 @@ use tokio::time::Instant;
 use crate::backoff::Failure;
 use crate::outages::{Outages, Recovery};
 use crate::{Plane, Planes};
-
-/// The longest time that discovery may take to tell whether a kind is served.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 impl Planes {
     fn outages(&self) -> MutexGuard<'_, Outages> {
@@ -90,7 +85,7 @@ pub async fn report(
     if reason == Category::Forbidden.label() {
         plane.forbidden(verb(error), &resource.plural);
     }
-    let message = if reason == "not_found" && is_not_served(&plane.client(), resource).await {
+    let message = if reason == "not_found" && plane.is_without(kind).await {
         let remedy = if crds::ours(&resource.group, &resource.plural) {
             "`fedhub crds | kubectl apply -f -` installs it".to_owned()
         } else {
@@ -121,27 +116,6 @@ pub fn is_unserved(error: &watcher::Error) -> bool {
 /// Whether the server says so of a watch that would go on.
 pub fn is_end(error: &watcher::Error) -> bool {
     matches!(error, watcher::Error::WatchStartFailed(error) if is_absent(error))
-}
-
-/// Whether discovery answers, and does not name the kind. A server that is starting answers 404 to what it will serve.
-pub async fn is_not_served(client: &Client, resource: &ApiResource) -> bool {
-    if resource.group.is_empty() {
-        return false;
-    }
-    let asked = async {
-        match client.list_api_group_resources(&resource.api_version).await {
-            Ok(listed) => !listed.resources.iter().any(|served| served.name == resource.plural),
-            Err(kube::Error::Api(status)) if status.code == 404 => match client.list_api_groups().await {
-                Ok(listed) => {
-                    let versions = listed.groups.iter().flat_map(|group| &group.versions);
-                    !versions.into_iter().any(|served| served.group_version == resource.api_version)
-                }
-                Err(_) => false,
-            },
-            Err(_) => false,
-        }
-    };
-    tokio::time::timeout(PATIENCE, asked).await.unwrap_or(false)
 }
 
 /// What was asked when it failed.
