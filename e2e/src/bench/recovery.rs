@@ -57,7 +57,8 @@ pub async fn run(options: &Options) -> Result<Report, Error> {
     let mut laps = Vec::new();
     for at in 0..options.repetitions {
         for away in AWAY {
-            let lap = lap(&fleet, &mut fedhub, &format!("x{at}-{away}"), away).await?;
+            let before = laps.len();
+            let lap = lap(&fleet, &mut fedhub, &format!("x{at}-{away}"), away, before).await?;
             let Lap { own_list, most, all, created, lines, .. } = lap;
             fleet.progress.step(format!(
                 "{away} s away: 95 % after {most:.1} s, all after {all:.1} s (own list {own_list:.1} s), new WDs {created:.2} s after their planes, {lines} log lines"
@@ -97,10 +98,17 @@ pub async fn run(options: &Options) -> Result<Report, Error> {
     Ok(Report::on("recovery", most, "s beyond the server's own list time", &claims, details))
 }
 
-/// One outage, from the moment in which the server is killed until everything is idle again.
-async fn lap(fleet: &Fleet, fedhub: &mut Process, prefix: &str, away: u64) -> Result<Lap, Error> {
+/// One outage after so many, from the moment in which the server is killed until everything is idle again, and the users of
+/// the WDs that were made meanwhile are informed.
+async fn lap(
+    fleet: &Fleet,
+    fedhub: &mut Process,
+    prefix: &str,
+    away: u64,
+    before: usize,
+) -> Result<Lap, Error> {
     let own_list = list(fleet).await?;
-    let before = fedhub.log_lines()?;
+    let logged = fedhub.log_lines()?;
     let mut arrived = Arrivals::of(&fleet.hub().await?, Kind::Deployment, prefix, |_| true).await?;
     // Every resource of every plane has lost its history, as with a cache of watches that is new.
     for plane in 0..fleet.planes {
@@ -144,8 +152,9 @@ async fn lap(fleet: &Fleet, fedhub: &mut Process, prefix: &str, away: u64) -> Re
         Some(at.saturating_duration_since(*reached.get(&plane)?).as_secs_f64())
     });
     let created = percentile(&created.collect::<Vec<_>>(), 100).unwrap_or(f64::NAN);
+    fedhub.conditions_written(meanwhile * (before + 1)).await?;
     fedhub.settled().await?;
-    let lines = fedhub.log_lines()?.saturating_sub(before);
+    let lines = fedhub.log_lines()?.saturating_sub(logged);
     let (most, all) = (most.unwrap_or(f64::NAN), all.unwrap_or(f64::NAN));
     Ok(Lap { away, own_list, most, all, created, lines })
 }

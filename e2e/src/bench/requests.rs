@@ -60,8 +60,9 @@ pub async fn run(environment: &Environment, options: &Options) -> Result<Report,
     environment.progress.step("each was touched without a change");
     fedhub.stop().await?;
 
-    let federation = each(all(&unanswered) - conditions_and_events(&unanswered));
-    let (writes, reads) = (each(writes(&updates)), each(all(&updates) - writes(&updates)));
+    let federation = each(all(&unanswered) - conditions_and_events(&unanswered) - overdue(&unanswered));
+    let reads = each(all(&updates) - writes(&updates) - overdue(&updates));
+    let writes = each(writes(&updates));
     let noop = each(all(&touched));
     let claims = [
         Claim::at_most("for a WD", federation, 3.0),
@@ -83,6 +84,7 @@ pub async fn run(environment: &Environment, options: &Options) -> Result<Report,
         "per_deployment": federation,
         "per_deployment_conditions_and_events": each(conditions_and_events(&unanswered)),
         "per_status_change": { "writes": writes, "reads": reads },
+        "overdue_reports": overdue(&unanswered) + overdue(&updates),
         "per_no_op": noop,
         "passes_of_no_ops": touched.sum("fedhub_reconciles_total", &[]),
         "federation": series(&unanswered),
@@ -149,11 +151,20 @@ async fn touch(client: &Client, at: &str, name: &str) -> Result<(), Error> {
 }
 
 /// The requests that answer something. A watch that the server ended is opened again, the hub is asked for its newest
-/// version, and that is remembered, whatever there is to do.
+/// version, that is remembered, and a plane is asked whether it serves a kind by now, whatever there is to do.
 pub(super) fn all(grown: &Scrape) -> f64 {
     let count = |labels: &[super::metrics::Label<'_>]| grown.sum("fedhub_api_requests_total", labels);
     let version = [("plane_kind", &["hub"][..]), ("verb", &["list"]), ("resource", &["namespaces"])];
-    count(&[]) - count(&[("verb", &["watch"])]) - count(&version) - count(&[("plane_kind", &["management"])])
+    let unserved =
+        [("verb", &["list"][..]), ("resource", &["locationbindings", "networks"]), ("code", &["404"])];
+    let [all, watches] = [count(&[]), count(&[("verb", &["watch"])])];
+    all - watches - count(&version) - count(&unserved) - count(&[("plane_kind", &["management"])])
+}
+
+/// Of those, the ones that ask Karmada about a WD on which no cell has reported for a minute (F8).
+fn overdue(grown: &Scrape) -> f64 {
+    let bindings = [("plane_kind", &["hub"][..]), ("verb", &["get"]), ("resource", &["resourcebindings"])];
+    grown.sum("fedhub_api_requests_total", &bindings)
 }
 
 /// Of those, the ones that report the progress of WDs to users: an Event and, where no status comes within five

@@ -94,7 +94,7 @@ async fn fedhub_lap(
     fedhub.settled().await?;
     let grown = fedhub.scrape().await?.since(&before);
     let mut cost = Cost {
-        each: (all(&grown) - informing(&grown) - unserved(&grown)) / number(count),
+        each: (all(&grown) - informing(&grown)) / number(count),
         at_rest: f64::NAN,
         restart: f64::NAN,
         anatomy: anatomy(&grown, number(count)),
@@ -107,7 +107,7 @@ async fn fedhub_lap(
         let done = fedhub.scrape().await?;
         tokio::time::sleep(REST).await;
         let grown = fedhub.scrape().await?.since(&done);
-        cost.at_rest = all(&grown) - unserved(&grown) - identity(&grown);
+        cost.at_rest = all(&grown) - identity(&grown);
         cost.anatomy["at_rest"] = requests(&grown);
         fedhub.stop().await?;
         fedhub = environment.fedhub().await?;
@@ -140,14 +140,6 @@ async fn lap(environment: &Environment, spaces: &[Space], prefix: &str, count: u
     let created = loader::workloads(&environment.project, spaces, prefix, count);
     let (began, ended): (Instant, Instant) = tokio::try_join!(created, seen.all(CITIES.len() * count))?;
     Ok(ended.duration_since(began).as_secs_f64())
-}
-
-/// Of the requests, those that ask whether a kind is served by now: less often each time.
-fn unserved(grown: &Scrape) -> f64 {
-    grown.sum(
-        "fedhub_api_requests_total",
-        &[("verb", &["list"]), ("resource", &["locationbindings", "networks"]), ("code", &["404"])],
-    )
 }
 
 /// Of the requests, those that make sure from time to time that a plane is still the one that it was.
