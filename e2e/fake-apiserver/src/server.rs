@@ -207,6 +207,12 @@ impl ApiServer {
         });
     }
 
+    /// Whether it serves a resource.
+    pub(crate) fn serves(&self, group: &str, plural: &str) -> bool {
+        let is = |resource: &Arc<Resource>| resource.group == group && resource.plural == plural;
+        self.shared.with(|world| world.resources.iter().any(is))
+    }
+
     /// Serves a resource no more, by its plural and group, as removing a CRD does (`widgets.example.com`). Ends all watches.
     pub fn unregister(&self, resource: &str) {
         self.shared.with(|world| {

@@ -2,8 +2,8 @@
 //!
 //! No client can connect while it is away, and existing connections are cut; what it stores stays. Then it starts as
 //! API servers do: it rejects every request (403) before it has loaded RBAC, serves no custom resources (404) before it
-//! has loaded their definitions, and answers 429 when a resource is requested that it has not read from its storage
-//! yet. Listeners of their own ([`super::Fleet::service_apart`]) are not affected.
+//! has loaded their definitions, and answers 429 when a resource is requested that it serves and has not read from its
+//! storage yet. Listeners of their own ([`super::Fleet::service_apart`]) are not affected.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use crate::ApiServer;
 use crate::answer::Refusal;
 
 /// How long it is away, and how it starts.
@@ -95,7 +96,7 @@ impl Outages {
     }
 
     /// What a server that starts answers to a request for this path of a plane, if it does not carry it out.
-    pub(super) fn refusal(&self, plane: &str, path: &str) -> Option<Refusal> {
+    pub(super) fn refusal(&self, plane: &ApiServer, path: &str) -> Option<Refusal> {
         let mut start = self.start();
         let start = start.as_mut()?;
         let (since, starting) = (start.at.elapsed(), Duration::from_millis(start.outage.starting_millis));
@@ -106,9 +107,12 @@ impl Outages {
         if since < starting && !path.starts_with("/api/") {
             return Some(Refusal::no_such_path());
         }
-        let resource = resource(path)?.to_owned();
+        let (group, plural) = resource(path)?;
+        if !plane.serves(group, plural) {
+            return None;
+        }
         let now = Instant::now();
-        let key = (plane.to_owned(), resource);
+        let key = (plane.name().to_owned(), plural.to_owned());
         let initialized = start
             .touched
             .get(&key)
@@ -121,12 +125,16 @@ impl Outages {
     }
 }
 
-/// The resource that a path is about.
-fn resource(path: &str) -> Option<&str> {
+/// The group and the plural of the resource that a path is about.
+fn resource(path: &str) -> Option<(&str, &str)> {
     let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
-    let (["api", _, rest @ ..] | ["apis", _, _, rest @ ..]) = segments.as_slice() else { return None };
+    let (group, rest) = match segments.as_slice() {
+        ["api", _, rest @ ..] => ("", rest),
+        ["apis", group, _, rest @ ..] => (*group, rest),
+        _ => return None,
+    };
     match rest {
-        ["namespaces", _, resource, ..] | [resource, ..] => Some(resource),
+        ["namespaces", _, resource, ..] | [resource, ..] => Some((group, resource)),
         [] => None,
     }
 }
@@ -134,28 +142,39 @@ fn resource(path: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Resource;
 
     #[tokio::test(start_paused = true)]
     async fn a_server_that_starts_refuses_then_knows_nothing_and_then_asks_for_patience_once() {
         let outages = Outages::default();
-        let of = |plane: &str, path: &str| outages.refusal(plane, path).map(|refusal| refusal.code);
+        let [a, b] = ["a", "b"].map(|name| {
+            let custom = |kind, plural| Resource::custom("g", "v1", kind, plural);
+            let served = [
+                Resource::builtin("", "v1", "Namespace", "namespaces").cluster_scoped(),
+                custom("Widget", "widgets"),
+                custom("Other", "others"),
+            ];
+            ApiServer::builder(name).resources(served).build()
+        });
+        let of = |plane: &ApiServer, path: &str| outages.refusal(plane, path).map(|refusal| refusal.code);
         let (core, custom) = ("/api/v1/namespaces/default", "/apis/g/v1/namespaces/n/widgets?watch=true");
-        assert_eq!((of("a", core), of("a", custom)), (None, None), "it never was away");
+        assert_eq!((of(&a, core), of(&a, custom)), (None, None), "it never was away");
         let outage = Outage { millis: 5, starting_millis: 2000, initializing_millis: 500 };
         outages.order(outage);
         assert_eq!(outages.ordered().await, outage);
         outages.over(outage);
-        assert_eq!((of("a", core), of("a", custom)), (Some(403), Some(403)));
+        assert_eq!((of(&a, core), of(&a, custom)), (Some(403), Some(403)));
         tokio::time::sleep(Duration::from_secs(1)).await;
-        assert_eq!(of("a", custom), Some(404));
+        assert_eq!(of(&a, custom), Some(404));
         assert_eq!(outages.state(), json!({ "serves_for_millis": null }));
         tokio::time::sleep(Duration::from_secs(1)).await;
-        assert_eq!((of("a", core), of("a", custom), of("b", custom)), (Some(429), Some(429), Some(429)));
-        assert_eq!(of("a", "/apis"), None, "which is nothing that is stored");
+        assert_eq!((of(&a, core), of(&a, custom), of(&b, custom)), (Some(429), Some(429), Some(429)));
+        assert_eq!(of(&a, "/apis"), None, "which is nothing that is stored");
+        assert_eq!(of(&a, "/apis/g/v1/unknown"), None, "which it does not serve");
         tokio::time::sleep(Duration::from_millis(400)).await;
-        assert_eq!((of("a", core), of("a", "/apis/g/v1/others")), (Some(429), Some(429)));
+        assert_eq!((of(&a, core), of(&a, "/apis/g/v1/others")), (Some(429), Some(429)));
         tokio::time::sleep(Duration::from_millis(100)).await;
-        assert_eq!((of("a", core), of("a", custom), of("a", "/apis/g/v1/others")), (None, None, Some(429)));
+        assert_eq!((of(&a, core), of(&a, custom), of(&a, "/apis/g/v1/others")), (None, None, Some(429)));
         assert_eq!(outages.state(), json!({ "serves_for_millis": 500 }));
     }
 }

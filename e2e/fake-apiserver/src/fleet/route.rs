@@ -96,7 +96,7 @@ where
         let rest = if rest.starts_with('/') { rest.to_owned() } else { format!("/{rest}") };
         match (self.plane(&way), rest.parse::<Uri>()) {
             (Some(plane), Ok(uri)) => {
-                let starting = (!self.apart).then(|| self.fleet.outages().refusal(plane.name(), &rest));
+                let starting = (!self.apart).then(|| self.fleet.outages().refusal(&plane, &rest));
                 if let Some(refusal) = starting.flatten() {
                     return Box::pin(async move { refuse(&refusal) });
                 }
