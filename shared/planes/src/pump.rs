@@ -282,7 +282,8 @@ impl<'a> Permit<'a> {
     /// Waits for a permit.
     async fn take(&mut self, planes: &'a Planes, plane: &Plane) {
         self.0 = None;
-        self.0 = planes.list_permit(plane).await;
+        // In a box, which lasts no longer than the wait.
+        self.0 = Box::pin(planes.list_permit(plane)).await;
     }
 
     /// Returns the permit.

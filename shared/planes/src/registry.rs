@@ -282,9 +282,16 @@ impl Planes {
         self.listeners.write().clear();
     }
 
-    /// Waits for a permit to list a project plane.
+    /// Waits for a permit to list a project plane. The plane may ask for patience: its requests must not wait that out with
+    /// a permit, of which there are few for all planes of a server that starts.
     pub(crate) async fn list_permit(&self, plane: &Plane) -> Option<ListPermit<'_>> {
-        self.lists.permit(plane).await
+        loop {
+            plane.connection().patience().over().await;
+            let permit = self.lists.permit(plane).await;
+            if !plane.connection().patience().asks() {
+                return permit;
+            }
+        }
     }
 
     pub(crate) fn listeners(&self) -> RwLockReadGuard<'_, Vec<Arc<dyn Listener>>> {

@@ -21,6 +21,18 @@ const LONGEST: Duration = Duration::from_mins(1);
 pub struct RetryAfterLayer(Arc<Mutex<Option<Instant>>>);
 
 impl RetryAfterLayer {
+    /// Whether the server has asked for patience, and it is not over.
+    pub(crate) fn asks(&self) -> bool {
+        self.until().is_some_and(|until| until > Instant::now())
+    }
+
+    /// Waits until it is over.
+    pub(crate) async fn over(&self) {
+        if let Some(until) = self.until() {
+            tokio::time::sleep_until(until).await;
+        }
+    }
+
     fn until(&self) -> Option<Instant> {
         *self.0.lock()
     }
@@ -69,9 +81,7 @@ where
         let mut inner = std::mem::replace(&mut self.inner, clone);
         let layer = self.layer.clone();
         Box::pin(async move {
-            if let Some(until) = layer.until() {
-                tokio::time::sleep_until(until).await;
-            }
+            layer.over().await;
             let answer = inner.call(request).await.map_err(Into::into)?;
             if answer.status() == StatusCode::TOO_MANY_REQUESTS {
                 let said =

@@ -135,12 +135,12 @@ impl Server {
     }
 
     fn at(&self, path: Option<PathAndQuery>, plane: &PlaneId) -> Connection {
-        let starts = WatchStarts::default();
+        let (starts, patience) = (WatchStarts::default(), RetryAfterLayer::default());
         let Transport { limits, metrics, .. } = &self.transport;
         let service = ServiceBuilder::new()
             // Outside of all limits and time-outs: who waits here holds nothing.
             .layer(self.transport.throttle.clone())
-            .layer(RetryAfterLayer::default())
+            .layer(patience.clone())
             .layer(GlobalConcurrencyLimitLayer::new(limits.in_flight))
             .layer(MeasureLayer::new(plane, metrics))
             .service(Latest {
@@ -156,7 +156,8 @@ impl Server {
             PlaneId::Project(_) => Clients::Made(Arc::new(make)),
             PlaneId::Hub | PlaneId::Management | PlaneId::Cell => Clients::Kept(make()),
         };
-        Connection { client, health: Some(Health { server: Source::Server(self.access.clone()), starts }) }
+        let health = Some(Health { server: Source::Server(self.access.clone()), starts });
+        Connection { client, health, patience }
     }
 }
 
@@ -174,6 +175,7 @@ pub struct ConnectionAttempt {
 pub struct Connection {
     client: Clients,
     health: Option<Health>,
+    patience: RetryAfterLayer,
 }
 
 /// Where clients come from. All of one plane share its limits.
@@ -202,14 +204,26 @@ enum Source {
 /// Of a server of which nothing is known.
 impl From<Client> for Connection {
     fn from(client: Client) -> Self {
-        Self { client: Clients::Kept(client), health: None }
+        Self { client: Clients::Kept(client), health: None, patience: RetryAfterLayer::default() }
     }
 }
 
 impl Connection {
     /// Of a client that tells `server` and `starts`, by a [`HealthLayer`], what it hears.
     pub fn new(client: Client, server: ServerHealth, starts: WatchStarts) -> Self {
-        Self { client: Clients::Kept(client), health: Some(Health { server: Source::Fixed(server), starts }) }
+        let health = Some(Health { server: Source::Fixed(server), starts });
+        Self { health, ..client.into() }
+    }
+
+    /// The same of a client whose requests wait for as long as this layer says.
+    #[must_use]
+    pub fn with_patience(self, patience: RetryAfterLayer) -> Self {
+        Self { patience, ..self }
+    }
+
+    /// What its requests wait for before they leave: the patience that the server asks for, plane by plane.
+    pub(crate) fn patience(&self) -> &RetryAfterLayer {
+        &self.patience
     }
 
     /// A client for requests that are made now. Whoever keeps it keeps the room that it has for them.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use fedhub_core::clock::Clock;
 use fedhub_fake_apiserver::{ApiServer, Fault};
-use fedhub_planes::transport::HeaderTimeoutLayer;
+use fedhub_planes::transport::{Connection, HeaderTimeoutLayer, RetryAfterLayer};
 use fedhub_planes::{Health, Planes, Settings};
 use http::Request;
 use tokio::time::Instant;
@@ -126,6 +126,28 @@ async fn i8_planes_that_hang_do_not_hold_the_places_of_the_others() {
     assert!(start.elapsed() <= HEADERS * 2, "{:?}", start.elapsed());
     hanging.iter().for_each(ApiServer::clear_faults);
     until("all", || planes.states()[1] == ("engaged", 45)).await;
+    planes.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn i8_planes_that_ask_for_patience_do_not_hold_the_places_of_the_others() {
+    let planes = limited(&ApiServer::hub("hub"));
+    let asking: Vec<_> = (0..12).map(|n| ApiServer::project_plane(&format!("asks{n}"))).collect();
+    for server in &asking {
+        server.fault(Fault::Throttle(20));
+        let patience = RetryAfterLayer::default();
+        let client = kube::Client::new(patience.layer(server.service()), "default");
+        planes.engage(&plane_name(server.name()), Connection::from(client).with_patience(patience));
+    }
+    quiet(1).await;
+    let fine = ApiServer::project_plane("fine");
+    let (plane, start) = (planes.engage(&plane_name("fine"), client(&fine)), Instant::now());
+    until("the one that does not", || plane.synced()).await;
+    assert!(start.elapsed() <= Duration::from_secs(1), "{:?}", start.elapsed());
+    asking.iter().for_each(ApiServer::clear_faults);
+    until("all", || planes.states()[1] == ("engaged", 13)).await;
+    // As long as they asked, once: none waits for those before it.
+    assert!(start.elapsed() <= Duration::from_secs(21), "{:?}", start.elapsed());
     planes.stop().await;
 }
 
