@@ -1,6 +1,9 @@
 //! Optional kinds that project planes do not serve, until each is asked for again: of thousands of planes these are entries
 //! of one queue, and no tasks.
+//!
+//! What the questions cost is bounded: a few planes are asked as their waits say, all kinds of thousands in [`ROUND`].
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Weak;
 use std::time::Duration;
@@ -13,6 +16,14 @@ use tokio::time::Instant;
 use crate::backoff::Backoffs;
 use crate::due::until_due;
 use crate::plane::Plane;
+
+/// The time in which all are asked for once, where their waits alone would have it sooner: a plane is at rest, and what it
+/// serves changes seldom.
+const ROUND: Duration = Duration::from_hours(2);
+/// The longest time from one question to the next. So few kinds are asked as their waits say.
+const APART: Duration = Duration::from_secs(2);
+/// So many questions need not wait for each other: a plane that is new, or a few of them.
+const BURST: u32 = 100;
 
 /// What a watch ends with when its plane does not serve the kind.
 pub(crate) struct Absence {
@@ -44,8 +55,11 @@ pub(crate) struct Absent {
 struct Queue {
     /// By the time when each wait is over.
     waiting: BTreeMap<(Instant, u64), Absent>,
-    /// Those whose waits are over: first what was asked for least often, which is what a new plane may serve in a moment.
-    over: BTreeMap<(u8, Instant, u64), Absent>,
+    /// Those whose waits are over: first what was asked for least often, and of that the last, which is what a new plane may
+    /// serve in a moment.
+    over: BTreeMap<(u8, Reverse<Instant>, u64), Absent>,
+    /// Until when the questions so far have taken their time.
+    taken: Option<Instant>,
 }
 
 impl Absences {
@@ -68,11 +82,40 @@ impl Absences {
 
     /// The first of those that are over, which is no longer among them.
     pub fn take(&self, now: Instant) -> Option<Absent> {
-        let Queue { waiting, over } = &mut *self.queue.lock();
+        let Queue { waiting, over, .. } = &mut *self.queue.lock();
         let later = waiting.split_off(&(now, u64::MAX));
         let ended = std::mem::replace(waiting, later).into_iter();
-        over.extend(ended.map(|((due, number), absent)| ((absent.waits.absences(), due, number), absent)));
+        over.extend(ended.map(|((due, number), absent)| {
+            let asked = absent.waits.absences();
+            ((asked, Reverse(due), number), absent)
+        }));
         over.pop_first().map(|(_, absent)| absent)
+    }
+
+    /// One is asked for. Returns how long the next is to wait.
+    pub fn asked(&self, now: Instant) -> Duration {
+        let queue = &mut *self.queue.lock();
+        let all = queue.waiting.len() + queue.over.len() + 1;
+        let apart = (ROUND / u32::try_from(all).unwrap_or(u32::MAX)).min(APART);
+        let taken = queue.taken.map_or(now, |taken| taken.max(now)) + apart;
+        queue.taken = Some(taken);
+        (taken - now).saturating_sub(apart * BURST)
+    }
+
+    /// Kinds of a plane are served that were not: so others may be, and are asked for now.
+    pub fn hurry(&self, plane: &Plane, now: Instant) {
+        let is_of = |absent: &mut Absent| std::ptr::eq(absent.plane.as_ptr(), plane);
+        let queue = &mut *self.queue.lock();
+        let waiting = queue.waiting.extract_if(.., |_, absent| is_of(absent));
+        let waiting = waiting.map(|((_, number), absent)| (number, absent));
+        let over = queue.over.extract_if(.., |_, absent| is_of(absent));
+        let over = over.map(|((_, _, number), absent)| (number, absent));
+        let hurried: Vec<_> = waiting.chain(over).collect();
+        for (number, mut absent) in hurried {
+            absent.waits.absence_begins();
+            queue.waiting.insert((now, number), absent);
+        }
+        self.bell.notify_one();
     }
 }
 
@@ -98,11 +141,30 @@ mod tests {
         absences.enter(at(60), 4, absent(Kind::ServiceEntitlement, 0));
         let taken = |seconds| absences.take(at(seconds)).map(|absent| absent.kind);
         assert_eq!(taken(0), None);
-        assert_eq!(taken(3), Some(Kind::Workload));
+        assert_eq!(taken(3), Some(Kind::LocationBinding));
         absences.enter(at(3), 5, absent(Kind::ServiceEntitlement, 0));
         assert_eq!(
             std::array::from_fn(|_| taken(4)),
-            [Some(Kind::ServiceEntitlement), Some(Kind::LocationBinding), Some(Kind::Network), None]
+            [Some(Kind::ServiceEntitlement), Some(Kind::Workload), Some(Kind::Network), None]
         );
+        // A plane that is new does not wait behind thousands that were found in one instant.
+        absences.enter(at(5), 6, absent(Kind::Workload, 1));
+        absences.enter(at(6), 7, absent(Kind::Network, 1));
+        assert_eq!(taken(7), Some(Kind::Network));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn w7_few_kinds_are_asked_as_their_waits_say_and_thousands_in_a_round() {
+        for (kinds, least, most) in [(1, 200, 260), (4_000, 2_050, 2_150), (40_000, 20_050, 20_150)] {
+            let (absences, start) = (Absences::default(), Instant::now());
+            (1..kinds).for_each(|n| absences.enter(start, n, absent(Kind::Workload, 1)));
+            let mut asked = 0;
+            let mut now = start;
+            while now < start + ROUND / 2 && asked < 50_000 {
+                now += absences.asked(now).max(Duration::from_secs(if kinds == 1 { 15 } else { 0 }));
+                asked += 1;
+            }
+            assert!((least..=most).contains(&asked), "{kinds} kinds: {asked} in half a round");
+        }
     }
 }

@@ -1,7 +1,6 @@
 //! Asks project planes again for the optional kinds that they do not serve.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use fedhub_core::object::{Kind, Object};
 use kube::Api;
@@ -13,10 +12,6 @@ use crate::backoff::Backoffs;
 use crate::pump::pump;
 use crate::watch_failures::is_absent;
 use crate::{Plane, Planes};
-
-/// The time from one question to the next. With thousands of planes that serve none of the kinds it bounds what the questions
-/// cost, above all after a start, when all of them are new.
-const APART: Duration = Duration::from_millis(10);
 
 impl Planes {
     /// Has a kind that the plane does not serve watched again when the wait is over.
@@ -33,7 +28,7 @@ impl Planes {
                 while let Some(Absent { plane, kind, waits }) = self.absences.take(Instant::now()) {
                     if let Some(plane) = plane.upgrade() {
                         self.tasks.spawn(self.clone().ask_again(plane, kind, waits));
-                        tokio::time::sleep(APART).await;
+                        tokio::time::sleep(self.absences.asked(Instant::now())).await;
                     }
                 }
                 self.absences.next().await;

@@ -130,6 +130,11 @@ impl Backoffs {
         self.jittered(wait)
     }
 
+    /// It may serve the kind from now on.
+    pub fn absence_begins(&mut self) {
+        self.absent = 0;
+    }
+
     /// How often in a row a plane answered so.
     pub fn absences(&self) -> u8 {
         self.absent

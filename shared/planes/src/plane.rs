@@ -78,7 +78,7 @@ pub struct Plane {
     /// What is known of kinds that are not watched here.
     nothing: Store,
     failures: Mutex<BTreeMap<Kind, String>>,
-    /// Optional kinds that the plane was found not to serve, or not to let be read.
+    /// Kinds that the plane was found not to serve, and optional ones that it does not let be read.
     unserved: Mutex<BTreeSet<Kind>>,
     discovery: Discovery,
     health_log: HealthLog,

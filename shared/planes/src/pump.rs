@@ -146,12 +146,8 @@ async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind, waits: Option<Ba
 }
 
 fn config(planes: &Planes, plane: &Plane, kind: Kind) -> listwatch::Config {
-    listwatch::Config {
-        plane: plane.id.clone(),
-        kind,
-        selector: plane.watched(kind).and_then(Watched::selector),
-        timeout: lasts(planes.seed()),
-    }
+    let selector = plane.watched(kind).and_then(Watched::selector);
+    listwatch::Config { plane: plane.id.clone(), kind, selector, timeout: lasts(planes.seed()) }
 }
 
 /// A watch that failed.
@@ -348,7 +344,9 @@ fn store(planes: &Planes, plane: &Plane, kind: Kind, event: Event<Guarded>) {
                 planes.tell(plane, kind, Some(change));
             }
             plane.listed(kind);
-            plane.note_served(kind, true);
+            if plane.note_served(kind, true) {
+                planes.absences.hurry(plane, Instant::now());
+            }
             if let Some(demanded) = plane.demanded(kind) {
                 demanded.accept();
             }

@@ -86,6 +86,10 @@ pub async fn report(
         plane.forbidden(verb(error), &resource.plural);
     }
     let message = if reason == "not_found" && plane.is_without(kind).await {
+        // Once its CRD is there, what comes with it may be, too. Of a kind that was listed, a server that starts says so.
+        if !plane.store(kind).synced() {
+            plane.note_served(kind, false);
+        }
         let remedy = if crds::ours(&resource.group, &resource.plural) {
             "`fedhub crds | kubectl apply -f -` installs it".to_owned()
         } else {
