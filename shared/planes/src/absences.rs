@@ -23,7 +23,7 @@ const ROUND: Duration = Duration::from_hours(2);
 /// The longest time from one question to the next. So few kinds are asked as their waits say.
 const APART: Duration = Duration::from_secs(2);
 /// So many questions need not wait for each other: a plane that is new, or a few of them.
-const BURST: u32 = 100;
+const BURST: f64 = 100.0;
 
 /// What a watch ends with when its plane does not serve the kind.
 pub(crate) struct Absence {
@@ -58,8 +58,15 @@ struct Queue {
     /// Those whose waits are over: first what was asked for least often, and of that the last, which is what a new plane may
     /// serve in a moment.
     over: BTreeMap<(u8, Reverse<Instant>, u64), Absent>,
-    /// Until when the questions so far have taken their time.
-    taken: Option<Instant>,
+    asked: Option<Asked>,
+}
+
+/// What was asked for of late.
+struct Asked {
+    /// How many questions have not taken their time yet.
+    questions: f64,
+    /// When that was so.
+    at: Instant,
 }
 
 impl Absences {
@@ -97,9 +104,13 @@ impl Absences {
         let queue = &mut *self.queue.lock();
         let all = queue.waiting.len() + queue.over.len() + 1;
         let apart = (ROUND / u32::try_from(all).unwrap_or(u32::MAX)).min(APART);
-        let taken = queue.taken.map_or(now, |taken| taken.max(now)) + apart;
-        queue.taken = Some(taken);
-        (taken - now).saturating_sub(apart * BURST)
+        let before = queue.asked.as_ref().map_or(0.0, |asked| {
+            let taken = now.saturating_duration_since(asked.at).div_duration_f64(apart);
+            (asked.questions - taken).max(0.0)
+        });
+        let questions = before + 1.0;
+        queue.asked = Some(Asked { questions, at: now });
+        apart.mul_f64((questions - BURST).max(0.0))
     }
 
     /// Kinds of a plane are served that were not: so others may be, and are asked for now.
@@ -166,5 +177,16 @@ mod tests {
             }
             assert!((least..=most).contains(&asked), "{kinds} kinds: {asked} in half a round");
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn w7_what_was_asked_of_few_kinds_does_not_hold_up_those_of_thousands() {
+        let (absences, now) = (Absences::default(), Instant::now());
+        for _ in 0..150 {
+            absences.asked(now);
+        }
+        (0..40_000).for_each(|n| absences.enter(now, n, absent(Kind::Workload, 1)));
+        let wait = absences.asked(now);
+        assert!(wait < Duration::from_secs(10), "{wait:?}, not the 102 s of few");
     }
 }
