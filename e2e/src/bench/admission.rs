@@ -63,7 +63,7 @@ pub async fn run(environment: &Environment, options: &Options) -> Result<Report,
     for at in 0..options.repetitions {
         remembered.push(lap(&client, count, one).await?);
         asked.push(lap(&client, count, |write| format!("user-{at}-{write}")).await?);
-        alone.push(bare(&plane, count).await?);
+        alone.push(bare(&plane, count, at).await?);
         environment.progress.step(format!("lap {} of {}", at + 1, options.repetitions));
     }
     let details = json!({
@@ -147,12 +147,12 @@ async fn lap(client: &Client, count: usize, user: impl Fn(usize) -> String) -> R
 }
 
 /// Asks the plane itself about so many users at the pace.
-async fn bare(plane: &Client, count: usize) -> Result<Vec<f64>, Error> {
+async fn bare(plane: &Client, count: usize, turn: usize) -> Result<Vec<f64>, Error> {
     let api: Api<SubjectAccessReview> = Api::all(plane.clone());
     let question = |at: usize| {
         let api = api.clone();
         let review = serde_json::from_value(json!({ "spec": {
-            "user": format!("bare-{at}"), "groups": ["bench", "system:authenticated"],
+            "user": format!("bare-{turn}-{at}"), "groups": ["bench", "system:authenticated"],
             "resourceAttributes": {
                 "group": "networking.datumapis.com", "version": "v1alpha", "resource": "networks", "verb": "use",
                 "namespace": "default", "name": "default",

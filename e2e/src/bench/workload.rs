@@ -14,7 +14,7 @@ use super::fixture::Fixture;
 use super::metrics::Scrape;
 use super::objects::{CITIES, Kind, api};
 use super::report::{Claim, Report};
-use super::requests::{all, status_changes, writes};
+use super::requests::{all, overdue, status_changes, writes};
 use super::stats::{median, number, rounded};
 use super::throughput::anatomy;
 use super::watch::Arrivals;
@@ -94,7 +94,7 @@ async fn fedhub_lap(
     fedhub.settled().await?;
     let grown = fedhub.scrape().await?.since(&before);
     let mut cost = Cost {
-        each: (all(&grown) - informing(&grown)) / number(count),
+        each: (all(&grown) - informing(&grown) - overdue(&grown)) / number(count),
         at_rest: f64::NAN,
         restart: f64::NAN,
         anatomy: anatomy(&grown, number(count)),
