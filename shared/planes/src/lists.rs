@@ -6,6 +6,10 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::plane::{Health, Plane};
 
+/// How often a plane gives a permit back because it asks for patience when its turn has come. Then it keeps it: other requests
+/// of the plane may be answered so again and again.
+const PATIENT: usize = 3;
+
 /// The limit on concurrent lists of project planes.
 pub(crate) struct Lists {
     all: Semaphore,
@@ -27,10 +31,24 @@ impl Lists {
     }
 
     /// Waits for a permit, in the order of requests. The anchor has no need of one: nothing works
-    /// before its lists are complete, and there is one of it. Failing planes wait in a line of their own, and leave
-    /// a quarter of the permits: a healthy plane must not wait behind thousands that are tried again and again.
+    /// before its lists are complete, and there is one of it. A plane that asks for patience (429) waits first: its request
+    /// must not wait that out with a permit.
     pub(crate) async fn permit(&self, plane: &Plane) -> Option<ListPermit<'_>> {
         let PlaneId::Project(_) = plane.id else { return None };
+        let patience = plane.connection().patience();
+        for _ in 0..PATIENT {
+            patience.over().await;
+            let permit = self.next(plane).await;
+            if !patience.asks() {
+                return permit;
+            }
+        }
+        self.next(plane).await
+    }
+
+    /// The next permit. Failing planes wait in a line of their own, and leave
+    /// a quarter of the permits: a healthy plane must not wait behind thousands that are tried again and again.
+    async fn next(&self, plane: &Plane) -> Option<ListPermit<'_>> {
         // The semaphores are never closed.
         let failing = match plane.health() {
             Health::Unreachable(_) => Some(self.failing.acquire().await.ok()?),

@@ -282,16 +282,9 @@ impl Planes {
         self.listeners.write().clear();
     }
 
-    /// Waits for a permit to list a project plane. The plane may ask for patience: its requests must not wait that out with
-    /// a permit, of which there are few for all planes of a server that starts.
+    /// Waits for a permit to list a project plane.
     pub(crate) async fn list_permit(&self, plane: &Plane) -> Option<ListPermit<'_>> {
-        loop {
-            plane.connection().patience().over().await;
-            let permit = self.lists.permit(plane).await;
-            if !plane.connection().patience().asks() {
-                return permit;
-            }
-        }
+        self.lists.permit(plane).await
     }
 
     pub(crate) fn listeners(&self) -> RwLockReadGuard<'_, Vec<Arc<dyn Listener>>> {
