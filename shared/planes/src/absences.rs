@@ -1,7 +1,8 @@
 //! Optional kinds that project planes do not serve, until each is asked for again: of thousands of planes these are entries
 //! of one queue, and no tasks.
 //!
-//! What the questions cost is bounded: a few planes are asked as their waits say, all kinds of thousands in [`ROUND`].
+//! What the questions cost is bounded: few kinds are asked for as their waits say, many one by one, see [`APART`] and
+//! [`ROUND`].
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -17,13 +18,14 @@ use crate::backoff::Backoffs;
 use crate::due::until_due;
 use crate::plane::Plane;
 
-/// The time in which all are asked for once, where their waits alone would have it sooner: a plane is at rest, and what it
-/// serves changes seldom.
-const ROUND: Duration = Duration::from_hours(2);
-/// The longest time from one question to the next. So few kinds are asked as their waits say.
+/// Once the burst is spent, so long passes from one question to the next.
 const APART: Duration = Duration::from_secs(2);
-/// So many questions need not wait for each other: a plane that is new, or a few of them.
+/// Less, where all would not have their turn within this time: those of thousands of planes.
+const ROUND: Duration = Duration::from_hours(2);
+/// So many questions need not wait for each other, after a time with as few to ask.
 const BURST: f64 = 100.0;
+/// A kind that was asked for so often in a row is settled: its waits are the longest.
+const SETTLED: u8 = 11;
 
 /// What a watch ends with when its plane does not serve the kind.
 pub(crate) struct Absence {
@@ -55,17 +57,19 @@ pub(crate) struct Absent {
 struct Queue {
     /// By the time when each wait is over.
     waiting: BTreeMap<(Instant, u64), Absent>,
-    /// Those whose waits are over: first what was asked for least often, and of that the last, which is what a new plane may
-    /// serve in a moment.
-    over: BTreeMap<(u8, Reverse<Instant>, u64), Absent>,
-    asked: Option<Asked>,
+    /// Those whose waits are over and that are not settled: first what was asked for least often, and of that the last, which
+    /// is what a new plane may serve in a moment.
+    fresh: BTreeMap<(u8, Reverse<Instant>, u64), Absent>,
+    /// The settled ones, by when their waits were over.
+    settled: BTreeMap<(Instant, u64), Absent>,
+    /// Whether the next is a settled one: either have every other turn, where there are both.
+    settled_next: bool,
+    bucket: Option<Bucket>,
 }
 
-/// What was asked for of late.
-struct Asked {
-    /// How many questions have not taken their time yet.
-    questions: f64,
-    /// When that was so.
+/// The questions that time has not paid for yet.
+struct Bucket {
+    level: f64,
     at: Instant,
 }
 
@@ -87,44 +91,54 @@ impl Absences {
         until_due(first, &self.bell).await;
     }
 
-    /// The first of those that are over, which is no longer among them.
+    /// The next of those that are over, which is no longer among them.
     pub fn take(&self, now: Instant) -> Option<Absent> {
-        let Queue { waiting, over, .. } = &mut *self.queue.lock();
+        let Queue { waiting, fresh, settled, settled_next, .. } = &mut *self.queue.lock();
         let later = waiting.split_off(&(now, u64::MAX));
-        let ended = std::mem::replace(waiting, later).into_iter();
-        over.extend(ended.map(|((due, number), absent)| {
-            let asked = absent.waits.absences();
-            ((asked, Reverse(due), number), absent)
-        }));
-        over.pop_first().map(|(_, absent)| absent)
+        for ((due, number), absent) in std::mem::replace(waiting, later) {
+            match absent.waits.absences() {
+                answers if answers < SETTLED => {
+                    fresh.insert((answers, Reverse(due), number), absent);
+                }
+                _ => {
+                    settled.insert((due, number), absent);
+                }
+            }
+        }
+        let is_settled = settled.first_key_value().is_some() && (*settled_next || fresh.is_empty());
+        *settled_next = !is_settled;
+        if is_settled {
+            settled.pop_first().map(|(_, absent)| absent)
+        } else {
+            fresh.pop_first().map(|(_, absent)| absent)
+        }
     }
 
-    /// One is asked for. Returns how long the next is to wait.
-    pub fn asked(&self, now: Instant) -> Duration {
-        let queue = &mut *self.queue.lock();
-        let all = queue.waiting.len() + queue.over.len() + 1;
+    /// One is asked for. Returns how long the next has to wait.
+    pub fn pace(&self, now: Instant) -> Duration {
+        let Queue { waiting, fresh, settled, bucket, .. } = &mut *self.queue.lock();
+        let all = waiting.len() + fresh.len() + settled.len() + 1;
         let apart = (ROUND / u32::try_from(all).unwrap_or(u32::MAX)).min(APART);
-        let before = queue.asked.as_ref().map_or(0.0, |asked| {
-            let taken = now.saturating_duration_since(asked.at).div_duration_f64(apart);
-            (asked.questions - taken).max(0.0)
+        let before = bucket.as_ref().map_or(0.0, |bucket| {
+            let paid = now.saturating_duration_since(bucket.at).div_duration_f64(apart);
+            (bucket.level - paid).max(0.0)
         });
-        let questions = before + 1.0;
-        queue.asked = Some(Asked { questions, at: now });
-        apart.mul_f64((questions - BURST).max(0.0))
+        let level = before + 1.0;
+        *bucket = Some(Bucket { level, at: now });
+        apart.mul_f64((level - BURST).max(0.0))
     }
 
-    /// Kinds of a plane are served that were not: so others may be, and are asked for now.
+    /// A kind of a plane is served that was not: so others may be, and are asked for as those of a new plane.
     pub fn hurry(&self, plane: &Plane, now: Instant) {
         let is_of = |absent: &mut Absent| std::ptr::eq(absent.plane.as_ptr(), plane);
-        let queue = &mut *self.queue.lock();
-        let waiting = queue.waiting.extract_if(.., |_, absent| is_of(absent));
-        let waiting = waiting.map(|((_, number), absent)| (number, absent));
-        let over = queue.over.extract_if(.., |_, absent| is_of(absent));
-        let over = over.map(|((_, _, number), absent)| (number, absent));
-        let hurried: Vec<_> = waiting.chain(over).collect();
-        for (number, mut absent) in hurried {
-            absent.waits.absence_begins();
-            queue.waiting.insert((now, number), absent);
+        let Queue { waiting, fresh, settled, .. } = &mut *self.queue.lock();
+        let mut hurried: Vec<_> = waiting.extract_if(.., |_, absent| is_of(absent)).collect();
+        hurried.extend(settled.extract_if(.., |_, absent| is_of(absent)));
+        let fresh = fresh.extract_if(.., |_, absent| is_of(absent));
+        hurried.extend(fresh.map(|((_, Reverse(due), number), absent)| ((due, number), absent)));
+        for ((_, number), mut absent) in hurried {
+            absent.waits.reset_absences();
+            waiting.insert((now, number), absent);
         }
         self.bell.notify_one();
     }
@@ -162,6 +176,13 @@ mod tests {
         absences.enter(at(5), 6, absent(Kind::Workload, 1));
         absences.enter(at(6), 7, absent(Kind::Network, 1));
         assert_eq!(taken(7), Some(Kind::Network));
+        // Those that were asked for often take turns with the rest, in the order in which their waits were over.
+        absences.enter(at(8), 8, absent(Kind::LocationBinding, u8::MAX));
+        absences.enter(at(9), 9, absent(Kind::ServiceEntitlement, u8::MAX));
+        assert_eq!(
+            std::array::from_fn(|_| taken(10)),
+            [Some(Kind::LocationBinding), Some(Kind::Workload), Some(Kind::ServiceEntitlement), None]
+        );
     }
 
     #[tokio::test(start_paused = true)]
@@ -172,7 +193,7 @@ mod tests {
             let mut asked = 0;
             let mut now = start;
             while now < start + ROUND / 2 && asked < 50_000 {
-                now += absences.asked(now).max(Duration::from_secs(if kinds == 1 { 15 } else { 0 }));
+                now += absences.pace(now).max(Duration::from_secs(if kinds == 1 { 15 } else { 0 }));
                 asked += 1;
             }
             assert!((least..=most).contains(&asked), "{kinds} kinds: {asked} in half a round");
@@ -182,11 +203,34 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn w7_what_was_asked_of_few_kinds_does_not_hold_up_those_of_thousands() {
         let (absences, now) = (Absences::default(), Instant::now());
-        for _ in 0..150 {
-            absences.asked(now);
+        for _ in 0..100 {
+            absences.pace(now);
         }
         (0..40_000).for_each(|n| absences.enter(now, n, absent(Kind::Workload, 1)));
-        let wait = absences.asked(now);
-        assert!(wait < Duration::from_secs(10), "{wait:?}, not the 102 s of few");
+        let wait = absences.pace(now);
+        assert!(wait < Duration::from_secs(1), "{wait:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn w7_i8_kinds_that_were_asked_for_often_have_their_turn_beside_ever_new_ones() {
+        let (absences, start) = (Absences::default(), Instant::now());
+        let (settled, new) = (Kind::Workload, Kind::Network);
+        for n in 0..400 {
+            absences.enter(start, n, absent(settled, u8::MAX));
+            absences.enter(start, 1_000 + n, absent(new, 0));
+        }
+        let mut now = start;
+        let mut asked = [0, 0];
+        // As long as the settled ones take with every other turn, at two seconds each, and a burst of half an hour.
+        while now < start + APART * 2 * 400 {
+            let Some(next) = absences.take(now) else { break };
+            asked[usize::from(next.kind == new)] += 1;
+            // Those that are new stay so; a settled one waits for as long as it may.
+            let wait = if next.kind == new { Duration::ZERO } else { Duration::from_mins(5) };
+            absences.enter(now + wait, 10_000 + asked[0] + asked[1], next);
+            now += absences.pace(now);
+        }
+        assert!(asked.iter().all(|asked| *asked >= 400), "{asked:?}");
+        assert!(asked[0].abs_diff(asked[1]) <= 1, "{asked:?}");
     }
 }

@@ -28,7 +28,7 @@ impl Planes {
                 while let Some(Absent { plane, kind, waits }) = self.absences.take(Instant::now()) {
                     if let Some(plane) = plane.upgrade() {
                         self.tasks.spawn(self.clone().ask_again(plane, kind, waits));
-                        tokio::time::sleep(self.absences.asked(Instant::now())).await;
+                        tokio::time::sleep(self.absences.pace(Instant::now())).await;
                     }
                 }
                 self.absences.next().await;

@@ -130,8 +130,8 @@ impl Backoffs {
         self.jittered(wait)
     }
 
-    /// It may serve the kind from now on.
-    pub fn absence_begins(&mut self) {
+    /// From the shortest wait on again: the plane may serve the kind in a moment.
+    pub fn reset_absences(&mut self) {
         self.absent = 0;
     }
 

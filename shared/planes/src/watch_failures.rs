@@ -86,7 +86,8 @@ pub async fn report(
         plane.forbidden(verb(error), &resource.plural);
     }
     let message = if reason == "not_found" && plane.is_without(kind).await {
-        // Once its CRD is there, what comes with it may be, too. Of a kind that was listed, a server that starts says so.
+        // Once it is served, kinds that come with it may be, too. One that was listed before is not noted: a server that is
+        // starting answers 404 for it, too.
         if !plane.store(kind).synced() {
             plane.note_served(kind, false);
         }
