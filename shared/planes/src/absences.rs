@@ -96,16 +96,14 @@ impl Absences {
         let Queue { waiting, fresh, settled, settled_next, .. } = &mut *self.queue.lock();
         let later = waiting.split_off(&(now, u64::MAX));
         for ((due, number), absent) in std::mem::replace(waiting, later) {
-            match absent.waits.absences() {
-                answers if answers < SETTLED => {
-                    fresh.insert((answers, Reverse(due), number), absent);
-                }
-                _ => {
-                    settled.insert((due, number), absent);
-                }
+            let answers = absent.waits.absences();
+            if answers < SETTLED {
+                fresh.insert((answers, Reverse(due), number), absent);
+            } else {
+                settled.insert((due, number), absent);
             }
         }
-        let is_settled = settled.first_key_value().is_some() && (*settled_next || fresh.is_empty());
+        let is_settled = !settled.is_empty() && (*settled_next || fresh.is_empty());
         *settled_next = !is_settled;
         if is_settled {
             settled.pop_first().map(|(_, absent)| absent)
