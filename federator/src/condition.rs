@@ -21,7 +21,7 @@ use fedhub_engine::{Controller, Job, Outcome, Queue};
 use fedhub_planes::events::{ObjectReference, reference, reference_to};
 use fedhub_planes::{Distrust, Plane, ProjectNamespace, ServiceState, WriteState};
 use serde_json::Value;
-use tokio::time::Instant;
+use tokio::time::{Instant, Interval, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 
 use crate::Federator;
@@ -34,8 +34,11 @@ use crate::status;
 /// How long what is no trouble is not published while there is more to do on that plane than is done at once, by the federator
 /// or before it: to publish it takes as many requests as the work.
 const PATIENCE_BEHIND: Duration = Duration::from_mins(1);
-/// How often pending WDs are checked.
-const TICK: Duration = Duration::from_secs(1);
+/// How often pending WDs are checked. What becomes due in between is published at once, in the way of what users do in that
+/// moment: it must not be much.
+const CHECK: Duration = Duration::from_millis(100);
+/// How often it is looked for WDs whose cell has not reported for long (F8).
+const CHECK_STALLED: Duration = Duration::from_secs(1);
 
 /// Writes the condition `Federated` where no status does.
 pub struct ConditionWriter {
@@ -52,11 +55,13 @@ impl ConditionWriter {
 
     /// Checks pending WDs, until `stop`.
     pub async fn run(self: Arc<Self>, stop: CancellationToken) {
+        let (mut checks, mut stalled) = (interval(CHECK), interval(CHECK_STALLED));
         loop {
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
-                () = tokio::time::sleep(TICK) => self.check(Instant::now()),
+                _ = checks.tick() => self.check(Instant::now()),
+                _ = stalled.tick() => self.check_stalled(Instant::now()),
             }
         }
     }
@@ -83,7 +88,7 @@ impl ConditionWriter {
                 .or_insert_with_key(|plane| self.work().any(|queue| queue.is_behind(plane)));
             let waited = now.saturating_duration_since(wait.since);
             if is_behind && waited < PATIENCE_BEHIND && !progress.as_ref().is_some_and(Progress::is_trouble) {
-                self.federator.pending.put_off(key, wait);
+                self.federator.pending.put_off(key, wait, now);
                 continue;
             }
             let city = wd.city().unwrap_or_default();
@@ -100,10 +105,14 @@ impl ConditionWriter {
                 self.federator.notice(&project, &key);
             }
         }
+    }
+
+    /// Enqueues the WDs about which Karmada is to be asked.
+    fn check_stalled(&self, now: Instant) {
         for key in self.federator.stalls.due(now) {
             if self.wd(&key).is_none() {
                 self.federator.stalls.judge(&key, None, now);
-            } else if leads {
+            } else if self.federator.planes.leads() {
                 self.federator.queue.add(key.clone(), &key.plane);
             }
         }
@@ -252,6 +261,13 @@ pub(crate) fn announce_move(project: &Plane, wd: &ObjectRef, from: &str, to: &st
 /// An Event on a WD, which nothing waits for.
 fn publish(project: &Plane, wd: ObjectReference, transition: Transition) {
     project.events.send(wd, transition.type_, transition.reason, transition.note);
+}
+
+/// Ticks so often, later where the process is busy.
+fn interval(period: Duration) -> Interval {
+    let mut interval = tokio::time::interval(period);
+    interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    interval
 }
 
 impl Controller for ConditionWriter {

@@ -12,11 +12,14 @@ use crate::progress::Failure;
 
 /// How long a status is waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long it takes until one that was put off is due again.
+const PUT_OFF: Duration = Duration::from_secs(1);
 
 /// Since when a WD is pending.
 #[derive(Clone, Copy)]
 pub(crate) struct Wait {
     pub since: Instant,
+    due: Instant,
     pub generation: i64,
     /// Its hub WD was made, and the Event `Federated` is due (F10).
     pub federated: bool,
@@ -32,7 +35,7 @@ pub(crate) struct PendingConditions {
 impl PendingConditions {
     /// Marks a WD as pending. The time begins again with each generation.
     pub fn notice(&self, key: &Key, generation: i64, now: Instant) {
-        let new = Wait { since: now, generation, federated: false };
+        let new = Wait { since: now, due: now + PATIENCE, generation, federated: false };
         let mut waits = self.waits();
         let wait = waits.entry(key.clone()).or_insert(new);
         if wait.generation != generation {
@@ -48,13 +51,13 @@ impl PendingConditions {
 
     /// Those whose time has come; they are no longer pending.
     pub fn due(&self, now: Instant) -> Vec<(Key, Wait)> {
-        self.waits().extract_if(.., |_, wait| now.saturating_duration_since(wait.since) >= PATIENCE).collect()
+        self.waits().extract_if(.., |_, wait| wait.due <= now).collect()
     }
 
-    /// Keeps a WD pending, as it was.
-    pub fn put_off(&self, key: Key, wait: Wait) {
+    /// Keeps a WD pending, as it was, for a while.
+    pub fn put_off(&self, key: Key, wait: Wait, now: Instant) {
         let mut waits = self.waits();
-        let known = waits.entry(key).or_insert(wait);
+        let known = waits.entry(key).or_insert(Wait { due: now + PUT_OFF, ..wait });
         known.federated |= wait.federated;
     }
 

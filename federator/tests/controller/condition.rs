@@ -67,6 +67,28 @@ async fn u2_i7_what_has_no_status_is_told_once_after_five_seconds_and_not_after_
     run.stop().await;
 }
 
+/// What is published at one moment is in the way of what users do then (I8).
+#[tokio::test(start_paused = true)]
+async fn u2_i8_what_came_one_after_the_other_is_told_one_after_the_other() {
+    let world = World::telling();
+    let run = world.federated().await;
+    quiet(60).await;
+    let names: Vec<_> = (0..20).map(|n| format!("spread-{n}")).collect();
+    for name in &names {
+        put_wd(&world.alpha, name, "DFW");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let told = || names.iter().filter(|name| federated(&world.wd(name).unwrap()).is_some()).count();
+    let (mut before, mut most) = (told(), 0);
+    while before < names.len() {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        let now = told();
+        (before, most) = (now, most.max(now - before));
+    }
+    assert!(most <= 3, "{most} of 20 at one moment");
+    run.stop().await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn u2_f10_while_the_hub_hangs_every_wd_that_waits_says_so_and_is_told_once() {
     for fault in [Fault::Hang, Fault::Disconnect, Fault::Status(503)] {
