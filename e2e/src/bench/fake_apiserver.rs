@@ -247,6 +247,17 @@ impl Fleet {
         .await
     }
 
+    /// Deletes the Project of the last plane, so that no fedhub engages it; it is served as before.
+    pub async fn withdraw(&mut self, last: usize) -> Result<(), Error> {
+        let path = format!("{PROJECTS}/{}", name(last));
+        let wrong = |error: String| Error::Benchmark(format!("delete {path}: {error}"));
+        let request = Request::delete(&path).body(Vec::new()).map_err(|error| wrong(error.to_string()))?;
+        let answer = self.management().await?.request::<Value>(request).await;
+        answer.map_err(|error| wrong(error.to_string()))?;
+        self.planes = last;
+        Ok(())
+    }
+
     /// The kubeconfigs of the hub and of the management plane.
     pub fn kubeconfigs(&self) -> (&Path, &Path) {
         (&self.ready.hub_kubeconfig, &self.ready.management_kubeconfig)
