@@ -57,10 +57,11 @@ impl ConditionWriter {
     pub async fn run(self: Arc<Self>, stop: CancellationToken) {
         let (mut checks, mut stalled) = (interval(CHECK), interval(CHECK_STALLED));
         loop {
+            // A process at rest is not woken ten times a second: the slower tick notices what becomes pending.
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
-                _ = checks.tick() => self.check(Instant::now()),
+                _ = checks.tick(), if self.federator.pending.any() => self.check(Instant::now()),
                 _ = stalled.tick() => self.check_stalled(Instant::now()),
             }
         }

@@ -54,6 +54,11 @@ impl PendingConditions {
         self.waits().extract_if(.., |_, wait| wait.due <= now).collect()
     }
 
+    /// Whether any WD is pending.
+    pub fn any(&self) -> bool {
+        !self.waits().is_empty()
+    }
+
     /// Keeps a WD pending, as it was, for a while.
     pub fn put_off(&self, key: Key, wait: Wait, now: Instant) {
         let mut waits = self.waits();
