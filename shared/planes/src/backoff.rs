@@ -41,7 +41,7 @@ pub enum Attempt {
 pub enum Failure {
     /// No response: no connection, or no answer in time.
     Unreachable,
-    /// The server asked for patience, for so long where it said so.
+    /// The server throttled the request (429), for so long where it said so.
     Throttled(Option<Duration>),
     /// The server answered something else than what was asked for, or broke off.
     Refused,

@@ -6,9 +6,9 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::plane::{Health, Plane};
 
-/// How often a plane gives a permit back because it asks for patience when its turn has come. Then it keeps it: other requests
-/// of the plane may be answered so again and again.
-const PATIENT: usize = 3;
+/// How often a plane gives a permit back because it is throttled when its turn has come. Then it keeps it: other requests of
+/// the plane may be throttled again and again.
+const GIVEN_BACK: usize = 3;
 
 /// The limit on concurrent lists of project planes.
 pub(crate) struct Lists {
@@ -31,15 +31,15 @@ impl Lists {
     }
 
     /// Waits for a permit, in the order of requests. The anchor has no need of one: nothing works
-    /// before its lists are complete, and there is one of it. A plane that asks for patience (429) waits first: its request
+    /// before its lists are complete, and there is one of it. A plane that is throttled (429) waits first: its request
     /// must not wait that out with a permit.
     pub(crate) async fn permit(&self, plane: &Plane) -> Option<ListPermit<'_>> {
         let PlaneId::Project(_) = plane.id else { return None };
-        let patience = plane.connection().patience();
-        for _ in 0..PATIENT {
-            patience.over().await;
+        let retry_after = plane.connection().retry_after();
+        for _ in 0..GIVEN_BACK {
+            retry_after.wait().await;
             let permit = self.next(plane).await;
-            if !patience.asks() {
+            if !retry_after.is_throttled() {
                 return permit;
             }
         }

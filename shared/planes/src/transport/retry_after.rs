@@ -16,18 +16,18 @@ const UNSAID: Duration = Duration::from_secs(1);
 /// However long the server says.
 const LONGEST: Duration = Duration::from_mins(1);
 
-/// Adds the patience of one plane to its service.
+/// Has the requests of one plane wait while its server throttles them.
 #[derive(Clone, Debug, Default)]
 pub struct RetryAfterLayer(Arc<Mutex<Option<Instant>>>);
 
 impl RetryAfterLayer {
-    /// Whether the server has asked for patience, and it is not over.
-    pub(crate) fn asks(&self) -> bool {
+    /// Whether the server has throttled a request (429), and the time that it asked for is not over.
+    pub(crate) fn is_throttled(&self) -> bool {
         self.until().is_some_and(|until| until > Instant::now())
     }
 
-    /// Waits until it is over.
-    pub(crate) async fn over(&self) {
+    /// Waits until that is over.
+    pub(crate) async fn wait(&self) {
         if let Some(until) = self.until() {
             tokio::time::sleep_until(until).await;
         }
@@ -37,7 +37,7 @@ impl RetryAfterLayer {
         *self.0.lock()
     }
 
-    fn wait(&self, span: Duration) {
+    fn throttle(&self, span: Duration) {
         let until = Instant::now() + span.min(LONGEST);
         let mut standing = self.0.lock();
         *standing = Some(standing.map_or(until, |s| s.max(until)));
@@ -81,12 +81,12 @@ where
         let mut inner = std::mem::replace(&mut self.inner, clone);
         let layer = self.layer.clone();
         Box::pin(async move {
-            layer.over().await;
+            layer.wait().await;
             let answer = inner.call(request).await.map_err(Into::into)?;
             if answer.status() == StatusCode::TOO_MANY_REQUESTS {
                 let said =
                     answer.headers().get(header::RETRY_AFTER).and_then(|v| v.to_str().ok()?.parse().ok());
-                layer.wait(said.map_or(UNSAID, Duration::from_secs));
+                layer.throttle(said.map_or(UNSAID, Duration::from_secs));
             }
             Ok(answer)
         })

@@ -135,12 +135,12 @@ impl Server {
     }
 
     fn at(&self, path: Option<PathAndQuery>, plane: &PlaneId) -> Connection {
-        let (starts, patience) = (WatchStarts::default(), RetryAfterLayer::default());
+        let (starts, retry_after) = (WatchStarts::default(), RetryAfterLayer::default());
         let Transport { limits, metrics, .. } = &self.transport;
         let service = ServiceBuilder::new()
             // Outside of all limits and time-outs: who waits here holds nothing.
             .layer(self.transport.throttle.clone())
-            .layer(patience.clone())
+            .layer(retry_after.clone())
             .layer(GlobalConcurrencyLimitLayer::new(limits.in_flight))
             .layer(MeasureLayer::new(plane, metrics))
             .service(Latest {
@@ -157,7 +157,7 @@ impl Server {
             PlaneId::Hub | PlaneId::Management | PlaneId::Cell => Clients::Kept(make()),
         };
         let health = Some(Health { server: Source::Server(self.access.clone()), starts });
-        Connection { client, health, patience }
+        Connection { client, health, retry_after }
     }
 }
 
@@ -175,7 +175,7 @@ pub struct ConnectionAttempt {
 pub struct Connection {
     client: Clients,
     health: Option<Health>,
-    patience: RetryAfterLayer,
+    retry_after: RetryAfterLayer,
 }
 
 /// Where clients come from. All of one plane share its limits.
@@ -204,7 +204,7 @@ enum Source {
 /// Of a server of which nothing is known.
 impl From<Client> for Connection {
     fn from(client: Client) -> Self {
-        Self { client: Clients::Kept(client), health: None, patience: RetryAfterLayer::default() }
+        Self { client: Clients::Kept(client), health: None, retry_after: RetryAfterLayer::default() }
     }
 }
 
@@ -217,13 +217,13 @@ impl Connection {
 
     /// The same of a client whose requests wait for as long as this layer says.
     #[must_use]
-    pub fn with_patience(self, patience: RetryAfterLayer) -> Self {
-        Self { patience, ..self }
+    pub fn with_retry_after(self, retry_after: RetryAfterLayer) -> Self {
+        Self { retry_after, ..self }
     }
 
-    /// What its requests wait for before they leave: the patience that the server asks for, plane by plane.
-    pub(crate) fn patience(&self) -> &RetryAfterLayer {
-        &self.patience
+    /// What its requests wait for while the server throttles them, plane by plane.
+    pub(crate) fn retry_after(&self) -> &RetryAfterLayer {
+        &self.retry_after
     }
 
     /// A client for requests that are made now. Whoever keeps it keeps the room that it has for them.

@@ -50,6 +50,13 @@ impl Lists {
     }
 }
 
+/// A connection whose requests wait while that server throttles them.
+fn throttled_by(server: &ApiServer) -> Connection {
+    let retry_after = RetryAfterLayer::default();
+    let client = kube::Client::new(retry_after.layer(server.service()), "default");
+    Connection::from(client).with_retry_after(retry_after)
+}
+
 /// A client of a server that begins the answer to a list and never goes on.
 fn standing_still() -> kube::Client {
     let service = service_fn(|_: Request<kube::client::Body>| async {
@@ -130,23 +137,21 @@ async fn i8_planes_that_hang_do_not_hold_the_places_of_the_others() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn i8_planes_that_ask_for_patience_do_not_hold_the_places_of_the_others() {
+async fn i8_planes_that_are_throttled_do_not_hold_the_places_of_the_others() {
     let planes = limited(&ApiServer::hub("hub"));
-    let asking: Vec<_> = (0..12).map(|n| ApiServer::project_plane(&format!("asks{n}"))).collect();
-    for server in &asking {
+    let throttled: Vec<_> = (0..12).map(|n| ApiServer::project_plane(&format!("throttled{n}"))).collect();
+    for server in &throttled {
         server.fault(Fault::Throttle(20));
-        let patience = RetryAfterLayer::default();
-        let client = kube::Client::new(patience.layer(server.service()), "default");
-        planes.engage(&plane_name(server.name()), Connection::from(client).with_patience(patience));
+        planes.engage(&plane_name(server.name()), throttled_by(server));
     }
     quiet(1).await;
     let fine = ApiServer::project_plane("fine");
     let (plane, start) = (planes.engage(&plane_name("fine"), client(&fine)), Instant::now());
     until("the one that does not", || plane.synced()).await;
     assert!(start.elapsed() <= Duration::from_secs(1), "{:?}", start.elapsed());
-    asking.iter().for_each(ApiServer::clear_faults);
+    throttled.iter().for_each(ApiServer::clear_faults);
     until("all", || planes.states()[1] == ("engaged", 13)).await;
-    // As long as they asked, once: none waits for those before it.
+    // As long as they were throttled, once: none waits for those before it.
     assert!(start.elapsed() <= Duration::from_secs(21), "{:?}", start.elapsed());
     planes.stop().await;
 }
