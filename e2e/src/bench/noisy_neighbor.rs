@@ -11,7 +11,7 @@ use http::{Method, Request};
 use http_body_util::BodyExt;
 use kube::Client;
 use serde_json::{Value, json};
-use tokio::task::JoinSet;
+use tokio::task::{JoinHandle, JoinSet};
 
 use super::Options;
 use super::fake_apiserver::{Fleet, name, project_path};
@@ -108,8 +108,7 @@ async fn lap(fleet: &Fleet, options: &Options, trouble: Trouble, at: usize) -> R
             "updates": options.scaled(FLOOD), "what": "spec", "per_second": FLOOD_RATE,
         })),
     };
-    let watching =
-        (trouble == Trouble::FloodsElsewhere).then(|| tokio::spawn(drained(client.clone(), ELSEWHERE)));
+    let _watching = (trouble == Trouble::FloodsElsewhere).then(|| Drained::of(&client, ELSEWHERE));
     let count = options.scaled(MEASURED);
     let flooding = async {
         if let Some(flood) = flood {
@@ -119,12 +118,6 @@ async fn lap(fleet: &Fleet, options: &Options, trouble: Trouble, at: usize) -> R
     };
     let (made, _, ()) =
         tokio::try_join!(paced(&client, &prefix, count, PLANES), arrived.all(count), flooding)?;
-    if let Some(watching) = watching {
-        if watching.is_finished() {
-            return watching.await.map_err(|error| Error::Benchmark(error.to_string()))?.map(|()| Vec::new());
-        }
-        watching.abort();
-    }
     if trouble == Trouble::Hangs {
         fleet.ask(Method::DELETE, &format!("{bad}/faults"), Value::Null).await?;
     }
@@ -135,8 +128,29 @@ async fn lap(fleet: &Fleet, options: &Options, trouble: Trouble, at: usize) -> R
     Ok(took.collect())
 }
 
-/// Watches the WDs of a plane and drops what comes; returns only with an error.
-async fn drained(client: Client, plane: usize) -> Result<(), Error> {
+/// A bare client that watches the WDs of a plane and drops what comes, until it is dropped itself.
+pub struct Drained(JoinHandle<Result<(), Error>>);
+
+impl Drained {
+    /// Watches from now on.
+    pub fn of(client: &Client, plane: usize) -> Self {
+        let client = client.clone();
+        Self(tokio::spawn(async move {
+            loop {
+                drain(&client, plane).await?;
+            }
+        }))
+    }
+}
+
+impl Drop for Drained {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// One watch, to its end.
+async fn drain(client: &Client, plane: usize) -> Result<(), Error> {
     let wrong = |error: String| Error::Benchmark(format!("watch {}: {error}", name(plane)));
     let request = Request::get(format!("{}?watch=1", project_path(plane, None, "workloaddeployments")))
         .body(Vec::new().into())
@@ -145,7 +159,7 @@ async fn drained(client: Client, plane: usize) -> Result<(), Error> {
     while let Some(frame) = body.frame().await {
         frame.map_err(|error| wrong(error.to_string()))?;
     }
-    Err(wrong("it ended".to_owned()))
+    Ok(())
 }
 
 /// Makes WDs at a steady pace on all of so many planes but the first; when each was asked for.
