@@ -116,7 +116,7 @@ impl Scheduler {
         (entry.state, entry.ready_at) = (State::Ready, now);
         let id = entry.lane.clone();
         self.awaiting.trying.insert(key.clone(), probe);
-        self.lanes.entry(id.clone()).or_default().ready.push_front(key);
+        self.lanes.entry(id.clone()).or_default().push_first(key);
         self.line_up(&id);
     }
 }

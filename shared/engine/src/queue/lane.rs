@@ -1,15 +1,15 @@
 //! The queue's entry of a key that is not in sync, and its lane: those of one plane.
 
 use std::collections::VecDeque;
-use std::time::Duration;
 
 use fedhub_core::object::{Key, PlaneId};
 use tokio::time::Instant;
 
 use crate::circuit::Circuit;
 
-/// For how long a lane that was full counts as behind.
-const RECENTLY: Duration = Duration::from_secs(5);
+/// How many repeats one project plane may have in flight: enough to show its users what goes on, and too few to keep the hub
+/// and this process from the others, however often the same objects change (I8).
+const REPEATS: usize = 2;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
@@ -24,6 +24,8 @@ pub(super) enum State {
         began: Instant,
         /// Whether it counts as one of the reconciles of unhealthy planes.
         unhealthy: bool,
+        /// Whether it counts as one of its lane's repeats.
+        repeat: bool,
     },
 }
 
@@ -72,21 +74,72 @@ pub(super) enum Position {
 
 #[derive(Default)]
 pub(super) struct Lane {
-    pub ready: VecDeque<Key>,
+    /// Keys that are ready, repeats aside, each with its number.
+    ready: VecDeque<(u64, Key)>,
+    /// Keys that are ready and have just written, see `write_throttle`.
+    repeats: VecDeque<(u64, Key)>,
+    repeats_in_flight: usize,
+    /// The number of the next key that becomes ready.
+    number: u64,
     /// The number of its entries; the lane is removed with the last.
     pub keys: usize,
     pub in_flight: usize,
-    /// When it last had as many in flight as it may have.
-    pub full_at: Option<Instant>,
     pub position: Position,
     pub circuit: Circuit,
 }
 
 impl Lane {
-    /// Whether it has more to do than its turns take, or had a moment ago: the keys of a burst come in waves.
-    pub fn is_behind(&self, now: Instant) -> bool {
-        let was_full = self.full_at.is_some_and(|at| now.saturating_duration_since(at) < RECENTLY);
-        (was_full || !self.ready.is_empty()) && !self.circuit.interrupts()
+    /// Adds a key that is ready.
+    pub fn push(&mut self, key: Key, repeat: bool) {
+        self.number += 1;
+        if repeat { &mut self.repeats } else { &mut self.ready }.push_back((self.number, key));
+    }
+
+    /// Adds a key that is ready before all others.
+    pub fn push_first(&mut self, key: Key) {
+        self.ready.push_front((0, key));
+    }
+
+    /// Keys that are ready.
+    pub fn waiting(&self) -> usize {
+        self.ready.len() + self.repeats.len()
+    }
+
+    /// Whether a key may have a turn, as far as the keys are concerned.
+    pub fn has_next(&self) -> bool {
+        !self.ready.is_empty() || self.next_repeat().is_some()
+    }
+
+    /// The number of the repeat that may have the next turn of them.
+    fn next_repeat(&self) -> Option<u64> {
+        self.repeats.front().filter(|_| self.repeats_in_flight < REPEATS).map(|(number, _)| *number)
+    }
+
+    /// The key whose turn it is, and whether it is a repeat: first come, first served.
+    pub fn next(&mut self) -> Option<(Key, bool)> {
+        let first = self.ready.front().map_or(u64::MAX, |(number, _)| *number);
+        let repeat = self.next_repeat().is_some_and(|number| number < first);
+        let (_, key) = if repeat { self.repeats.pop_front() } else { self.ready.pop_front() }?;
+        self.in_flight += 1;
+        self.repeats_in_flight += usize::from(repeat);
+        Some((key, repeat))
+    }
+
+    /// A reconcile has ended.
+    pub fn ended(&mut self, repeat: bool) {
+        self.in_flight = self.in_flight.saturating_sub(1);
+        self.repeats_in_flight = self.repeats_in_flight.saturating_sub(usize::from(repeat));
+    }
+
+    /// Whether it has as many in flight as it may have, of which so many in all.
+    pub fn is_full(&self, limit: usize) -> bool {
+        self.in_flight >= limit || (self.repeats_in_flight >= REPEATS && !self.repeats.is_empty())
+    }
+
+    /// Without the keys that are not running, and without what is known of its plane.
+    pub fn emptied(&self) -> Self {
+        let Self { in_flight, repeats_in_flight, .. } = *self;
+        Self { keys: in_flight, in_flight, repeats_in_flight, ..Self::default() }
     }
 }
 

@@ -72,4 +72,11 @@ impl Scheduler {
         }
         oldest
     }
+
+    /// Whether a plane that works has more to do than its turns take, or had a moment ago.
+    pub fn is_behind(&self, plane: &PlaneId, now: Instant) -> bool {
+        let lane = self.lanes.get(plane);
+        let works = lane.is_none_or(|lane| !lane.circuit.interrupts());
+        works && (lane.is_some_and(|lane| lane.waiting() > 0) || self.behind_until.get(plane, now).is_some())
+    }
 }

@@ -4,9 +4,10 @@
 //! keys in flight, so a plane with ten thousand changes delays another's one change by one turn (I8). A key that
 //! failed waits for its own back-off, which ends at once when an event says that something changed. Keys of a plane
 //! that fails as a whole wait for its [`Circuit`](crate::circuit::Circuit) instead, see `scheduler`. A key that changes
-//! without end has its writes spaced out, see `write_throttle`.
+//! without end has its writes spaced out, see `write_throttle`, and all such keys of a project plane share few turns.
 
 mod awaiting;
+mod expiring;
 mod health;
 mod hub;
 mod job;
@@ -24,6 +25,7 @@ use tokio::time::Instant;
 pub use job::{Job, Outcome, QueueConfig};
 pub use lane_status::LaneStatus;
 
+use lane::Lane;
 use scheduler::{Mode, Scheduler};
 
 /// What there is to do next.
@@ -157,12 +159,12 @@ impl Queue {
     /// Keys that are ready.
     pub fn depth(&self) -> usize {
         let scheduler = self.lock();
-        scheduler.lanes.values().map(|l| l.ready.len()).sum::<usize>() + scheduler.awaiting.len()
+        scheduler.lanes.values().map(Lane::waiting).sum::<usize>() + scheduler.awaiting.len()
     }
 
     /// Whether more is ready for that plane than its turns take, now or a moment ago, and the plane works.
     pub fn is_behind(&self, plane: &PlaneId) -> bool {
-        self.lock().lanes.get(plane).is_some_and(|lane| lane.is_behind(Instant::now()))
+        self.lock().is_behind(plane, Instant::now())
     }
 
     /// Keys that are ready, running or waiting to be tried again.

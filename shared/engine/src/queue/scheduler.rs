@@ -1,6 +1,6 @@
 //! The scheduler: which key is reconciled next.
 //!
-//! Three things keep one plane's trouble its own (I8), and none of them counts planes:
+//! Four things keep one plane's trouble its own (I8), and none of them counts planes:
 //!
 //! - **A share of the idle workers.** Passes are futures that mostly wait for servers, and planes may be silent for a
 //!   whole time-out. If each plane simply had its limit, forty planes that hang would hold 40 × 16 passes, more than
@@ -10,6 +10,8 @@
 //! - **A circuit for each plane**: after a few failures of the plane itself its keys wait without running, and one at
 //!   a time tries. All planes that are not known to be well together hold at most a quarter of the workers, so that
 //!   even thousands of them leave the rest to the others; what comes first of a plane's watch and its probe ends this.
+//! - **Few turns for repeats**: keys of a project plane that have just written and have changed again. A plane where the
+//!   same objects change all the time would else have as many writes under way on the hub as it may have turns.
 //! - **One circuit for the hub**, which most keys need: while it fails, a few of them try, and not each of ten thousand,
 //!   see [`hub`](super::hub). Only failures of several objects open it: one or two that the hub chokes on meet their own
 //!   back-off. A failure of the hub does not open the circuit of the plane whose key it was.
@@ -27,6 +29,7 @@ use rand::{Rng, SeedableRng};
 use tokio::time::Instant;
 
 use super::awaiting::Awaiting;
+use super::expiring::Expiring;
 use super::job::{Job, Learned, Outcome, QueueConfig};
 use super::lane::{Alarm, Entry, Lane, Position, State};
 use super::write_throttle::WriteThrottle;
@@ -35,6 +38,8 @@ use crate::circuit::{Circuit, Stance};
 /// The share of the idle workers that one plane may hold, and of all workers that all unhealthy planes may: one in so
 /// many.
 const SHARE: usize = 4;
+/// For how long a lane that was full counts as behind: the keys of a burst come in waves.
+const RECENTLY: Duration = Duration::from_secs(5);
 
 /// Whether keys are given out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +76,8 @@ pub(super) struct Scheduler {
     pub awaiting: Awaiting,
     pub timers: BTreeSet<(Instant, Alarm)>,
     write_throttle: WriteThrottle,
+    /// Until when lanes count as behind that had as many in flight as they may have, also where nothing is left of them.
+    pub behind_until: Expiring<PlaneId>,
     pub rng: SmallRng,
 }
 
@@ -97,6 +104,7 @@ impl Scheduler {
             awaiting: Awaiting::default(),
             timers: BTreeSet::new(),
             write_throttle: WriteThrottle::default(),
+            behind_until: Expiring::default(),
         }
     }
 
@@ -147,13 +155,14 @@ impl Scheduler {
         self.mode = Mode::Held;
         self.entries.retain(|_, entry| entry.runs());
         for lane in self.lanes.values_mut() {
-            *lane = Lane { keys: lane.in_flight, in_flight: lane.in_flight, ..Lane::default() };
+            *lane = lane.emptied();
         }
         self.lanes.retain(|_, lane| lane.keys > 0);
         self.line.clear();
         self.crowded.clear();
         self.unhealthy.clear();
         self.timers.clear();
+        self.behind_until = Expiring::default();
         // The next term starts without a history of failures.
         self.hub = Circuit::default();
         self.forget_hub();
@@ -182,8 +191,9 @@ impl Scheduler {
         self.line.retain(|id| id != lane);
         self.unhealthy.retain(|id| id != lane);
         self.crowded.remove(lane);
+        self.behind_until.remove(lane);
         if let Some(known) = self.lanes.get_mut(lane) {
-            *known = Lane { keys: known.in_flight, in_flight: known.in_flight, ..Lane::default() };
+            *known = known.emptied();
         }
         self.lanes.retain(|id, known| id != lane || known.keys > 0);
     }
@@ -209,7 +219,8 @@ impl Scheduler {
         }
         (entry.state, entry.ready_at) = (State::Ready, now);
         let id = entry.lane.clone();
-        self.lanes.entry(id.clone()).or_default().ready.push_back(key);
+        let repeat = matches!(id, PlaneId::Project(_)) && self.write_throttle.is_repeat(&key, now);
+        self.lanes.entry(id.clone()).or_default().push(key, repeat);
         self.line_up(&id);
     }
 
@@ -218,10 +229,7 @@ impl Scheduler {
     /// Puts a lane at the end of the line of turns, if it has a key ready, its circuit is not open and it is in no line.
     pub fn line_up(&mut self, id: &PlaneId) {
         let Some(lane) = self.lanes.get_mut(id) else { return };
-        if lane.position == Position::Unqueued
-            && !lane.ready.is_empty()
-            && lane.circuit.stance() != Stance::Open
-        {
+        if lane.position == Position::Unqueued && lane.has_next() && lane.circuit.stance() != Stance::Open {
             lane.position = Position::Queued;
             self.line.push_back(id.clone());
         }
@@ -271,14 +279,13 @@ impl Scheduler {
                 self.unhealthy.push_back(id);
                 continue;
             }
-            let Some(key) = lane.ready.pop_front() else { continue };
-            lane.in_flight += 1;
-            if lane.in_flight == self.config.per_plane {
-                lane.full_at = Some(now);
+            let Some((key, repeat)) = lane.next() else { continue };
+            if lane.is_full(self.config.per_plane) {
+                self.behind_until.set(id.clone(), now + RECENTLY, now);
             }
             self.line_up(&id);
             let entry = self.entries.get_mut(&key)?;
-            entry.state = State::Running { began: now, unhealthy };
+            entry.state = State::Running { began: now, unhealthy, repeat };
             let waited = now.saturating_duration_since(entry.ready_at);
             let asks_hub = !self.hub.interrupts() || self.awaiting.tries(&key);
             let job = Job { key, since: entry.since, waited, epoch: self.epoch, asks_hub };
@@ -292,14 +299,14 @@ impl Scheduler {
     /// A reconcile has ended. Returns whether its failure is new.
     pub fn ended(&mut self, key: &Key, outcome: Outcome, responses: &PlaneResponses, now: Instant) -> bool {
         let Some(entry) = self.entries.get_mut(key) else { return true };
-        let State::Running { began, unhealthy } = entry.state else { return true };
+        let State::Running { began, unhealthy, repeat } = entry.state else { return true };
         entry.state = State::Idle;
         let (next_since, id) = (entry.next_since.take(), entry.lane.clone());
         self.busy = self.busy.saturating_sub(1);
         self.unhealthy_busy = self.unhealthy_busy.saturating_sub(usize::from(unhealthy));
         self.awaiting.ended(key);
         if let Some(lane) = self.lanes.get_mut(&id) {
-            lane.in_flight = lane.in_flight.saturating_sub(1);
+            lane.ended(repeat);
         }
         let Learned { interrupted, news } = self.learn(key, &id, began, responses, now);
         let needs_hub = responses.held_back || (interrupted && responses.unhealthy == Some(PlaneId::Hub));

@@ -49,6 +49,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 struct Ready {
     earliest: Instant,
     latest: Instant,
+    /// It wrote a moment ago: when its turn comes depends on others that did.
+    repeat: bool,
 }
 
 /// What the queue promises, in the plainest words.
@@ -58,6 +60,8 @@ struct Model {
     running: BTreeSet<Key>,
     again: BTreeSet<Key>,
     failures: BTreeMap<Key, u32>,
+    /// When a key will be as if it had never written.
+    quiet_at: BTreeMap<Key, Instant>,
     /// How many keys of other planes were taken since a plane was surely ready and below its limit.
     passed_over: BTreeMap<PlaneId, usize>,
 }
@@ -72,12 +76,22 @@ impl Model {
         if self.running.contains(&key) {
             self.again.insert(key);
         } else {
-            self.waiting.insert(key, Ready { earliest: now, latest: now });
+            self.waits(key, now, now);
         }
+    }
+
+    fn waits(&mut self, key: Key, earliest: Instant, latest: Instant) {
+        let repeat = self.quiet_at.get(&key).is_some_and(|at| *at > earliest + Duration::from_millis(500))
+            || self.waiting.get(&key).is_some_and(|ready| ready.repeat);
+        self.waiting.insert(key, Ready { earliest, latest, repeat });
     }
 
     fn done(&mut self, key: &Key, outcome: Outcome, now: Instant) {
         self.running.remove(key);
+        if outcome == Outcome::Updated {
+            let quiet_at = self.quiet_at.entry(key.clone()).or_insert(now);
+            *quiet_at = (*quiet_at).max(now) + Duration::from_secs(1);
+        }
         let wait = match outcome {
             Outcome::Failed => {
                 let failures = self.failures.entry(key.clone()).or_default();
@@ -96,18 +110,24 @@ impl Model {
             }
         };
         if self.again.remove(key) {
-            self.waiting.insert(key.clone(), Ready { earliest: now, latest: now });
+            self.waits(key.clone(), now, now);
         } else if let Some((least, most)) = wait {
             // The clock's ticks are milliseconds.
-            let ready = Ready { earliest: now + least, latest: now + most + Duration::from_millis(1) };
-            self.waiting.insert(key.clone(), ready);
+            self.waits(key.clone(), now + least, now + most + Duration::from_millis(1));
         }
     }
 
     /// Planes that surely have a key for a worker.
     fn sure(&self, now: Instant, limit: usize) -> BTreeSet<PlaneId> {
-        let ready = self.waiting.iter().filter(|(_, r)| r.latest <= now).map(|(k, _)| k.plane.clone());
-        ready.filter(|p| self.in_flight(p) < limit).collect()
+        // Of repeats two may be in flight, and one that has written three times at once waits.
+        let throttled =
+            |key: &Key| self.quiet_at.get(key).is_some_and(|at| *at > now + Duration::from_secs(2));
+        let free = |key: &Key, ready: &Ready| {
+            let most = if ready.repeat { limit.min(2) } else { limit };
+            self.in_flight(&key.plane) < most && !throttled(key)
+        };
+        let ready = self.waiting.iter().filter(|(key, ready)| ready.latest <= now && free(key, ready));
+        ready.map(|(key, _)| key.plane.clone()).collect()
     }
 
     fn took(&mut self, job: Option<&Job>, now: Instant, limit: usize) -> Result<(), TestCaseError> {

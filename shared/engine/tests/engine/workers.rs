@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use fedhub_core::errors::Error;
-use fedhub_core::object::Key;
+use fedhub_core::object::{Key, PlaneId};
 use fedhub_engine::{Controller, Job, Outcome, Queue, QueueConfig, run_workers};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -54,10 +54,13 @@ impl Controller for Restless {
     async fn reconcile(&self, job: &Job) -> Result<Outcome, Error> {
         self.passes.fetch_add(1, Ordering::Relaxed);
         let now = Instant::now();
-        if let Some(due) = self.due.lock().unwrap().remove(&job.key).filter(|due| *due < now) {
+        // Of a project plane's three keys those that have just written share two turns, of forty milliseconds each.
+        let shares = job.key.plane != PlaneId::Hub;
+        let most = Duration::from_millis(if shares { 80 } else { 0 });
+        if let Some(due) = self.due.lock().unwrap().remove(&job.key).filter(|due| *due < now && !shares) {
             self.fault(format!("{} was due {:?} ago", job.key, now - due));
         }
-        if !job.waited.is_zero() {
+        if job.waited > most {
             self.fault(format!("{} waited {:?} although workers were idle", job.key, job.waited));
         }
         let others = {
@@ -94,7 +97,8 @@ const KEYS: usize = 6;
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::with_cases(40) })]
 
-    /// So many workers that one is idle for each plane whenever a key is ready: no key ever waits, by event or by timer.
+    /// So many workers that one is idle for each plane whenever a key is ready: no key of the hub ever waits, by event or by
+    /// timer, and none of a plane for ever.
     #[test]
     fn no_wake_up_is_lost(seed in any::<u64>()) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
@@ -105,7 +109,7 @@ proptest! {
             run_workers(&controller, &queue, &metrics(), 4 * KEYS, &tasks);
             let mut rng = SmallRng::seed_from_u64(seed ^ 1);
             for _ in 0..300 {
-                let lane = project(if rng.random_bool(0.5) { "a" } else { "b" });
+                let lane = if rng.random_bool(0.5) { project("a") } else { PlaneId::Hub };
                 let name = if lane == project("a") { rng.random_range(0..3) } else { rng.random_range(3..KEYS) };
                 let key = key(&lane, &name.to_string());
                 controller.due.lock().unwrap().remove(&key);
@@ -113,7 +117,7 @@ proptest! {
                 queue.add(key, &lane);
                 tokio::time::sleep(Duration::from_millis(rng.random_range(0..30))).await;
             }
-            tokio::time::sleep(Duration::from_secs(1)).await;
+            tokio::time::sleep(Duration::from_secs(10)).await;
             let owed = std::mem::take(&mut *controller.owed.lock().unwrap());
             queue.close();
             tasks.close();
