@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::answer::Refusal;
+use crate::object::Stored;
 use crate::patch::Patch;
 use crate::server::ApiServer;
 use crate::store::Key;
@@ -46,7 +47,8 @@ impl ApiServer {
 
     /// Merges into an object, as [`ApiServer::put`] would: labels, finalizers, spec, status.
     pub fn patch(&self, kind: &str, namespace: &str, name: &str, patch: &Value) -> Result<Value, Refusal> {
-        self.shared.with(|world| world.patch_directly(kind, namespace, name, patch))
+        let stored = self.shared.with(|world| world.patch_directly(kind, namespace, name, patch));
+        stored.map(|object| object.value())
     }
 
     /// Merges into an object's status.
@@ -105,7 +107,7 @@ impl World {
             if object["status"].is_null() {
                 meta::set_top(&mut object, "status", old["status"].clone());
             }
-            return Ok(self.overwrite(&key, &old, object));
+            return Ok(self.overwrite(&key, &old, object).value());
         }
         validate::values(&resource, None, &object)?;
         self.admit_into(&resource, &key.name, &key.namespace)?;
@@ -126,7 +128,7 @@ impl World {
         if !status.is_null() {
             meta::set_top(&mut object, "status", status);
         }
-        let stored = self.commit(&key, Some(object));
+        let stored = self.commit(&key, None, Some(object));
         self.settle();
         stored.map(|object| object.value()).ok_or_else(|| Refusal::internal("nothing was stored"))
     }
@@ -138,7 +140,7 @@ impl World {
         namespace: &str,
         name: &str,
         patch: &Value,
-    ) -> Result<Value, Refusal> {
+    ) -> Result<Stored, Refusal> {
         let key = self.key_of_existing(kind, namespace, name)?;
         let old = self.store.value(&key).unwrap_or_default();
         let mut new = Patch::Merge(patch.clone()).apply(&old)?;
@@ -146,7 +148,7 @@ impl World {
         Ok(self.overwrite(&key, &old, new))
     }
 
-    fn overwrite(&mut self, key: &Key, old: &Value, mut new: Value) -> Value {
+    fn overwrite(&mut self, key: &Key, old: &Value, mut new: Value) -> Stored {
         let resource = self.resource(key.resource);
         meta::set(&mut new, "name", json!(key.name));
         write::keep_system_fields(&mut new, old);
@@ -154,25 +156,17 @@ impl World {
             meta::set_top(&mut new, "spec", old["spec"].clone());
         }
         write::run_hooks(&resource, &mut new);
-        let without_status = |object: &Value| {
-            let mut object = object.clone();
-            meta::set_top(&mut object, "status", Value::Null);
-            object
-        };
-        let (was, is) = (without_status(old), without_status(&new));
-        if resource.custom && meta::content(&was) != meta::content(&is) {
-            let generation = meta::get(old, "generation").as_u64().unwrap_or_default() + 1;
-            meta::set(&mut new, "generation", json!(generation));
-        }
+        write::count_generation(&resource, old, &mut new);
         let stored = self.store_update(key, old, new, false);
         self.settle();
-        stored.value()
+        stored
     }
 
     /// Removes a namespace and leaves what is in it, as an empty list of finalizers put to `/finalize` does.
     pub(crate) fn remove_namespace(&mut self, name: &str) -> Result<(), Refusal> {
         let key = self.key_of_existing("Namespace", "", name)?;
-        self.commit(&key, None);
+        let before = self.store.value(&key);
+        self.commit(&key, before.as_ref(), None);
         self.settle();
         Ok(())
     }

@@ -26,12 +26,27 @@ pub(crate) enum Reply {
     Watch(Box<Session>),
 }
 
+/// What a request brings along.
+pub(crate) struct Sent<'a> {
+    body: &'a Bytes,
+    /// The object that is to be created or replaced; null of other requests.
+    object: Result<Value, Refusal>,
+}
+
+impl<'a> Sent<'a> {
+    /// Reads the object, for which nothing may be locked: a large one takes a while.
+    pub(crate) fn read(call: &Call, body: &'a Bytes) -> Self {
+        let object = if matches!(call.verb, "create" | "update") { parse(body) } else { Ok(Value::Null) };
+        Self { body, object }
+    }
+}
+
 /// Carries a request out.
 pub(crate) fn dispatch(
     shared: &Arc<Shared>,
     world: &mut World,
     call: &Call,
-    body: &Bytes,
+    Sent { body, object }: Sent<'_>,
 ) -> Result<Reply, Refusal> {
     let Some(index) = call.resource else {
         let found = discovery::answer(&call.path, &world.resources).filter(|_| call.verb == "get");
@@ -56,12 +71,12 @@ pub(crate) fn dispatch(
         }
         ("watch", None) => Ok(Reply::Watch(Box::new(Session::open(shared, world, index, call)?))),
         ("create", None) => {
-            let object = world.create(index, &namespace, parse(body)?, dry_run)?;
-            Ok(Reply::Json(201, single(&object)))
+            let stored = world.create(index, &namespace, object?, dry_run)?;
+            Ok(Reply::Json(201, single(&stored)))
         }
         ("update", Some(key)) => {
-            let (object, created) = world.update(&key, status, Update::Replace(parse(body)?), dry_run)?;
-            Ok(Reply::Json(if created { 201 } else { 200 }, single(&object)))
+            let (stored, created) = world.update(&key, status, Update::Replace(object?), dry_run)?;
+            Ok(Reply::Json(if created { 201 } else { 200 }, single(&stored)))
         }
         ("patch", Some(key)) => {
             let patch = Patch::parse(&call.content_type, body)?;

@@ -51,7 +51,7 @@ impl World {
         } else if solid.len() < owners.len() {
             let mut kept = object.clone();
             meta::set(&mut kept, "ownerReferences", Value::Array(solid));
-            self.commit(key, Some(kept));
+            self.commit(key, Some(&object), Some(kept));
         }
     }
 
@@ -89,11 +89,11 @@ impl World {
         }
         let Some((key, namespace)) = terminating(self).filter(|_| !left) else { return };
         if !meta::has_finalizers(&namespace) {
-            self.commit(&key, None);
+            self.commit(&key, Some(&namespace), None);
         } else if namespace["spec"]["finalizers"] != json!([]) {
-            let mut emptied = namespace;
+            let mut emptied = namespace.clone();
             meta::set_top(&mut emptied, "spec", json!({ "finalizers": [] }));
-            self.commit(&key, Some(emptied));
+            self.commit(&key, Some(&namespace), Some(emptied));
         }
     }
 }

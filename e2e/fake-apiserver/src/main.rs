@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::thread::available_parallelism;
 
 use anyhow::Context;
 use clap::Parser;
@@ -40,8 +41,17 @@ struct Arguments {
     history: usize,
 }
 
-#[tokio::main]
-async fn main() -> anyhow::Result<()> {
+/// Threads, at least: what a flood or a large object keeps busy is none that the requests of others wait for, however few cores
+/// there are. The threads of an API server take turns likewise.
+const THREADS: usize = 4;
+
+fn main() -> anyhow::Result<()> {
+    let threads = available_parallelism().map_or(THREADS, |cores| cores.get().max(THREADS));
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build()?;
+    runtime.block_on(run())
+}
+
+async fn run() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;

@@ -77,13 +77,15 @@ pub(crate) fn tidy(object: &mut Value) {
     }
 }
 
-/// All of the object but its metadata and the two fields that name its type: what `generation` counts.
-pub(crate) fn content(object: &Value) -> Vec<(&String, &Value)> {
-    let unlike = ["metadata", "apiVersion", "kind"];
-    object
-        .as_object()
-        .map(|o| o.iter().filter(|(key, _)| !unlike.contains(&key.as_str())).collect())
-        .unwrap_or_default()
+/// All of the object but its metadata, the two fields that name its type, and the status where that is a subresource: what
+/// `generation` counts.
+pub(crate) fn content(object: &Value, status_aside: bool) -> Vec<(&String, &Value)> {
+    let aside = |key: &str| match key {
+        "metadata" | "apiVersion" | "kind" => true,
+        "status" => status_aside,
+        _ => false,
+    };
+    object.as_object().map(|o| o.iter().filter(|(key, _)| !aside(key)).collect()).unwrap_or_default()
 }
 
 /// FNV-1a: a hash that is the same on every machine and in every version.

@@ -17,7 +17,7 @@ use tower::{BoxError, Service};
 
 use crate::answer::Refusal;
 use crate::audit::{AuditEntry, Mark, RequestKind};
-use crate::dispatch::{Reply, dispatch};
+use crate::dispatch::{Reply, Sent, dispatch};
 use crate::faults::Fault;
 use crate::read::Page;
 use crate::route::Call;
@@ -89,7 +89,8 @@ impl ApiService {
         if let Some(Fault::Slow(delay)) = begun.fault {
             tokio::time::sleep(delay).await;
         }
-        match self.shared.with(|world| self.decide(world, begun, body)) {
+        let sent = Sent::read(&begun.call, body);
+        match self.shared.with(|world| self.decide(world, begun, sent)) {
             Outcome::Answer(Reply::Json(code, body)) => respond(code, "application/json", body),
             Outcome::Answer(Reply::Watch(session)) | Outcome::Stalled(Reply::Watch(session)) => {
                 stream_watch(*session)
@@ -119,7 +120,7 @@ impl ApiService {
         Begun { call, target, dry_run, mark, fault }
     }
 
-    fn decide(&self, world: &mut World, begun: Begun, body: &Bytes) -> Outcome {
+    fn decide(&self, world: &mut World, begun: Begun, sent: Sent<'_>) -> Outcome {
         let Begun { call, target, dry_run, mark, fault } = begun;
         let outcome = match fault {
             Some(Fault::Hang) => Outcome::Silence,
@@ -135,7 +136,7 @@ impl ApiService {
                 Outcome::Answer(Reply::Json(200, list))
             }),
             Some(Fault::LostAnswer | Fault::CutShort | Fault::Stall | Fault::Slow(_)) | None => {
-                match (dispatch(&self.shared, world, &call, body), fault) {
+                match (dispatch(&self.shared, world, &call, sent), fault) {
                     (_, Some(Fault::LostAnswer)) => Outcome::Broken,
                     (Ok(reply), Some(Fault::CutShort)) => Outcome::CutShort(reply),
                     (Ok(reply), Some(Fault::Stall)) => Outcome::Stalled(reply),

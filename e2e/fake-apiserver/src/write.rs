@@ -35,10 +35,15 @@ pub(crate) enum Deleted {
 }
 
 impl World {
-    /// Stores or removes, and notes what has to be looked at because of it.
-    pub(crate) fn commit(&mut self, key: &Key, after: Option<Value>) -> Option<Stored> {
-        let before = self.store.value(key);
-        match (&before, &after) {
+    /// Stores or removes, and notes what has to be looked at because of it. `before` is what stands under that key now.
+    pub(crate) fn commit(
+        &mut self,
+        key: &Key,
+        before: Option<&Value>,
+        after: Option<Value>,
+    ) -> Option<Stored> {
+        debug_assert_eq!(before, self.store.value(key).as_ref());
+        match (before, &after) {
             (Some(before), None) => {
                 self.chores.push_back(Chore::OwnerGone(meta::text(before, "uid").to_owned()));
                 if !key.namespace.is_empty() {
@@ -47,7 +52,7 @@ impl World {
             }
             (before, Some(after)) => {
                 let owners = meta::get(after, "ownerReferences");
-                let same = before.as_ref().is_some_and(|b| meta::get(b, "ownerReferences") == owners);
+                let same = before.is_some_and(|b| meta::get(b, "ownerReferences") == owners);
                 if !owners.is_null() && !same {
                     self.chores.push_back(Chore::Owned(key.clone()));
                 }
@@ -57,7 +62,7 @@ impl World {
             }
             (None, None) => {}
         }
-        self.store.commit(key, before.as_ref(), after)
+        self.store.commit(key, before, after)
     }
 
     /// POST. The answer is the object as stored, or as it would have been.
@@ -98,7 +103,7 @@ impl World {
         if dry_run {
             return Ok(Stored::new(&body));
         }
-        let stored = self.commit(&key, Some(body));
+        let stored = self.commit(&key, None, Some(body));
         self.settle();
         stored.ok_or_else(|| Refusal::internal("nothing was stored"))
     }
@@ -144,9 +149,8 @@ impl World {
         run_hooks(&resource, &mut new);
         validate::values(&resource, Some(&old), &new)?;
         validate::schema(&resource, Some(&old), &new)?;
-        if resource.custom && !status && meta::content(&old) != meta::content(&new) {
-            let generation = meta::get(&old, "generation").as_u64().unwrap_or_default() + 1;
-            meta::set(&mut new, "generation", json!(generation));
+        if !status {
+            count_generation(&resource, &old, &mut new);
         }
         let stored = self.store_update(key, &old, new, dry_run);
         self.settle();
@@ -162,10 +166,10 @@ impl World {
         if new == *old || dry_run {
             Stored::new(&new)
         } else if meta::is_terminating(&new) && !held {
-            self.commit(key, None);
+            self.commit(key, Some(old), None);
             Stored::new(&new)
         } else {
-            self.commit(key, Some(new)).unwrap_or_else(|| Stored::new(old))
+            self.commit(key, Some(old), Some(new)).unwrap_or_else(|| Stored::new(old))
         }
     }
 
@@ -205,13 +209,13 @@ impl World {
     /// Removes the object, or marks it for deletion if something holds it. Marks once only.
     pub(crate) fn remove_or_mark(&mut self, key: &Key, old: &Value) -> Deleted {
         let Some(marked) = self.marked(key, old) else {
-            self.commit(key, None);
+            self.commit(key, Some(old), None);
             return Deleted::Gone(Stored::new(old));
         };
         if marked == *old {
             return Deleted::Marked(Stored::new(old));
         }
-        Deleted::Marked(self.commit(key, Some(marked)).unwrap_or_else(|| Stored::new(old)))
+        Deleted::Marked(self.commit(key, Some(old), Some(marked)).unwrap_or_else(|| Stored::new(old)))
     }
 
     /// The object as a delete leaves it; nothing if a delete removes it.
@@ -262,6 +266,14 @@ pub(crate) fn finish_new(resource: &Resource, object: &mut Value) {
         meta::set_top(object, "status", json!({ "phase": "Active" }));
     }
     run_hooks(resource, object);
+}
+
+/// Counts `generation` up where the [`content`](meta::content) that it counts has changed.
+pub(crate) fn count_generation(resource: &Resource, old: &Value, new: &mut Value) {
+    if resource.custom && meta::content(old, resource.status) != meta::content(new, resource.status) {
+        let generation = meta::get(old, "generation").as_u64().unwrap_or_default() + 1;
+        meta::set(new, "generation", json!(generation));
+    }
 }
 
 /// Copies what only the server sets.

@@ -14,7 +14,7 @@ use crate::server::ApiServer;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Population {
-    /// How many WDs, spread over the project planes.
+    /// How many WDs, spread over the planes whose Projects stand.
     pub deployments: usize,
     /// How many Instances, spread over the WDs.
     #[serde(default)]
@@ -58,9 +58,10 @@ impl Population {
 }
 
 impl Fleet {
-    /// Fills the fleet. What has the same names already is overwritten.
+    /// Fills the planes whose Projects stand. What has the same names already is overwritten.
     pub fn populate(&self, population: &Population) -> Result<(), Refusal> {
-        let planes: Vec<&ApiServer> = self.projects().values().collect();
+        let stands = |plane: &&ApiServer| self.management().get("Project", "", plane.name()).is_some();
+        let planes: Vec<&ApiServer> = self.projects().values().filter(stands).collect();
         let cities = &self.inner.cities;
         if (planes.is_empty() || cities.is_empty()) && population.deployments > 0 {
             return Err(Refusal::bad_request("there is no plane or no city to put them in"));
