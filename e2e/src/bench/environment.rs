@@ -124,14 +124,16 @@ impl Environment {
         let marked: Vec<Vec<_>> = marked.buffer_unordered(8).try_collect().await?;
         let releases = marked.iter().flatten().map(|(space, name)| self.release(space, name));
         stream::iter(releases).buffer_unordered(HANDS).try_collect::<()>().await?;
-        let deletes = namespaces.iter().flat_map(|space| {
-            [Kind::Instance, Kind::Deployment].into_iter().flat_map(|kind| {
-                [(&self.project, space.name.clone()), (&self.hub, space.hub_name())]
-                    .map(|(client, at)| delete_all(client, kind, at))
-            })
-        });
+        // What has an owner goes before it: else the garbage collector asks for it, far into the next lap.
+        for kind in [Kind::Instance, Kind::Deployment] {
+            let places = namespaces
+                .iter()
+                .flat_map(|space| [(&self.project, space.name.clone()), (&self.hub, space.hub_name())]);
+            let deletes = places.map(|(client, at)| delete_all(client, kind, at));
+            stream::iter(deletes).buffer_unordered(8).try_collect::<()>().await?;
+        }
         let policies = namespaces.iter().map(|space| delete_all(&self.hub, Kind::Policy, space.hub_name()));
-        stream::iter(deletes.chain(policies)).buffer_unordered(8).try_collect::<()>().await?;
+        stream::iter(policies).buffer_unordered(8).try_collect::<()>().await?;
         for client in [&self.project, &self.hub] {
             for kind in [Kind::Instance, Kind::Deployment] {
                 self.gone(client, kind).await?;

@@ -247,15 +247,15 @@ impl Fleet {
         .await
     }
 
-    /// Deletes the Project of the last plane, so that no fedhub engages it; it is served as before.
-    pub async fn withdraw(&mut self, last: usize) -> Result<(), Error> {
-        let path = format!("{PROJECTS}/{}", name(last));
+    /// Deletes the Project of the last plane, which is served as before. No fedhub engages it while nothing on the hub is of
+    /// it.
+    pub async fn withdraw_last(&mut self) -> Result<(), Error> {
+        self.planes -= 1;
+        let path = format!("{PROJECTS}/{}", name(self.planes));
         let wrong = |error: String| Error::Benchmark(format!("delete {path}: {error}"));
         let request = Request::delete(&path).body(Vec::new()).map_err(|error| wrong(error.to_string()))?;
         let answer = self.management().await?.request::<Value>(request).await;
-        answer.map_err(|error| wrong(error.to_string()))?;
-        self.planes = last;
-        Ok(())
+        answer.map(drop).map_err(|error| wrong(error.to_string()))
     }
 
     /// The kubeconfigs of the hub and of the management plane.

@@ -42,9 +42,9 @@ const EACH: usize = 2;
 pub async fn fake(options: &Options) -> Result<Part, Error> {
     let planes = options.scaled(FAKE_PLANES);
     let mut fleet = Fleet::up(options, planes + 1).await?;
+    fleet.withdraw_last().await?;
     let deployments = options.scaled(FAKE_DEPLOYMENTS);
     fleet.populate(deployments, deployments * FAKE_EACH, "in-order", "wd").await?;
-    fleet.withdraw(planes).await?;
     let (mut at_once, mut steady, mut peaks, mut objects) = (Vec::new(), Vec::new(), Vec::new(), 0.0);
     for _ in 0..options.repetitions {
         let fedhub = fleet.fedhub(&["--leader-elect=false"]).await?;
@@ -86,7 +86,12 @@ struct Hostile {
 /// stands.
 async fn hostile(fleet: &Fleet, options: &Options) -> Result<Hostile, Error> {
     let fedhub = fleet.fedhub(&["--leader-elect=false"]).await?;
-    let ordinary_p99 = others(fleet, options, "o").await?;
+    let mut alone = Vec::new();
+    for lap in 0..options.repetitions {
+        alone.push(rounded(others(fleet, options, &format!("o{lap}")).await?, 2));
+    }
+    let of = |laps: &[f64]| median(laps).unwrap_or(f64::NAN);
+    let ordinary_p99 = of(&alone);
     let ordinary = megabytes(fedhub.peak()?);
     fedhub.stop().await?;
     let (management, count) = (fleet.management().await?, options.scaled(HOSTILE.0));
@@ -107,27 +112,27 @@ async fn hostile(fleet: &Fleet, options: &Options) -> Result<Hostile, Error> {
     fedhub.ready(fleet.planes).await?;
     federated.all(count).await?;
     fedhub.settled().await?;
-    let _watching = Drained::of(&management, elsewhere);
+    let watching = Drained::of(&management, elsewhere);
     let (mut there, mut here) = (Vec::new(), Vec::new());
     for lap in 0..options.repetitions {
         there.push(changing(fleet, options, elsewhere, &format!("e{lap}")).await?);
         here.push(changing(fleet, options, 0, &format!("h{lap}")).await?);
     }
+    watching.end().await?;
     fedhub.settled().await?;
     let federating = megabytes(fedhub.peak()?);
     fedhub.stop().await?;
     let fedhub = fleet.fedhub(&["--leader-elect=false"]).await?;
     let in_order = megabytes(fedhub.peak()?);
     fedhub.stop().await?;
-    let of = |laps: &[f64]| median(laps).unwrap_or(f64::NAN);
-    let (without, with) = (of(&there), of(&here));
+    let (elsewhere_p99, with) = (of(&there), of(&here));
     fleet.progress.step(format!(
-        "hostile: {federating} MB at most, then {in_order}, p99 {without:.1} and {with:.1} ms"
+        "hostile: {federating} MB at most, then {in_order}, p99 {elsewhere_p99:.1} and {with:.1} ms"
     ));
     let details = json!({
         "deployments": count, "bytes": HOSTILE.1, "changes_a_second": CHANGES, "ordinary_peak_mb": ordinary,
         "federating_peak_mb": federating, "in_order_peak_mb": in_order,
-        "others_p99_ms": { "without": rounded(ordinary_p99, 2), "elsewhere": there, "hostile": here },
+        "others_p99_ms": { "without": alone, "elsewhere": there, "hostile": here },
     });
     let more = rounded(federating.max(in_order) - ordinary, 1);
     Ok(Hostile { more, ratio: rounded(with / ordinary_p99, 3), details })
@@ -147,7 +152,7 @@ async fn others(fleet: &Fleet, options: &Options, prefix: &str) -> Result<f64, E
     let client = fleet.management().await?;
     let mut arrived =
         Arrivals::of(&fleet.hub().await?, Kind::Deployment, &format!("{prefix}-"), |_| true).await?;
-    let (made, _) = tokio::try_join!(paced(&client, prefix, count, fleet.planes), arrived.all(count))?;
+    let (made, _) = tokio::try_join!(paced(&client, prefix, count, 1..fleet.planes), arrived.all(count))?;
     let arrivals = arrived.times();
     let took = made.into_iter().filter_map(|(name, made)| {
         Some(arrivals.get(&name)?.saturating_duration_since(made).as_secs_f64() * 1e3)

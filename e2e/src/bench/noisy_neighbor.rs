@@ -1,10 +1,11 @@
-//! `noisy-neighbor`: one bad plane of a hundred, and how long the WDs of the others take.
+//! `noisy-neighbor`: a bad plane of a hundred, and how long the WDs of the others take.
 //!
-//! The planes in memory share the machine with fedhub, and to make 2,000 changes a second takes them most of a core. What
-//! that alone costs the others is reported, too: laps with the same flood on a plane that is not fedhub's, and that a bare
-//! client watches.
+//! The planes in memory share the machine with fedhub, and to make 2,000 changes a second costs them something. What that
+//! alone costs the others is reported, too: laps with the same flood on a plane that is not fedhub's, and that a bare client
+//! watches.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use http::{Method, Request};
@@ -21,23 +22,26 @@ use super::stats::{median, percentile, rounded};
 use super::watch::Arrivals;
 use crate::Error;
 
-/// Planes; the first of them is the bad one.
+/// Planes; the first of them is the one that floods, the last the one that hangs.
 const PLANES: usize = 100;
 /// WDs that stand in order.
 const DEPLOYMENTS: usize = 10_000;
 /// WDs of a lap, made on the other planes in turn.
 const MEASURED: usize = 2_000;
-/// And at which pace.
+/// And at which pace: a hundred in a second.
 const EVERY: Duration = Duration::from_millis(10);
 /// WDs that wait on the plane that answers nothing.
 const STUCK: usize = 200;
-/// Updates of the plane that floods.
-const FLOOD: usize = 10_000;
+/// Updates of the plane that floods: as long as the lap is.
+const FLOOD: usize = FLOOD_RATE * MEASURED / 100;
 /// How many of them a second: some times as many as an API server takes on such a machine. As fast as a plane in memory
 /// can, its own work would be what the others wait for: all share two cores here.
 const FLOOD_RATE: usize = 2_000;
 
-/// What is the matter with the first plane.
+/// Laps of each kind, unless more are asked for: a p99 of some milliseconds differs by half from lap to lap.
+const LAPS: usize = 5;
+
+/// What is the matter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Trouble {
     None,
@@ -50,22 +54,44 @@ enum Trouble {
 /// The plane after them, which is not fedhub's.
 const ELSEWHERE: usize = PLANES;
 
+impl Trouble {
+    /// The plane that has it.
+    fn plane(self) -> usize {
+        match self {
+            Self::None | Self::Floods => 0,
+            Self::Hangs => PLANES - 1,
+            Self::FloodsElsewhere => ELSEWHERE,
+        }
+    }
+}
+
 /// Laps without trouble and with it in turn: what else the machine does, and what has gathered by then, weighs on both.
 /// The medians of either are compared.
 pub async fn run(options: &Options) -> Result<Report, Error> {
     let mut fleet = Fleet::up(options, PLANES + 1).await?;
-    fleet.populate(options.scaled(DEPLOYMENTS), 0, "in-order", "wd").await?;
-    fleet.withdraw(ELSEWHERE).await?;
-    let fedhub = fleet.fedhub(&["--leader-elect=false"]).await?;
+    fleet.withdraw_last().await?;
+    let deployments = options.scaled(DEPLOYMENTS);
+    fleet.populate(deployments, 0, "in-order", "wd").await?;
+    let client = fleet.management().await?;
+    for index in 0..deployments / PLANES {
+        create(&client, ELSEWHERE, &format!("wd-{index}")).await?;
+    }
+    let mut fedhub = fleet.fedhub(&["--leader-elect=false"]).await?;
     let (mut p99, mut details) = (HashMap::<Trouble, Vec<f64>>::new(), Vec::new());
     let turns = [Trouble::None, Trouble::Hangs, Trouble::FloodsElsewhere, Trouble::Floods];
-    for (at, trouble) in turns.into_iter().cycle().take(turns.len() * options.repetitions).enumerate() {
+    for (at, trouble) in
+        turns.into_iter().cycle().take(turns.len() * options.repetitions.max(LAPS)).enumerate()
+    {
         let took = lap(&fleet, options, trouble, at).await?;
         let (p50, worst) = (percentile(&took, 50), percentile(&took, 99));
         let (p50, worst) = (p50.unwrap_or(f64::NAN), worst.unwrap_or(f64::NAN));
         fleet.progress.step(format!("{trouble:?}: p50 {p50:.1} ms, p99 {worst:.1} ms"));
         details.push(json!({ "trouble": format!("{trouble:?}"), "p50_ms": rounded(p50, 2), "p99_ms": rounded(worst, 2) }));
         p99.entry(trouble).or_default().push(worst);
+        if trouble == Trouble::Hangs {
+            // What waited for that plane is not to be done in the next lap.
+            fedhub.settled().await?;
+        }
     }
     fedhub.stop().await?;
     let of = |trouble| p99.get(&trouble).and_then(|laps| median(laps)).unwrap_or(f64::NAN);
@@ -88,13 +114,12 @@ async fn lap(fleet: &Fleet, options: &Options, trouble: Trouble, at: usize) -> R
     let prefix = format!("x{at}{}", format!("{trouble:?}").to_lowercase());
     let client = fleet.management().await?;
     let mut arrived = Arrivals::of(&fleet.hub().await?, Kind::Deployment, &prefix, |_| true).await?;
-    let bad = name(if trouble == Trouble::FloodsElsewhere { ELSEWHERE } else { 0 });
-    let bad = format!("/planes/{bad}");
+    let bad = format!("/planes/{}", name(trouble.plane()));
     let flood = match trouble {
         Trouble::None => None,
         Trouble::Hangs => {
             for index in 0..STUCK {
-                create(&client, 0, &format!("stuck-{prefix}-{index}")).await?;
+                create(&client, trouble.plane(), &format!("stuck-{prefix}-{index}")).await?;
             }
             fleet.ask(Method::POST, &format!("{bad}/faults"), json!({ "fault": "hang" })).await?;
             None
@@ -103,7 +128,7 @@ async fn lap(fleet: &Fleet, options: &Options, trouble: Trouble, at: usize) -> R
             "updates": options.scaled(FLOOD), "what": "spec", "per_second": FLOOD_RATE,
         })),
     };
-    let _watching = (trouble == Trouble::FloodsElsewhere).then(|| Drained::of(&client, ELSEWHERE));
+    let watching = (trouble == Trouble::FloodsElsewhere).then(|| Drained::of(&client, ELSEWHERE));
     let count = options.scaled(MEASURED);
     let flooding = async {
         if let Some(flood) = flood {
@@ -112,7 +137,10 @@ async fn lap(fleet: &Fleet, options: &Options, trouble: Trouble, at: usize) -> R
         Ok(())
     };
     let (made, _, ()) =
-        tokio::try_join!(paced(&client, &prefix, count, PLANES), arrived.all(count), flooding)?;
+        tokio::try_join!(paced(&client, &prefix, count, 1..PLANES - 1), arrived.all(count), flooding)?;
+    if let Some(watching) = watching {
+        watching.end().await?;
+    }
     if trouble == Trouble::Hangs {
         fleet.ask(Method::DELETE, &format!("{bad}/faults"), Value::Null).await?;
     }
@@ -123,7 +151,7 @@ async fn lap(fleet: &Fleet, options: &Options, trouble: Trouble, at: usize) -> R
     Ok(took.collect())
 }
 
-/// A bare client that watches the WDs of a plane and drops what comes, until it is dropped itself.
+/// A bare client that watches the WDs of a plane and drops what comes. It ends when this is dropped.
 pub struct Drained(JoinHandle<Result<(), Error>>);
 
 impl Drained {
@@ -135,6 +163,14 @@ impl Drained {
                 drain(&client, plane).await?;
             }
         }))
+    }
+
+    /// Stops the watch; an error if one of its watches failed.
+    pub async fn end(mut self) -> Result<(), Error> {
+        if self.0.is_finished() {
+            return (&mut self.0).await?;
+        }
+        Ok(())
     }
 }
 
@@ -157,21 +193,21 @@ async fn drain(client: &Client, plane: usize) -> Result<(), Error> {
     Ok(())
 }
 
-/// Makes WDs at a steady pace on all of so many planes but the first; when each was asked for.
+/// Makes WDs at a steady pace on these planes in turn; when each was asked for.
 pub async fn paced(
     client: &Client,
     prefix: &str,
     count: usize,
-    planes: usize,
+    planes: Range<usize>,
 ) -> Result<Vec<(String, Instant)>, Error> {
     let mut pace = tokio::time::interval(EVERY);
     let (mut under_way, mut made) = (JoinSet::new(), Vec::new());
-    for index in 0..count {
+    for (index, plane) in (0..count).zip(planes.cycle()) {
         pace.tick().await;
         let (client, name) = (client.clone(), format!("{prefix}-{index}"));
         under_way.spawn(async move {
             let began = Instant::now();
-            create(&client, 1 + index % (planes - 1), &name).await?;
+            create(&client, plane, &name).await?;
             Ok::<_, Error>((name, began))
         });
     }

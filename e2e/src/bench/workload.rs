@@ -162,9 +162,12 @@ fn informing(grown: &Scrape) -> f64 {
     count("create", "events") + 2.0 * count("update", "workloaddeployments/status")
 }
 
-/// Removes the Workloads of these namespaces and all that was made of them. No fedhub may run.
+/// Removes the Workloads of these namespaces and all that was made of them, which goes first: what loses its owner the
+/// garbage collector asks for one by one, far into the next lap. No fedhub may run.
 async fn clear(environment: &Environment, spaces: &[Space]) -> Result<(), Error> {
+    environment.clear(spaces).await?;
     for space in spaces {
+        delete_all(&environment.project, Kind::ConfigMap, space.name.clone()).await?;
         let workloads = &api(&environment.project, Kind::Workload, &space.name);
         let list = workloads.list_metadata(&ListParams::default()).await;
         let list = list.map_err(Error::api(format!("list Workloads of {}", space.name)))?;
@@ -175,10 +178,7 @@ async fn clear(environment: &Environment, spaces: &[Space]) -> Result<(), Error>
             released.map(drop).map_err(Error::api(format!("take the finalizer off {name}")))
         });
         stream::iter(release).buffer_unordered(HANDS).try_collect::<()>().await?;
-        for kind in [Kind::Workload, Kind::ConfigMap] {
-            delete_all(&environment.project, kind, space.name.clone()).await?;
-        }
+        delete_all(&environment.project, Kind::Workload, space.name.clone()).await?;
     }
-    environment.gone(&environment.project, Kind::Workload).await?;
-    environment.clear(spaces).await
+    environment.gone(&environment.project, Kind::Workload).await
 }

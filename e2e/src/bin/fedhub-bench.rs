@@ -53,7 +53,8 @@ fn names() -> PossibleValuesParser {
     PossibleValuesParser::new(bench::names().chain(OTHERS))
 }
 
-#[tokio::main]
+// More threads than a small machine has cores: what is measured does not wait for what else is being decoded here.
+#[tokio::main(worker_threads = 4)]
 async fn main() -> ExitCode {
     let arguments = Arguments::parse();
     // What a benchmark started ends with its future.
