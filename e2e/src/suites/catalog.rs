@@ -23,7 +23,7 @@ pub struct Suite {
     pub name: String,
     /// Its directory.
     pub directory: PathBuf,
-    /// Whether it breaks what others need: `concurrent: false` in its test.
+    /// Whether it breaks what others need, or waits until fedhub is idle: `concurrent: false` in its test.
     pub alone: bool,
     /// Whether it changes what others left, and so runs after all of them: the label `fedhub.dev/runs: last` of its test.
     pub last: bool,
@@ -115,6 +115,20 @@ mod tests {
         let expected =
             [("cli-terminal", Tool::Tmux), ("traces", Tool::Collector), ("upgrade", Tool::PreviousRelease)];
         assert_eq!(needing.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn what_waits_until_fedhub_is_idle_runs_alone() {
+        let waits = |suite: &&Suite| {
+            let files = fs::read_dir(&suite.directory).unwrap().map(|file| file.unwrap().path());
+            let mut texts = files.filter_map(|path| fs::read_to_string(path).ok());
+            texts.any(|text| text.contains("fedhub settle") || text.contains("quiet.sh"))
+        };
+        let suites = all().unwrap();
+        let waiting: Vec<_> = suites.iter().filter(waits).collect();
+        assert!(waiting.len() > 10, "{waiting:?}");
+        let beside: Vec<_> = waiting.iter().filter(|suite| !suite.alone).map(|suite| &suite.name).collect();
+        assert!(beside.is_empty(), "others keep fedhub busy for as long as they run: {beside:?}");
     }
 
     #[test]
