@@ -212,14 +212,17 @@ impl Scheduler {
 
     pub fn ready(&mut self, key: Key, now: Instant) {
         let Some(entry) = self.entries.get_mut(&key) else { return };
-        if let Some(at) = self.write_throttle.not_before(&key, now) {
+        // A project plane has neighbours, which what it floods with is kept from.
+        let spares = matches!(entry.lane, PlaneId::Project(_));
+        let chance = if spares { self.rng.random_range(0.0..=1.0) } else { 0.0 };
+        if let Some(at) = self.write_throttle.not_before(&key, now, chance) {
             (entry.state, entry.timer) = (State::Paced, Some(at));
             self.timers.insert((at, Alarm::Key(key)));
             return;
         }
         (entry.state, entry.ready_at) = (State::Ready, now);
         let id = entry.lane.clone();
-        let repeat = matches!(id, PlaneId::Project(_)) && self.write_throttle.is_repeat(&key, now);
+        let repeat = spares && self.write_throttle.is_repeat(&key, now);
         self.lanes.entry(id.clone()).or_default().push(key, repeat);
         self.line_up(&id);
     }

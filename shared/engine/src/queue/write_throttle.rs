@@ -33,9 +33,10 @@ impl WriteThrottle {
         self.quiet_at.get(key, now).is_some_and(|at| at + MOMENT > now + APART)
     }
 
-    /// When its turn may come, if that is not now.
-    pub fn not_before(&self, key: &Key, now: Instant) -> Option<Instant> {
+    /// When its turn may come, if that is not now. `chance`, from 0 to 1, puts it off by as much of what lies between two:
+    /// keys that are throttled together would else be ready together, again and again.
+    pub fn not_before(&self, key: &Key, now: Instant, chance: f64) -> Option<Instant> {
         let at = self.quiet_at.get(key, now)?.checked_sub(APART * (AT_ONCE - 1))?;
-        (at > now).then_some(at)
+        (at > now).then(|| at + APART.mul_f64(chance.clamp(0.0, 1.0)))
     }
 }

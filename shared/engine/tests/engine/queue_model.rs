@@ -119,9 +119,9 @@ impl Model {
 
     /// Planes that surely have a key for a worker.
     fn sure(&self, now: Instant, limit: usize) -> BTreeSet<PlaneId> {
-        // Of repeats two may be in flight, and one that has written three times at once waits.
+        // Of repeats two may be in flight, and one that has written three times at once waits, up to a second longer by chance.
         let throttled =
-            |key: &Key| self.quiet_at.get(key).is_some_and(|at| *at > now + Duration::from_secs(2));
+            |key: &Key| self.quiet_at.get(key).is_some_and(|at| *at > now + Duration::from_secs(1));
         let free = |key: &Key, ready: &Ready| {
             let most = if ready.repeat { limit.min(2) } else { limit };
             self.in_flight(&key.plane) < most && !throttled(key)
