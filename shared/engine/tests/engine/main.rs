@@ -20,3 +20,5 @@ mod stalls;
 mod support;
 #[cfg(test)]
 mod workers;
+#[cfg(test)]
+mod write_throttle;
