@@ -32,7 +32,7 @@ use super::awaiting::Awaiting;
 use super::expiring::Expiring;
 use super::job::{Job, Learned, Outcome, QueueConfig};
 use super::lane::{Alarm, Entry, Lane, Position, State};
-use super::write_throttle::WriteThrottle;
+use super::write_throttle::{APART, WriteThrottle};
 use crate::circuit::{Circuit, Stance};
 
 /// The share of the idle workers that one plane may hold, and of all workers that all unhealthy planes may: one in so
@@ -214,8 +214,11 @@ impl Scheduler {
         let Some(entry) = self.entries.get_mut(&key) else { return };
         // A project plane has neighbours, which what it floods with is kept from.
         let spares = matches!(entry.lane, PlaneId::Project(_));
-        let chance = if spares { self.rng.random_range(0.0..=1.0) } else { 0.0 };
-        if let Some(at) = self.write_throttle.not_before(&key, now, chance) {
+        if let Some(mut at) = self.write_throttle.not_before(&key, now) {
+            if spares {
+                // Keys that are throttled together would else be ready together, again and again.
+                at += APART.mul_f64(self.rng.random_range(0.0..=1.0));
+            }
             (entry.state, entry.timer) = (State::Paced, Some(at));
             self.timers.insert((at, Alarm::Key(key)));
             return;

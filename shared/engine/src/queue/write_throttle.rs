@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use super::expiring::Expiring;
 
 /// Between two passes of one key that write, in the long run: what a plane that floods may cost the others (I8).
-const APART: Duration = Duration::from_secs(1);
+pub(super) const APART: Duration = Duration::from_secs(1);
 /// So many may follow each other at once: an object that comes to life changes a few times in a moment.
 const AT_ONCE: u32 = 3;
 /// For how long one write makes the next pass a repeat.
@@ -33,10 +33,9 @@ impl WriteThrottle {
         self.quiet_at.get(key, now).is_some_and(|at| at + MOMENT > now + APART)
     }
 
-    /// When its turn may come, if that is not now. `chance`, from 0 to 1, puts it off by as much of what lies between two:
-    /// keys that are throttled together would else be ready together, again and again.
-    pub fn not_before(&self, key: &Key, now: Instant, chance: f64) -> Option<Instant> {
+    /// When its turn may come, if that is not now.
+    pub fn not_before(&self, key: &Key, now: Instant) -> Option<Instant> {
         let at = self.quiet_at.get(key, now)?.checked_sub(APART * (AT_ONCE - 1))?;
-        (at > now).then(|| at + APART.mul_f64(chance.clamp(0.0, 1.0)))
+        (at > now).then_some(at)
     }
 }
