@@ -17,6 +17,8 @@ RELEASE := $(or $(CARGO_TARGET_DIR),target)/release
 # one package cargo would build every dependency once more, with other features.
 CARGO := cargo
 LOCKED := --locked
+# Says how long the phases of a run take.
+TIMED := @.ci/timed
 
 # The instance of the planes that `planes` and `down` are about.
 NAME ?= default
@@ -25,7 +27,7 @@ KILLS ?= 50
 # What `build` builds.
 BUILT = -p fedhub -p fedhub-cli -p fedhub-e2e -p fedhub-simulate
 
-.PHONY: help demo planes down test lint fmt-check clippy doc deny unit image-check e2e alerts page chart-check chaos storm bench messages crds rules chart build need-rust need-go
+.PHONY: help demo planes down test lint fmt-check clippy doc deny unit image-check e2e real alerts page chart-check chaos storm bench messages crds rules chart build need-rust need-go
 
 help: ## List the targets
 	@printf 'fedhub: what `make` can do\n\n'
@@ -42,8 +44,8 @@ down: build ## End the demonstration, the planes of NAME, and whatever a killed 
 	@$(TARGET)/planes down --name demo
 	@$(TARGET)/planes down --name $(NAME)
 	@for state in tmp/planes/e2e-*/state.json tmp/planes/bench-*/state.json; do \
-		instance=$$(basename "$$(dirname "$$state")"); \
-		if [ -e "$$state" ] && ! kill -0 "$${instance#*-}" 2>/dev/null; then \
+		instance=$$(basename "$$(dirname "$$state")"); pid=$${instance#*-}; \
+		if [ -e "$$state" ] && ! kill -0 "$${pid%%-*}" 2>/dev/null; then \
 			$(TARGET)/planes down --name "$$instance"; \
 		fi; \
 	done
@@ -51,18 +53,22 @@ down: build ## End the demonstration, the planes of NAME, and whatever a killed 
 test: KILLS = 10
 # With the features of the tests, which are built anyway: the programs alone would have everything built once more.
 test: BUILT = --workspace --all-targets
-test: lint unit chart-check e2e alerts page chaos ## All tests: lint, unit and property tests, the chart, every suite on real planes, alerts, the status page, a few kills
+test: lint unit chart-check real ## All tests: lint, unit and property tests, the chart, every suite on real planes, alerts, the status page, a few kills; STRICT=1 fails where a suite is flaky
 
 lint: fmt-check clippy doc deny ## Formatting, clippy for all targets, rustdoc, licences and duplicates of dependencies
 
 unit: need-rust ## Unit and property tests
-	INSTA_UPDATE=no $(CARGO) test $(LOCKED) --workspace
+	$(TIMED) 'unit: compile' $(CARGO) test $(LOCKED) --workspace --no-run
+	$(TIMED) 'unit: run' env INSTA_UPDATE=no $(CARGO) test $(LOCKED) --workspace
 
 image-check: need-rust ## Run the files of the Dockerfile's final stage in an empty root, without a container engine
 	$(CARGO) test $(LOCKED) --workspace --test image -- --nocapture
 
 e2e: build ## The chainsaw suites on real planes; SUITE=name runs one
-	$(TARGET)/e2e $(if $(SUITE),--suite $(SUITE))
+	$(TARGET)/e2e $(if $(SUITE),--suite $(SUITE)) $(if $(filter-out 0,$(STRICT)),--strict)
+
+real: build ## What runs on real planes, side by side: the suites, alerts, the status page, KILLS=50 kills
+	$(TIMED) 'real planes' $(TARGET)/e2e all --kills $(KILLS) $(if $(SEED),--seed $(SEED)) $(if $(filter-out 0,$(STRICT)),--strict)
 
 alerts: build ## Alerts and dashboards on a real Prometheus; RULES=1 tests the rules alone, without planes
 	$(TARGET)/e2e alerts $(if $(filter-out 0,$(RULES)),--rules)
@@ -71,7 +77,7 @@ page: build ## The status page in a real browser, on real planes; PAGES=director
 	$(TARGET)/e2e page $(if $(PAGES),--pages $(PAGES))
 
 chart-check: build ## What Helm makes of deploy/chart, field by field beside what kubectl makes of the overlays
-	$(TARGET)/e2e chart
+	$(TIMED) chart $(TARGET)/e2e chart
 
 chaos: build ## Kill processes at random moments of rollouts, KILLS=50 times; SEED=number repeats a run
 	$(TARGET)/e2e chaos --kills $(KILLS) $(if $(SEED),--seed $(SEED))
@@ -101,24 +107,24 @@ chart: need-rust ## Write the templates of deploy/chart anew from the overlays
 	@git --no-pager diff --stat -- deploy/chart
 
 fmt-check: need-rust
-	$(CARGO) fmt --all --check
+	$(TIMED) fmt $(CARGO) fmt --all --check
 
 clippy: need-rust
-	$(CARGO) clippy $(LOCKED) --workspace --all-targets -- -D warnings
+	$(TIMED) clippy $(CARGO) clippy $(LOCKED) --workspace --all-targets -- -D warnings
 
 doc: need-rust
-	RUSTDOCFLAGS='-D warnings' $(CARGO) doc $(LOCKED) --workspace --no-deps
+	$(TIMED) doc env RUSTDOCFLAGS='-D warnings' $(CARGO) doc $(LOCKED) --workspace --no-deps
 
 # The advisory database is a git repository, which CI cannot reach: see deny.toml.
 deny: need-rust $(CARGO_DENY)
-	$(CARGO_DENY) $(LOCKED) check bans licenses sources
+	$(TIMED) deny $(CARGO_DENY) $(LOCKED) check bans licenses sources
 
 $(CARGO_DENY): | need-rust
 	@echo 'cargo-deny $(CARGO_DENY_VERSION): installing into $(CACHE) (some minutes, once)'
 	$(CARGO) install cargo-deny --version $(CARGO_DENY_VERSION) --locked --root $(CACHE)/cargo-deny-$(CARGO_DENY_VERSION)
 
 build: need-rust need-go
-	@$(CARGO) build $(LOCKED) $(BUILT)
+	$(TIMED) build $(CARGO) build $(LOCKED) $(BUILT)
 
 need-rust:
 	@command -v cargo >/dev/null || { echo 'make: `cargo` was not found: install Rust 1.95 or newer (https://rustup.rs)' >&2; exit 1; }

@@ -1,6 +1,7 @@
 //! One line per step, with the time since the start, on standard error.
 
 use std::io::{IsTerminal, Write};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Says what is being done. Cheap to clone; a silent one says nothing.
@@ -8,6 +9,7 @@ use std::time::{Duration, Instant};
 pub struct Progress {
     start: Instant,
     style: Style,
+    label: Option<Arc<str>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,12 +23,22 @@ impl Progress {
     /// Speaks on standard error; in colour only when that is a terminal that has not asked for none.
     pub fn stderr() -> Self {
         let coloured = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-        Self { start: Instant::now(), style: if coloured { Style::Coloured } else { Style::Plain } }
+        Self {
+            start: Instant::now(),
+            style: if coloured { Style::Coloured } else { Style::Plain },
+            label: None,
+        }
     }
 
     /// Says nothing.
     pub fn silent() -> Self {
-        Self { start: Instant::now(), style: Style::Silent }
+        Self { start: Instant::now(), style: Style::Silent, label: None }
+    }
+
+    /// With this label before each line, for what runs beside something else.
+    #[must_use]
+    pub fn labelled(&self, label: &str) -> Self {
+        Self { label: Some(label.into()), ..self.clone() }
     }
 
     /// Time since the start.
@@ -46,10 +58,11 @@ impl Progress {
 
     fn line(&self, colour: &str, text: &str) {
         let seconds = self.elapsed().as_secs_f64();
+        let label = self.label.as_deref().map(|label| format!("{label}: ")).unwrap_or_default();
         let line = match self.style {
             Style::Silent => return,
-            Style::Plain => format!("[{seconds:6.2}s] {text}\n"),
-            Style::Coloured => format!("\x1b[2m[{seconds:6.2}s]\x1b[0m \x1b[{colour}m{text}\x1b[0m\n"),
+            Style::Plain => format!("[{seconds:6.2}s] {label}{text}\n"),
+            Style::Coloured => format!("\x1b[2m[{seconds:6.2}s] {label}\x1b[0m\x1b[{colour}m{text}\x1b[0m\n"),
         };
         // One write, so that lines of two tasks do not mix. A closed pipe must not end the harness.
         let _ = std::io::stderr().write_all(line.as_bytes());

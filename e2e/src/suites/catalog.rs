@@ -25,7 +25,8 @@ pub struct Suite {
     pub directory: PathBuf,
     /// Whether it breaks what others need, or waits until fedhub is idle: `concurrent: false` in its test.
     pub alone: bool,
-    /// Whether it changes what others left, and so runs after all of them: the label `fedhub.dev/runs: last` of its test.
+    /// Whether it looks at or changes what others left, and so runs after them: the label `fedhub.dev/runs: last` of its
+    /// test.
     pub last: bool,
     /// What it runs beside the planes and fedhub: the label `fedhub.dev/needs` of its test.
     pub needs: Option<Tool>,

@@ -1,9 +1,10 @@
 //! One run of chainsaw over some suites.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
@@ -24,17 +25,17 @@ const SHOWN: usize = 40;
 /// What chainsaw is run with.
 pub struct Context<'a> {
     /// The program.
-    pub chainsaw: PathBuf,
+    pub chainsaw: &'a Path,
     /// This program, as scripts are to call it.
-    pub this: PathBuf,
+    pub this: &'a Path,
     /// Where scripts find kubectl, and with it the users' command line.
-    pub path: [PathBuf; 2],
+    pub path: [&'a Path; 2],
     /// The planes.
     pub planes: &'a Planes,
     /// Where fedhub answers.
     pub fedhub_url: String,
     /// What suites need beside that.
-    pub programs: Programs,
+    pub programs: &'a Programs,
     /// How many suites run at once.
     pub parallel: usize,
     /// How long an operation may take.
@@ -67,6 +68,15 @@ impl Programs {
     }
 }
 
+/// A suite that came to its end.
+#[derive(Debug)]
+pub struct Ran {
+    /// How it ended.
+    pub result: SuiteResult,
+    /// When.
+    pub ended: Instant,
+}
+
 /// Ends chainsaw and its scripts with this value, also on an interruption.
 struct Group(Option<Pid>);
 
@@ -79,8 +89,8 @@ impl Drop for Group {
 }
 
 /// Runs suites together. Says of each how it ended, and shows what was said about those that failed.
-pub async fn run(context: &Context<'_>, suites: &[Suite]) -> Result<Vec<SuiteResult>, Error> {
-    let mut command = tokio::process::Command::new(&context.chainsaw);
+pub async fn run(context: &Context<'_>, suites: &[Suite]) -> Result<Vec<Ran>, Error> {
+    let mut command = tokio::process::Command::new(context.chainsaw);
     command.arg("test").arg("--no-color").arg("--config").arg(configuration(context)?);
     for suite in suites {
         command.arg("--test-dir").arg(&suite.directory);
@@ -88,21 +98,23 @@ pub async fn run(context: &Context<'_>, suites: &[Suite]) -> Result<Vec<SuiteRes
     environment(context, &mut command);
     // A group of its own, for its scripts are to end with it.
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
-    let mut child = command.spawn().map_err(Error::file("start", &context.chainsaw))?;
+    let mut child = command.spawn().map_err(Error::file("start", context.chainsaw))?;
     let mut group = Group(child.id().and_then(|pid| i32::try_from(pid).ok()).map(Pid::from_raw));
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let mut reader = Reader::default();
+    let mut ends = BTreeMap::new();
     let errors = async {
         let mut lines = Vec::new();
-        follow(stderr, &context.chainsaw, |line| lines.push(line.to_owned())).await.map(|()| lines)
+        follow(stderr, context.chainsaw, |line| lines.push(line.to_owned())).await.map(|()| lines)
     };
-    let said = follow(stdout, &context.chainsaw, |line| {
+    let said = follow(stdout, context.chainsaw, |line| {
         if let Some(News::Through(name)) = reader.line(line) {
             context.progress.step(format!("{name}: through"));
+            ends.insert(name, Instant::now());
         }
     });
     let ((), errors) = tokio::try_join!(said, errors)?;
-    let status = child.wait().await.map_err(Error::file("wait for", &context.chainsaw))?;
+    let status = child.wait().await.map_err(Error::file("wait for", context.chainsaw))?;
     group.0 = None;
     for suite in suites {
         let log = context.planes.layout().log(&format!("suite-{}", suite.name));
@@ -118,7 +130,9 @@ pub async fn run(context: &Context<'_>, suites: &[Suite]) -> Result<Vec<SuiteRes
         let command = format!("chainsaw test {}", missing.name);
         return Err(Error::Command { command, status: status.to_string(), output });
     }
-    Ok(reader.results().to_vec())
+    let now = Instant::now();
+    let results = reader.results().iter().cloned();
+    Ok(results.map(|result| Ran { ended: ends.get(&result.name).copied().unwrap_or(now), result }).collect())
 }
 
 async fn follow(
@@ -158,12 +172,12 @@ fn report(context: &Context<'_>, reader: &Reader, result: &SuiteResult) {
 fn environment(context: &Context<'_>, command: &mut tokio::process::Command) {
     let layout = context.planes.layout();
     let rest = std::env::var_os("PATH").unwrap_or_default();
-    let path = context.path.iter().cloned().chain(std::env::split_paths(&rest));
+    let path = context.path.iter().map(|path| path.to_path_buf()).chain(std::env::split_paths(&rest));
     let libraries = context.programs.terminals.as_ref().map(Built::libraries).unwrap_or_default();
     let default = context.planes.kubeconfig("project-a");
     command
         .env("PATH", std::env::join_paths(path).unwrap_or(rest))
-        .env("E2E", &context.this)
+        .env("E2E", context.this)
         .env("E2E_INSTANCE", layout.name())
         .env("FEDHUB_URL", &context.fedhub_url)
         .env("FEDHUB_LOG", layout.log("fedhub"))

@@ -19,82 +19,105 @@ mod output;
 pub mod rights;
 pub mod writes;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use catalog::{Suite, all, choose};
+pub use chainsaw::Ran;
 pub use output::Result as SuiteResult;
 
-use crate::fedhub::chain;
+use crate::fedhub::{Fedhub, chain};
+use crate::planes::Planes;
+use crate::progress::Progress;
 use crate::tools::{self, Tool};
 use crate::{Error, servers};
 
-/// What to run and against what.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// The suites.
-    pub suites: Vec<Suite>,
-    /// Against what.
-    pub servers: servers::Options,
-    /// How many suites run at once.
-    pub parallel: usize,
-    /// How long an operation of a suite may take. Every suite awaits conditions and is as quick as they are.
-    pub timeout: Duration,
+/// What every suite is run with, made once before any runs.
+pub struct Toolbox {
+    chainsaw: PathBuf,
+    kubernetes: PathBuf,
+    programs: chainsaw::Programs,
+    parallel: usize,
+    timeout: Duration,
 }
 
-/// Brings the planes up, starts fedhub and what makes the chain whole, and runs the suites: together those that can be,
-/// then the others one by one. Everything is left running; [`servers::down`] ends it, whatever became of this.
-pub async fn run(options: &Options) -> Result<Vec<SuiteResult>, Error> {
-    let progress = &options.servers.progress;
-    let chainsaw = tools::ensure(Tool::Chainsaw, progress).await?;
-    let kubernetes = tools::ensure(Tool::Kubernetes, progress).await?;
-    let (suites, programs) = with_programs(options).await?;
-    let (planes, fedhub) = servers::up(&options.servers).await?;
-    let context = chainsaw::Context {
-        chainsaw: chainsaw.program("chainsaw"),
-        this: servers::copied(&planes, Path::new("/proc/self/exe"), "e2e")?,
-        path: [kubernetes.dir().to_owned(), servers::command_line(&planes, &options.servers)?],
-        planes: &planes,
-        fedhub_url: fedhub.url(),
-        programs,
-        parallel: options.parallel,
-        timeout: options.timeout,
-        progress,
-    };
-    let mut results = Vec::new();
-    let (alone, together): (Vec<_>, Vec<_>) = suites.into_iter().partition(|suite| suite.alone);
-    for batch in std::iter::once(together).chain(alone.into_iter().map(|suite| vec![suite])) {
-        if batch.is_empty() {
-            continue;
+impl Toolbox {
+    /// Makes what these suites need. Returns those that can run, too: a clone without the commit of the previous release
+    /// cannot build it, which skips the suite that needs it, and is said. At most `parallel` suites run at once on an
+    /// instance, and an operation of a suite may take so long; every suite awaits conditions and is as quick as they are.
+    pub async fn prepare(
+        suites: &[Suite],
+        parallel: usize,
+        timeout: Duration,
+        progress: &Progress,
+    ) -> Result<(Self, Vec<Suite>), Error> {
+        let chainsaw = tools::ensure(Tool::Chainsaw, progress).await?.program("chainsaw");
+        let kubernetes = tools::ensure(Tool::Kubernetes, progress).await?.dir().to_owned();
+        let mut programs = chainsaw::Programs::default();
+        let mut able = Vec::new();
+        for suite in suites {
+            if let Some(tool) = suite.needs {
+                match tools::ensure(tool, progress).await {
+                    Ok(built) => programs.keep(tool, &built),
+                    Err(error @ Error::NotInHistory { .. }) => {
+                        progress.warn(format!("SKIP {}: {error}", suite.name));
+                        continue;
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+            able.push(suite.clone());
         }
+        Ok((Self { chainsaw, kubernetes, programs, parallel, timeout }, able))
+    }
+}
+
+/// An instance of the planes with fedhub and what makes the chain whole, on which suites run. Dropping it leaves everything
+/// running; [`servers::down`] ends it.
+pub struct Stage<'a> {
+    toolbox: &'a Toolbox,
+    planes: Planes,
+    fedhub: Fedhub,
+    this: PathBuf,
+    command_line: PathBuf,
+    progress: &'a Progress,
+}
+
+impl<'a> Stage<'a> {
+    /// Brings it up, or finds it as an earlier run left it.
+    pub async fn up(toolbox: &'a Toolbox, servers: &'a servers::Options) -> Result<Self, Error> {
+        let (planes, fedhub) = servers::up(servers).await?;
+        Ok(Self {
+            toolbox,
+            this: servers::copied(&planes, Path::new("/proc/self/exe"), "e2e")?,
+            command_line: servers::command_line(&planes, servers)?,
+            planes,
+            fedhub,
+            progress: &servers.progress,
+        })
+    }
+
+    /// The planes.
+    pub fn planes(&self) -> &Planes {
+        &self.planes
+    }
+
+    /// Runs suites together.
+    pub async fn run(&self, suites: &[Suite]) -> Result<Vec<Ran>, Error> {
         // A suite that failed between a stop and a start must not take the next ones with it.
-        fedhub.restore().await?;
-        chain::start(planes.layout()).await?;
-        results.extend(chainsaw::run(&context, &batch).await?);
-    }
-    Ok(results)
-}
-
-/// The suites that can run, and the programs that they need. A clone without the commit of the previous release cannot
-/// build it: that skips what needs it, which is said.
-async fn with_programs(options: &Options) -> Result<(Vec<Suite>, chainsaw::Programs), Error> {
-    let progress = &options.servers.progress;
-    let (mut suites, mut programs) = (Vec::new(), chainsaw::Programs::default());
-    for suite in &options.suites {
-        let Some(tool) = suite.needs else {
-            suites.push(suite.clone());
-            continue;
+        self.fedhub.restore().await?;
+        chain::start(self.planes.layout()).await?;
+        let context = chainsaw::Context {
+            chainsaw: &self.toolbox.chainsaw,
+            this: &self.this,
+            path: [&self.toolbox.kubernetes, &self.command_line],
+            planes: &self.planes,
+            fedhub_url: self.fedhub.url(),
+            programs: &self.toolbox.programs,
+            parallel: self.toolbox.parallel,
+            timeout: self.toolbox.timeout,
+            progress: self.progress,
         };
-        match tools::ensure(tool, progress).await {
-            Ok(built) => {
-                programs.keep(tool, &built);
-                suites.push(suite.clone());
-            }
-            Err(error @ Error::NotInHistory { .. }) => {
-                progress.warn(format!("SKIP {}: {error}", suite.name));
-            }
-            Err(error) => return Err(error),
-        }
+        chainsaw::run(&context, suites).await
     }
-    Ok((suites, programs))
 }

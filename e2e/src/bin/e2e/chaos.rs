@@ -2,7 +2,9 @@
 
 use std::process::ExitCode;
 
-use fedhub_e2e::chaos;
+use fedhub_e2e::lanes::Check;
+use fedhub_e2e::planes::Layout;
+use fedhub_e2e::{chaos, evidence};
 use jiff::Timestamp;
 
 use crate::interruption;
@@ -10,7 +12,7 @@ use crate::target::Target;
 
 /// What to kill, how often, and what is rolled out meanwhile.
 #[derive(clap::Args)]
-pub struct Chaos {
+pub struct Rounds {
     /// How many times a process is killed.
     #[arg(long, default_value_t = 50, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     kills: u16,
@@ -20,6 +22,24 @@ pub struct Chaos {
     /// How many Instances there are in each of the two cities.
     #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     replicas: u32,
+}
+
+impl Rounds {
+    /// What runs beside the suites.
+    pub fn check(&self) -> Check {
+        Check::Chaos { kills: usize::from(self.kills), seed: self.seed(), replicas: self.replicas }
+    }
+
+    fn seed(&self) -> u64 {
+        self.seed.unwrap_or_else(some_seed)
+    }
+}
+
+/// Kills on planes of their own.
+#[derive(clap::Args)]
+pub struct Chaos {
+    #[command(flatten)]
+    rounds: Rounds,
     #[command(flatten)]
     target: Target,
 }
@@ -29,17 +49,18 @@ pub async fn run(arguments: Chaos) -> anyhow::Result<ExitCode> {
     let target = arguments.target;
     let options = chaos::Options {
         servers: target.servers(),
-        kills: usize::from(arguments.kills),
-        seed: arguments.seed.unwrap_or_else(some_seed),
-        replicas: arguments.replicas,
+        kills: usize::from(arguments.rounds.kills),
+        seed: arguments.rounds.seed(),
+        replicas: arguments.rounds.replicas,
     };
     let done = tokio::select! {
         done = chaos::run(&options) => done.map_err(anyhow::Error::from),
         interrupted = interruption() => interrupted,
     };
-    let discreet = crate::kept_its_secrets(&options.servers)?;
-    let recovered = discreet && done.as_ref().is_ok_and(|report| report.failure.is_none());
+    let leaks = evidence::leaks(&[Layout::of(&options.servers.name)?])?;
+    let recovered = leaks.is_empty() && done.as_ref().is_ok_and(|report| report.failure.is_none());
     crate::leave(&options.servers, target.keep, target.name.is_some() || !recovered).await?;
+    crate::print(&leaks);
     let report = done?;
     if let Some(failure) = &report.failure {
         println!("{failure}");

@@ -18,8 +18,8 @@ use fedhub_e2e::gateway::Gateway;
 use fedhub_e2e::link::Link;
 use fedhub_e2e::planes::{Layout, Options, Planes, write_servers};
 use fedhub_e2e::progress::Progress;
-use fedhub_e2e::suites::{rights, writes};
-use fedhub_e2e::{Error, chart, conformance, secrecy, servers};
+use fedhub_e2e::suites::writes;
+use fedhub_e2e::{Error, chart, conformance, servers};
 use jiff::Timestamp;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -42,6 +42,8 @@ struct Instance {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Run the suites, and beside them the alerts, the status page and the kills, each on planes of its own.
+    All(run::All),
     /// Kill processes at random moments of rollouts: planes, fedhub and the cells are brought up for it.
     #[command(alias = "storm")]
     Chaos(chaos::Chaos),
@@ -163,7 +165,7 @@ async fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let done = match arguments.command {
         Some(command) => help(command).await,
-        None => run::run(arguments.run).await,
+        None => run::run(arguments.run, Vec::new()).await,
     };
     match done {
         Ok(code) => code,
@@ -176,6 +178,7 @@ async fn main() -> ExitCode {
 
 async fn help(command: Command) -> anyhow::Result<ExitCode> {
     match command {
+        Command::All(arguments) => return run::all(arguments).await,
         Command::Alerts(arguments) => return alerts::run(arguments).await,
         Command::Chaos(arguments) => return chaos::run(arguments).await,
         Command::Page(arguments) => return page::run(arguments).await,
@@ -250,37 +253,19 @@ fn project(text: &str) -> Result<(String, String), String> {
     Ok((name.to_owned(), plane.to_owned()))
 }
 
-/// Whether no log of fedhub holds a credential; those that do are printed.
-fn kept_its_secrets(servers: &servers::Options) -> anyhow::Result<bool> {
-    let leaks = secrecy::search(&Layout::of(&servers.name)?)?;
-    for leak in &leaks {
-        println!("{}:{} contains a secret of {}", leak.log.display(), leak.line, leak.secret);
+/// Prints what logs and audit logs say against a run.
+fn print(complaints: &[String]) {
+    for complaint in complaints {
+        println!("{complaint}");
     }
-    Ok(leaks.is_empty())
-}
-
-/// Whether fedhub was granted every right that it asked for; those that `deploy/` lacks are printed.
-fn had_its_rights(servers: &servers::Options) -> anyhow::Result<bool> {
-    let missing = rights::missing(&Layout::of(&servers.name)?)?;
-    for right in &missing {
-        println!("deploy/ does not grant: {right}");
-    }
-    Ok(missing.is_empty())
-}
-
-/// Whether fedhub used every right that it is granted; those that no request used are printed. Only a run of all suites
-/// can tell.
-async fn used_its_rights(servers: &servers::Options) -> anyhow::Result<bool> {
-    let unused = rights::unused(&Planes::load(&servers.name)?).await?;
-    for right in &unused {
-        println!("deploy/ grants, and nothing used: {right}");
-    }
-    Ok(unused.is_empty())
 }
 
 /// Takes planes and fedhub down, or keeps them. With `evidence`, logs and audit logs stay.
 async fn leave(servers: &servers::Options, keep: bool, evidence: bool) -> anyhow::Result<()> {
-    let (name, progress) = (&servers.name, &servers.progress);
+    let servers::Options { name, progress, .. } = servers;
+    if !Layout::of(name)?.root().is_dir() {
+        return Ok(());
+    }
     if keep {
         progress.step(format!("instance `{name}` keeps running; `e2e down --name {name}` ends it"));
     } else {

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use fedhub_e2e::planes::Layout;
 use fedhub_e2e::progress::Progress;
-use fedhub_e2e::{fedhub, servers, status_page};
+use fedhub_e2e::{evidence, fedhub, servers, status_page};
 
 use crate::interruption;
 
@@ -51,10 +52,13 @@ pub async fn run(arguments: Page) -> anyhow::Result<ExitCode> {
         done = status_page::run(&servers, arguments.pictures.as_deref()) => done.map_err(anyhow::Error::from),
         interrupted = interruption() => interrupted,
     };
+    let instance = [Layout::of(&servers.name)?];
+    let mut complaints = evidence::leaks(&instance)?;
     // What the page reads is read with rights that `deploy/` grants.
-    let kept = crate::kept_its_secrets(&servers)? & crate::had_its_rights(&servers)?;
-    let passed = kept && done.is_ok();
+    complaints.extend(evidence::missing_rights(&instance)?);
+    let passed = complaints.is_empty() && done.is_ok();
     crate::leave(&servers, arguments.keep, named || !passed).await?;
+    crate::print(&complaints);
     done?;
     println!("status page: {}", if passed { "passed" } else { "failed" });
     Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -1,10 +1,12 @@
-//! `e2e` without a command: runs the suites.
+//! `e2e` without a command: runs the suites. `e2e all`: these, and everything else that runs on real planes.
 
 use std::process::ExitCode;
 use std::time::Duration;
 
+use fedhub_e2e::lanes::{self, Check};
 use fedhub_e2e::{servers, suites};
 
+use crate::chaos::Rounds;
 use crate::interruption;
 use crate::target::Target;
 
@@ -19,13 +21,20 @@ pub struct Run {
     /// One more flag of `fedhub run`; may be given more than once.
     #[arg(long, value_name = "FLAG", allow_hyphen_values = true)]
     fedhub_arg: Vec<String>,
-    /// How many suites run at once.
+    /// On how many instances of the planes suites run side by side; each takes about 2.3 GiB of memory.
+    #[arg(long, default_value_t = 2, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=8))]
+    lanes: u8,
+    /// How many suites run at once on an instance.
     #[arg(long, default_value_t = 6, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
     parallel: u16,
     /// How many seconds an operation of a suite may take before it counts as failed.
     #[arg(long, default_value_t = 90, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=600))]
     timeout: u64,
-    /// Use the instance that `--keep` left, and the fedhub that runs there unless one is given; leave them running.
+    /// Fail, too, where a suite failed and passed when it was run again alone.
+    #[arg(long)]
+    strict: bool,
+    /// Use the instance that `--keep` left, and the fedhub that runs there unless one is given; leave them running. There is
+    /// one lane, and nothing is run again.
     #[arg(long, requires = "name")]
     reuse: bool,
     /// List the suites.
@@ -33,8 +42,23 @@ pub struct Run {
     list: bool,
 }
 
-/// Runs the suites. Exit code 2 for a suite that there is not.
-pub async fn run(arguments: Run) -> anyhow::Result<ExitCode> {
+/// Everything that runs on real planes.
+#[derive(clap::Args)]
+pub struct All {
+    #[command(flatten)]
+    run: Run,
+    #[command(flatten)]
+    rounds: Rounds,
+}
+
+/// Runs the suites, and beside them alerts, status page and kills.
+pub async fn all(arguments: All) -> anyhow::Result<ExitCode> {
+    let checks = vec![arguments.rounds.check(), Check::Alerts, Check::Page];
+    run(arguments.run, checks).await
+}
+
+/// Runs suites, and these checks beside them. Exit code 2 for a suite that there is not.
+pub async fn run(arguments: Run, checks: Vec<Check>) -> anyhow::Result<ExitCode> {
     let suites = match suites::choose(&arguments.suites) {
         Ok(suites) => suites,
         Err(error @ fedhub_e2e::Error::Unknown { .. }) => {
@@ -49,8 +73,6 @@ pub async fn run(arguments: Run) -> anyhow::Result<ExitCode> {
         }
         return Ok(ExitCode::SUCCESS);
     }
-    // What runs before this in an instance that is reused is in its audit logs too, and only adds to what is used.
-    let all = arguments.suites.is_empty();
     let target = arguments.target;
     let servers = servers::Options {
         replace: target.fedhub.is_some() || !arguments.fedhub_arg.is_empty(),
@@ -58,30 +80,31 @@ pub async fn run(arguments: Run) -> anyhow::Result<ExitCode> {
         reuse: arguments.reuse,
         ..target.servers()
     };
-    let options = suites::Options {
+    let options = lanes::Options {
         suites,
+        checks,
+        // What runs before this in an instance that is reused is in its audit logs too, and only adds to what is used.
+        all: arguments.suites.is_empty(),
         servers,
+        lanes: if arguments.reuse { 1 } else { usize::from(arguments.lanes) },
         parallel: usize::from(arguments.parallel),
         timeout: Duration::from_secs(arguments.timeout),
     };
-    let done = tokio::select! {
-        done = suites::run(&options) => done.map_err(anyhow::Error::from),
+    let found = tokio::select! {
+        found = lanes::run(&options) => found.map_err(anyhow::Error::from),
         interrupted = interruption() => interrupted,
     };
-    let (discreet, allowed) =
-        (crate::kept_its_secrets(&options.servers)?, crate::had_its_rights(&options.servers)?);
-    let mut passed =
-        discreet && allowed && done.as_ref().is_ok_and(|results| results.iter().all(|result| result.passed));
-    if passed && all {
-        passed = crate::used_its_rights(&options.servers).await?;
-    }
+    let passed = found
+        .as_ref()
+        .is_ok_and(|found| found.complaints.is_empty() && found.report.passed(arguments.strict));
     // An instance without a name of its own, and without failures to look into, leaves nothing behind.
-    crate::leave(&options.servers, target.keep || arguments.reuse, target.name.is_some() || !passed).await?;
-    let results = done?;
-    let failed: Vec<_> = results.iter().filter(|result| !result.passed).map(|result| &*result.name).collect();
-    if !failed.is_empty() {
-        println!("failed: {}", failed.join(", "));
+    let evidence = target.name.is_some() || !passed;
+    for name in options.instances() {
+        let servers = servers::Options { name, ..options.servers.clone() };
+        crate::leave(&servers, target.keep || arguments.reuse, evidence).await?;
     }
-    println!("{} passed, {} failed", results.len() - failed.len(), failed.len());
+    let found = found?;
+    crate::print(&found.complaints);
+    print!("\n{}\n{}", found.times, found.report.closing());
     Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

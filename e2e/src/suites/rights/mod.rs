@@ -143,28 +143,41 @@ const UNSEEN: &[Unseen] = &[
 
 /// Every right that fedhub asked for and never had, a line for each. What it had at another time of the run is not among
 /// them: an API server that has just started refuses until it knows its roles.
-pub fn missing(layout: &Layout) -> Result<Vec<String>, Error> {
-    Ok(never_allowed(answers(layout)?))
+pub fn missing(instances: &[Layout]) -> Result<Vec<String>, Error> {
+    Ok(never_allowed(answers(instances)?))
 }
 
-/// Every right that `deploy/` grants and no request of a whole run used, a line for each; and every entry of the list of
-/// exceptions that is not granted.
-pub async fn unused(planes: &Planes) -> Result<Vec<String>, Error> {
-    let mut grants = Vec::new();
-    for plane in &PLANES {
-        grants.extend(granted::on(&planes.client(plane.name).await?, plane).await?);
+/// What `deploy/` grants to fedhub, as the planes of an instance have it.
+#[derive(Debug)]
+pub struct Granted(Vec<Grant>);
+
+impl Granted {
+    /// Reads it from planes that run.
+    pub async fn on(planes: &Planes) -> Result<Self, Error> {
+        let mut grants = Vec::new();
+        for plane in &PLANES {
+            grants.extend(granted::on(&planes.client(plane.name).await?, plane).await?);
+        }
+        Ok(Self(grants))
     }
-    let used = answers(planes.layout())?.into_iter().filter_map(|(right, allowed)| allowed.then_some(right));
-    Ok(differences(grants, &used.collect(), UNSEEN))
+
+    /// Every right of it that no request of a whole run used on any of its instances, a line for each; and every entry of
+    /// the list of exceptions that is not granted.
+    pub fn unused(self, instances: &[Layout]) -> Result<Vec<String>, Error> {
+        let used = answers(instances)?.into_iter().filter_map(|(right, allowed)| allowed.then_some(right));
+        Ok(differences(self.0, &used.collect(), UNSEEN))
+    }
 }
 
 /// Each request that RBAC decided: which right it needed, and whether it had it.
-fn answers(layout: &Layout) -> Result<Vec<(Right, bool)>, Error> {
+fn answers(instances: &[Layout]) -> Result<Vec<(Right, bool)>, Error> {
     let mut answers = Vec::new();
-    // Planes that did not come up have refused nothing.
-    for plane in PLANES.iter().filter(|plane| layout.audit_log(plane.name).is_file()) {
-        let events = writes::requests(layout, plane.name, Timestamp::MIN, &[])?;
-        answers.extend(events.into_iter().filter_map(|event| answer(plane, &event)));
+    for layout in instances {
+        // Planes that did not come up have refused nothing.
+        for plane in PLANES.iter().filter(|plane| layout.audit_log(plane.name).is_file()) {
+            let events = writes::requests(layout, plane.name, Timestamp::MIN, &[])?;
+            answers.extend(events.into_iter().filter_map(|event| answer(plane, &event)));
+        }
     }
     Ok(answers)
 }
