@@ -62,7 +62,7 @@ unit: need-rust ## Unit and property tests
 	$(TIMED) 'unit: run' env INSTA_UPDATE=no $(CARGO) test $(LOCKED) --workspace
 
 image-check: need-rust ## Run the files of the Dockerfile's final stage in an empty root, without a container engine
-	$(CARGO) test $(LOCKED) --workspace --test image -- --nocapture
+	$(CARGO) test $(LOCKED) --workspace --test main -- image:: --nocapture
 
 e2e: build ## The chainsaw suites on real planes; SUITE=name runs one
 	$(TARGET)/e2e $(if $(SUITE),--suite $(SUITE)) $(if $(filter-out 0,$(STRICT)),--strict)
@@ -91,7 +91,7 @@ bench: need-rust need-go ## All benchmarks, into target/bench; STRICT=1 fails wh
 	@$(RELEASE)/fedhub-bench all target/bench $(if $(filter-out 0,$(STRICT)),--strict)
 
 messages: need-rust ## Accept the messages in tests/snapshots as they are now
-	INSTA_UPDATE=always INSTA_FORCE_PASS=1 $(CARGO) test $(LOCKED) -q --workspace -- read_well reads_well explain
+	INSTA_UPDATE=always INSTA_FORCE_PASS=1 $(CARGO) test $(LOCKED) -q --workspace -- read_well reads_well explains_itself is_explained
 	@git --no-pager diff --stat -- '*.snap'
 
 crds: need-rust ## Write deploy/crds and deploy/external-crds anew from the types in shared/api
@@ -99,7 +99,7 @@ crds: need-rust ## Write deploy/crds and deploy/external-crds anew from the type
 	@git --no-pager diff --stat -- deploy/crds deploy/external-crds
 
 rules: need-rust ## Write the objects of deploy/components/alerts and dashboards anew from the rules and the JSON beside them
-	UPDATE_RULES=1 $(CARGO) test $(LOCKED) -q --workspace --test monitoring objects
+	UPDATE_RULES=1 $(CARGO) test $(LOCKED) -q --workspace --test main monitoring::objects
 	@git --no-pager diff --stat -- deploy/components
 
 chart: need-rust ## Write the templates of deploy/chart anew from the overlays

@@ -3,7 +3,7 @@
 use fedhub_fake_apiserver::{ApiServer, Fault, Resource, resource};
 use serde_json::{Value, json};
 
-use crate::support::*;
+use crate::deployment_controller::support::*;
 
 const HPA: &str = "HorizontalPodAutoscaler";
 

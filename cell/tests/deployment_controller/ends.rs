@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::*;
+use crate::deployment_controller::support::*;
 
 #[tokio::test(start_paused = true)]
 async fn i3_the_finalizer_goes_when_the_last_instance_is_gone() {

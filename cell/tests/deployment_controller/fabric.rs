@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::*;
+use crate::deployment_controller::support::*;
 
 pub fn binding(world: &World, name: &str) -> Value {
     world.cell.get("NetworkBinding", SPACE, name).unwrap_or_else(|| panic!("no binding {name}"))

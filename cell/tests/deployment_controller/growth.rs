@@ -6,7 +6,7 @@ use fedhub_core::object::{Kind, bare};
 use fedhub_fake_apiserver::until;
 use serde_json::{Value, json};
 
-use crate::support::*;
+use crate::deployment_controller::support::*;
 
 #[tokio::test(start_paused = true)]
 async fn c1_c2_instances_come_one_after_the_other_at_the_cost_of_the_necessary_requests() {

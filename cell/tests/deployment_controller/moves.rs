@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::fabric::*;
-use crate::growth::location;
-use crate::support::*;
+use crate::deployment_controller::fabric::*;
+use crate::deployment_controller::growth::location;
+use crate::deployment_controller::support::*;
 
 /// Names and locations of the bindings; those on their way out with a `-` before them.
 fn bindings(world: &World) -> Vec<String> {

@@ -3,9 +3,9 @@
 use fedhub_fake_apiserver::Fault;
 use serde_json::{Value, json};
 
-use crate::fabric::*;
-use crate::growth::location;
-use crate::support::*;
+use crate::deployment_controller::fabric::*;
+use crate::deployment_controller::growth::location;
+use crate::deployment_controller::support::*;
 
 fn names(world: &World, kind: &str) -> Vec<String> {
     world.cell.names(kind).into_iter().map(|(_, name)| name).collect()
@@ -234,7 +234,10 @@ async fn c6_i9_the_gate_goes_with_others_that_are_satisfied_and_foreign_ones_sta
     quiet(60).await;
     let patches: Vec<_> = asked(&world.cell, from).into_iter().filter(|r| r.starts_with("patch")).collect();
     assert_eq!(patches, ["patch instances/web-0"]);
-    assert_eq!(crate::fabric::gates(&world, "web-0"), json!([{"name": "others/gate"}]));
+    assert_eq!(
+        crate::deployment_controller::fabric::gates(&world, "web-0"),
+        json!([{"name": "others/gate"}])
+    );
     run.stop().await;
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::*;
+use crate::deployment_controller::support::*;
 
 fn hashes(world: &World) -> Vec<String> {
     let hash = |name: &String| world.instance(name)["spec"]["controller"]["templateHash"].to_string();

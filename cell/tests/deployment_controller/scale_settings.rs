@@ -5,7 +5,7 @@ use fedhub_core::object::{Kind, Object, ObjectView, bare};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::support::{SPACE, WD};
+use crate::deployment_controller::support::{SPACE, WD};
 
 fn deployment(replicas: Value, settings: Value) -> Object {
     let mut wd = bare(Kind::WorkloadDeployment, SPACE, WD);

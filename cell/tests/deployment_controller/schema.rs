@@ -4,7 +4,7 @@ use fedhub_fake_apiserver::Fault;
 use fedhub_fake_apiserver::resource::Resource;
 use serde_json::{Value, json};
 
-use crate::support::*;
+use crate::deployment_controller::support::*;
 
 const CRD: &str = "get customresourcedefinitions/workloaddeployments.compute.datumapis.com";
 

@@ -5,7 +5,7 @@ use fedhub_core::object::{Kind, Object, ObjectView};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::network_plans::*;
+use crate::deployment_controller::network_plans::*;
 
 /// What happens in a cell.
 #[derive(Clone, Debug)]

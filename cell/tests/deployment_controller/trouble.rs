@@ -3,7 +3,7 @@
 use fedhub_fake_apiserver::Fault;
 use serde_json::json;
 
-use crate::support::*;
+use crate::deployment_controller::support::*;
 
 #[tokio::test(start_paused = true)]
 async fn c9_a_refused_instance_is_said_once_and_tried_again() {

@@ -3,9 +3,9 @@
 use fedhub_fake_apiserver::Fault;
 use serde_json::{Value, json};
 
-use crate::fabric::gates;
-use crate::growth::location;
-use crate::support::*;
+use crate::deployment_controller::fabric::gates;
+use crate::deployment_controller::growth::location;
+use crate::deployment_controller::support::*;
 
 fn bindings(world: &World) -> Vec<String> {
     world.cell.names("NetworkBinding").into_iter().map(|(_, name)| name).collect()

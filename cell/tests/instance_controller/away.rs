@@ -2,7 +2,7 @@
 
 use fedhub_fake_apiserver::{ApiServer, Fault, resource};
 
-use crate::support::*;
+use crate::instance_controller::support::*;
 
 #[tokio::test(start_paused = true)]
 async fn c9_a_plane_that_is_not_there_is_said_and_asked_as_soon_as_it_is() {

@@ -7,7 +7,7 @@ use fedhub_core::object::{Kind, ObjectRef};
 use fedhub_fake_apiserver::Fault;
 use serde_json::json;
 
-use crate::support::*;
+use crate::instance_controller::support::*;
 
 async fn granted(world: &World) -> Run {
     let run = world.run_with_quota();

@@ -4,7 +4,7 @@ use fedhub_core::names::{CELL_SOURCE, EXPECTED_REFERENCED_DATA, INSTANCE_NAMESPA
 use fedhub_fake_apiserver::Fault;
 use serde_json::json;
 
-use crate::support::*;
+use crate::instance_controller::support::*;
 
 const ON: Features = Features { quota: true, referenced_data: true };
 const QUOTA_OFF: Features = Features { quota: false, referenced_data: true };

@@ -4,8 +4,8 @@ use fedhub_core::names::{CELL_SOURCE, INSTANCE_NAMESPACE, SOURCE_CLUSTER};
 use fedhub_fake_apiserver::Fault;
 use serde_json::{Value, json};
 
-use crate::claims::DELETED;
-use crate::support::*;
+use crate::instance_controller::claims::DELETED;
+use crate::instance_controller::support::*;
 
 fn claim_of(name: &str, labels: &Value, mark: &Value) -> Value {
     json!({

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::*;
+use crate::instance_controller::support::*;
 
 fn bind(world: &World, name: &str, network: &str, place: &str, owner: &Value) {
     let context = format!("{network}-{place}");

@@ -11,7 +11,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::support::condition;
+use crate::instance_controller::support::condition;
 
 fn now() -> Timestamp {
     Timestamp::from_second(1_767_225_600).unwrap()

@@ -4,7 +4,7 @@ use fedhub_core::names::{CELL_SOURCE, INSTANCE_NAMESPACE, SOURCE_CLUSTER};
 use fedhub_fake_apiserver::Fault;
 use serde_json::{Value, json};
 
-use crate::support::*;
+use crate::instance_controller::support::*;
 
 #[tokio::test(start_paused = true)]
 async fn a_granted_instance_costs_a_claim_a_status_and_a_patch() {

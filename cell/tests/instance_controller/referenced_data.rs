@@ -9,7 +9,7 @@ use fedhub_core::object::{Kind, bare};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::support::*;
+use crate::instance_controller::support::*;
 
 fn companion(kind: &str, name: &str, label: &str) -> Value {
     let metadata = json!({"namespace": NS, "name": name, "labels": {REFERENCED_DATA: label}});

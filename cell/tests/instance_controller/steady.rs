@@ -4,7 +4,7 @@ use fedhub_core::names::SUSPENDED;
 use fedhub_fake_apiserver::Fault;
 use serde_json::json;
 
-use crate::support::*;
+use crate::instance_controller::support::*;
 
 #[tokio::test(start_paused = true)]
 async fn c9_an_instance_without_quota_costs_one_write_for_each_turn_and_no_read() {

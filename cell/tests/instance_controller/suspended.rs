@@ -3,7 +3,7 @@
 use fedhub_core::names::SUSPENDED;
 use serde_json::{Value, json};
 
-use crate::support::*;
+use crate::instance_controller::support::*;
 
 fn suspend(world: &World, value: Value) {
     let patch = json!({"metadata": {"annotations": {SUSPENDED: value}}});

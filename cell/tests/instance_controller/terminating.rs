@@ -3,7 +3,7 @@
 use fedhub_fake_apiserver::Fault;
 use serde_json::json;
 
-use crate::support::*;
+use crate::instance_controller::support::*;
 
 /// The planes with `wd-0`, which runs and which a foreign finalizer holds.
 fn held() -> World {

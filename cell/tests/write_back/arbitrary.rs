@@ -19,7 +19,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{OwnerReference, Time};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::support::status;
+use crate::write_back::support::status;
 
 /// The marks of this cell begin so.
 const CELL: &str = "dfw/uid-of-dfw";

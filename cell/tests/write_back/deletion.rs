@@ -4,7 +4,7 @@ use fedhub_core::names::INSTANCE_FINALIZER;
 use fedhub_fake_apiserver::Fault;
 use serde_json::json;
 
-use crate::support::*;
+use crate::write_back::support::*;
 
 #[tokio::test(start_paused = true)]
 async fn i3_a_hub_that_cannot_be_reached_holds_the_finalizer_visibly() {

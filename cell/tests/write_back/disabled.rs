@@ -10,7 +10,7 @@ use fedhub_planes::{Planes, Settings, watched};
 use fedhub_testing::{Process, client};
 use serde_json::json;
 
-use crate::support::*;
+use crate::write_back::support::*;
 
 /// A process of that cell without the write-back.
 fn run(server: &ApiServer) -> fedhub_testing::Run<Arc<Planes>> {

@@ -3,7 +3,7 @@
 use fedhub_core::names::{LINKING_LABELS, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, WORKLOAD_NAME};
 use serde_json::json;
 
-use crate::support::*;
+use crate::write_back::support::*;
 
 #[tokio::test(start_paused = true)]
 async fn c7_spoofed_labels_of_an_instance_never_decide_whose_it_is() {

@@ -5,7 +5,7 @@ use fedhub_core::names::{CELL_SOURCE, CITY_CODE, INSTANCE_CITY};
 use fedhub_fake_apiserver::AuditEntry;
 use serde_json::json;
 
-use crate::support::*;
+use crate::write_back::support::*;
 
 #[tokio::test(start_paused = true)]
 async fn c7_two_cells_do_not_fight_while_a_deployment_moves() {

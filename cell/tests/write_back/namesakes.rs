@@ -4,7 +4,7 @@ use fedhub_core::names::{CELL_SOURCE, CITY_CODE, LOST, lost_cluster};
 use fedhub_fake_apiserver::ApiServer;
 use serde_json::{Value, json};
 
-use crate::support::*;
+use crate::write_back::support::*;
 
 /// Karmada's Cluster of a cell, declared lost or not.
 fn put_cluster(world: &World, name: &str, id: &str, lost: Option<&str>) {

@@ -4,7 +4,7 @@ use fedhub_core::names::CELL_SOURCE;
 use fedhub_fake_apiserver::Fault;
 use serde_json::json;
 
-use crate::support::*;
+use crate::write_back::support::*;
 
 /// Takes Instances away past their finalizers.
 fn strip(world: &World, names: impl IntoIterator<Item = usize>) {

@@ -4,7 +4,7 @@ use fedhub_core::names::CITY_CODE;
 use fedhub_fake_apiserver::{ApiServer, Fault, resource};
 use serde_json::json;
 
-use crate::support::*;
+use crate::write_back::support::*;
 
 #[tokio::test(start_paused = true)]
 async fn c7_without_its_wd_on_the_hub_nothing_is_written_and_no_error_is_seen() {

@@ -3,7 +3,7 @@
 use fedhub_fake_apiserver::Fault;
 use serde_json::json;
 
-use crate::support::*;
+use crate::write_back::support::*;
 
 /// The hub has the copies of exactly the cell's Instances, as these are now.
 fn caught_up(world: &World) -> bool {

@@ -16,8 +16,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::arbitrary::*;
-use crate::support::status;
+use crate::write_back::arbitrary::*;
+use crate::write_back::support::status;
 
 fn mark(copy: &Object) -> Option<&str> {
     copy.annotation(CELL_SOURCE)

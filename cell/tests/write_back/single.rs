@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::*;
+use crate::write_back::support::*;
 
 #[tokio::test(start_paused = true)]
 async fn c7_where_the_cell_is_the_hub_an_instance_is_its_own_copy() {

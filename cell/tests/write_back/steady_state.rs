@@ -8,7 +8,7 @@ use fedhub_fake_apiserver::{ApiServer, Fault, Resource, resource};
 use fedhub_testing::normalized_instances;
 use serde_json::json;
 
-use crate::support::*;
+use crate::write_back::support::*;
 
 #[tokio::test(start_paused = true)]
 async fn c7_a_life_costs_the_necessary_requests_and_no_read() {

@@ -7,7 +7,7 @@ use fedhub_testing::until;
 use serde_json::{Value, json};
 
 use super::status;
-use super::support::Platform;
+use crate::support::Platform;
 
 fn writes(platform: &Platform) -> usize {
     platform.plane.audit().iter().filter(|entry| entry.is_write()).count()
@@ -239,7 +239,7 @@ async fn a_plane_without_entitlements_needs_no_request() {
 /// Of a person on a terminal, who answers with these keys: the exit code, and what is on the screen.
 async fn on_a_terminal(platform: &Platform, arguments: &str, keys: &str) -> (i32, String) {
     let command =
-        format!("printf '{keys}' | script -qec '{} {arguments}' /dev/null", super::support::program());
+        format!("printf '{keys}' | script -qec '{} {arguments}' /dev/null", crate::support::program());
     let mut shell = tokio::process::Command::new("sh");
     let plain = platform.command(&[]);
     let set = plain.as_std().get_envs().filter_map(|(name, value)| Some((name, value?)));

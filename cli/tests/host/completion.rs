@@ -2,8 +2,8 @@
 
 use std::process::Command;
 
-use super::support::{Platform, ended, program};
 use super::{datumctl, named};
+use crate::support::{Platform, ended, program};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn both_hosts_are_answered_in_their_protocol() {

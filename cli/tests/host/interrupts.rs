@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 use tokio::time::timeout;
 
-use super::support::{Platform, program};
+use crate::support::{Platform, program};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 

@@ -6,7 +6,7 @@ use fedhub_testing::{condition, until};
 use serde_json::{Value, json};
 
 use super::named;
-use super::support::{Platform, ended, script};
+use crate::support::{Platform, ended, script};
 
 const PLANE: &str = "/apis/resourcemanager.miloapis.com/v1alpha1/projects/shop/control-plane";
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::datumctl;
-use super::support::{Platform, ended};
+use crate::support::{Platform, ended};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_probe_gets_a_manifest_with_three_variables() {

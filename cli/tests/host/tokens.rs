@@ -10,7 +10,7 @@ use fedhub_testing::{condition, until};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::support::{Platform, ended, script};
+use crate::support::{Platform, ended, script};
 
 fn jwt(subject: &str, end: i64) -> String {
     format!("e30.{}.c2ln", URL_SAFE_NO_PAD.encode(json!({ "sub": subject, "exp": end }).to_string()))

@@ -3,8 +3,8 @@
 use fedhub_fake_apiserver::Fault;
 use serde_json::{Value, json};
 
-use crate::plane::Plane;
-use crate::support::{condition, workload};
+use crate::reading::plane::Plane;
+use crate::reading::support::{condition, workload};
 
 fn binding(name: &str, city: &str, ready: Option<&str>) -> Value {
     let conditions: Vec<Value> = ready.map(|it| condition("Ready", it, "Ready", "")).into_iter().collect();

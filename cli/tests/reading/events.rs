@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::time::timeout;
 
-use crate::plane::Plane;
-use crate::support::{counts, deployment, object, serving, with, workload};
+use crate::reading::plane::Plane;
+use crate::reading::support::{counts, deployment, object, serving, with, workload};
 
 fn event(kind: &str, name: &str, minute: u32, reason: &str) -> Value {
     let is_warning = reason.ends_with("Unavailable");

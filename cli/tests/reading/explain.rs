@@ -3,8 +3,8 @@
 use fedhub_fake_apiserver::Fault;
 use serde_json::{Value, json};
 
-use crate::plane::Plane;
-use crate::support::{
+use crate::reading::plane::Plane;
+use crate::reading::support::{
     NO_IMAGE, blocked, condition, counts, deployment, image_missing, instance, over_quota, ready, serving,
     with, workload,
 };

@@ -6,8 +6,8 @@ use fedhub_core::object::Object;
 use fedhub_fake_apiserver::Fault;
 use serde_json::{Value, json};
 
-use crate::plane::Plane;
-use crate::support::{
+use crate::reading::plane::Plane;
+use crate::reading::support::{
     condition, counts, deployment, image_missing, instance, object, over_quota, ready, serving, unreported,
     with,
 };

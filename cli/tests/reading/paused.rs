@@ -2,8 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::plane::Plane;
-use crate::support::{condition, counts, deployment, instance, ready, serving, template, with, workload};
+use crate::reading::plane::Plane;
+use crate::reading::support::{
+    condition, counts, deployment, instance, ready, serving, template, with, workload,
+};
 
 /// A paused `web`, whose image is another one where something is held back.
 fn web(status: &str, message: &str, image: Option<&str>) -> Vec<Value> {

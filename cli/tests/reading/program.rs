@@ -7,8 +7,8 @@ use fedhub_cli::host::program::Program;
 use fedhub_fake_apiserver::Fault;
 use serde_json::json;
 
-use crate::plane::Plane;
-use crate::support::{instance, ready, workload};
+use crate::reading::plane::Plane;
+use crate::reading::support::{instance, ready, workload};
 
 #[tokio::test]
 async fn names_are_completed_from_the_project() {

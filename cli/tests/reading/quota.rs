@@ -3,8 +3,8 @@
 use fedhub_fake_apiserver::Fault;
 use serde_json::{Value, json};
 
-use crate::plane::Plane;
-use crate::support::{condition, granted, instance, over_quota, ready};
+use crate::reading::plane::Plane;
+use crate::reading::support::{condition, granted, instance, over_quota, ready};
 
 fn bucket(resource: &str, status: Value) -> Value {
     json!({

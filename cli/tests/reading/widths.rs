@@ -16,7 +16,7 @@ use fedhub_testing::Messages;
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 
-use crate::support::{
+use crate::reading::support::{
     NO_IMAGE, blocked, condition, counts, deployment, image_missing, instance, look, now, object, over_quota,
     ready, serving, with, workload,
 };

@@ -3,8 +3,8 @@
 use fedhub_fake_apiserver::Fault;
 use serde_json::{Value, json};
 
-use crate::plane::Plane;
-use crate::support::{NO_IMAGE, blocked, condition, counts, deployment, serving, with, workload};
+use crate::reading::plane::Plane;
+use crate::reading::support::{NO_IMAGE, blocked, condition, counts, deployment, serving, with, workload};
 
 fn proxy(name: &str, status: Value) -> Value {
     json!({

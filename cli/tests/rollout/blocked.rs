@@ -6,7 +6,7 @@ use fedhub_cli::rollout::view;
 use fedhub_cli::view::Look;
 use serde_json::json;
 
-use crate::fixtures::*;
+use crate::rollout::fixtures::*;
 
 const IMAGE: &str =
     "no such image. Action required by the user: check the image's name and tag, and the pull secrets";

@@ -3,7 +3,7 @@
 use fedhub_cli::rollout::judge::{Phase, Verdict};
 use serde_json::json;
 
-use crate::fixtures::*;
+use crate::rollout::fixtures::*;
 
 /// A change of a world in which all is done, with two cities.
 type Edit = (&'static str, fn(&mut World));

@@ -17,8 +17,8 @@ use tokio::time::{Instant, sleep};
 use tower::util::service_fn;
 use tower::{BoxError, ServiceExt};
 
-use crate::fixtures::{SPACE, condition};
-use crate::waiting::{DFW, Record, finish, of, status, updating, waited};
+use crate::rollout::fixtures::{SPACE, condition};
+use crate::rollout::waiting::{DFW, Record, finish, of, status, updating, waited};
 
 const LOST: &str = "The platform does not answer: trying again. The rollout goes on.";
 const BACK: &str = "The platform answers again.";

@@ -18,9 +18,9 @@ use fedhub_fake_apiserver::{ApiServer, Fault};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use crate::fixtures::*;
-use crate::waiting::{Record, of as wait_for, status, waited};
-use crate::{restarts, scaling};
+use crate::rollout::fixtures::*;
+use crate::rollout::waiting::{Record, of as wait_for, status, waited};
+use crate::rollout::{restarts, scaling};
 
 const HELD: &str = "The rollout is paused, which holds back a new template in \"DFW\"";
 

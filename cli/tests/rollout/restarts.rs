@@ -7,7 +7,7 @@ use fedhub_core::object::Kind;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::fixtures::*;
+use crate::rollout::fixtures::*;
 
 const NOW: &str = "2026-01-01T00:00:00Z";
 

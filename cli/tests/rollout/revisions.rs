@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
 
-use crate::fixtures::*;
+use crate::rollout::fixtures::*;
 
 #[test]
 fn w10_a_history_is_listed_with_what_changed_and_by_whom() {

@@ -10,7 +10,7 @@ use fedhub_core::object::ObjectView;
 use fedhub_fake_apiserver::Fault;
 use serde_json::{Value, json};
 
-use crate::fixtures::*;
+use crate::rollout::fixtures::*;
 
 pub fn args() -> ScaleArgs {
     let wait = WaitArgs { no_wait: true, timeout: std::time::Duration::ZERO };

@@ -13,7 +13,7 @@ use fedhub_fake_apiserver::{ApiServer, Fault};
 use kube::Api;
 use serde_json::{Value, json};
 
-use crate::fixtures::*;
+use crate::rollout::fixtures::*;
 
 fn decided(workload: &Object, entries: &[(u64, Value)], to: u64) -> Result<Undo, Refusal> {
     plan(workload, &revisions(&history(entries)), to)

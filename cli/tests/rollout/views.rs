@@ -8,7 +8,7 @@ use fedhub_terminal::Terminal;
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
 
-use crate::fixtures::*;
+use crate::rollout::fixtures::*;
 
 /// Two cities of one placement and one of another: done, blocked, and not yet reported.
 fn world() -> World {
@@ -66,7 +66,7 @@ async fn ends_are_said_in_sentences() {
     let judgement = world().judge();
     let all_done = World::done(&["ORD", "DFW"], "web:2").judge();
     let session = session(&server());
-    let held = crate::pausing::held().judge().paused.unwrap();
+    let held = crate::rollout::pausing::held().judge().paused.unwrap();
     let texts = [
         done(NAME, &all_done),
         blocked(NAME, &judgement),

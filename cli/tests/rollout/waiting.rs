@@ -14,7 +14,7 @@ use fedhub_fake_apiserver::{ApiServer, Fault};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use crate::fixtures::*;
+use crate::rollout::fixtures::*;
 
 /// What was shown, and when.
 #[derive(Clone, Default)]

@@ -10,7 +10,7 @@ use fedhub_fake_apiserver::Fault;
 use fedhub_planes::Settings;
 use serde_json::{Value, json};
 
-use crate::support::*;
+use crate::controller::support::*;
 
 fn stands(wd: &Value) -> (String, String) {
     federated(wd).unwrap_or_default()

@@ -3,7 +3,7 @@
 use fedhub_core::metrics::Metrics;
 use serde_json::{Value, json};
 
-use crate::support::*;
+use crate::controller::support::*;
 
 /// Of a city: how many generations were measured, and how many seconds they took together, rounded.
 fn measured(metrics: &Metrics, city: &str) -> [(u64, u64); 2] {

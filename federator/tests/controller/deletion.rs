@@ -3,7 +3,7 @@
 use fedhub_fake_apiserver::Fault;
 use serde_json::json;
 
-use crate::support::*;
+use crate::controller::support::*;
 
 const HELD_BY_A_CELL: &str = "karmada.io/execution-controller";
 

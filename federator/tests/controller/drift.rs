@@ -3,7 +3,7 @@
 use fedhub_core::names::{FEDERATION_NAMESPACE, HUB_NAMESPACE_UID, SOURCE};
 use serde_json::{Value, json};
 
-use crate::support::*;
+use crate::controller::support::*;
 
 /// All that matters of a hub WD.
 fn essence(wd: &Value) -> Value {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::*;
+use crate::controller::support::*;
 
 /// A status of a cell, which says that of the replicas.
 fn says(status: &str, reason: &str, message: &str) -> Value {

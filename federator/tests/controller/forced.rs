@@ -4,7 +4,7 @@ use fedhub_core::names::{FEDERATION_NAMESPACE, FEDERATOR_FINALIZER};
 use fedhub_fake_apiserver::Fault;
 use serde_json::json;
 
-use crate::support::*;
+use crate::controller::support::*;
 
 /// The hub namespace of `alpha`'s namespace as it is now, and the WD deleted and its namespace taken away.
 fn force(world: &World) -> String {

@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use tower::{Layer, ServiceExt, service_fn};
 
-use crate::support::*;
+use crate::controller::support::*;
 
 /// A line to the hub on which the first create of `alpha`'s WD is on its way until it is let through, whatever becomes
 /// of its sender.

@@ -8,7 +8,7 @@ use fedhub_core::names::{CITY_CODE, CLAIMED_BY, MOVING, TOUCHED};
 use fedhub_fake_apiserver::{ApiServer, Fault};
 use serde_json::{Value, json};
 
-use crate::support::*;
+use crate::controller::support::*;
 
 const DEPLOYMENT: &str = "WorkloadDeployment";
 const POLICY: &str = "PropagationPolicy";

@@ -5,7 +5,7 @@ use fedhub_fake_apiserver::Fault;
 use fedhub_planes::Settings;
 use serde_json::json;
 
-use crate::support::*;
+use crate::controller::support::*;
 
 /// `alpha`'s WD goes without its finalizer having run.
 fn strip(world: &World, name: &str) {

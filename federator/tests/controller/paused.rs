@@ -7,7 +7,7 @@ use fedhub_testing::{HOME, follow_pauses, management_plane, set_paused};
 use serde_json::json;
 use tokio_util::sync::DropGuard;
 
-use crate::support::*;
+use crate::controller::support::*;
 
 /// A process that honours pauses, with both WDs federated.
 async fn federated(world: &World, management: &ApiServer) -> (Run, DropGuard) {

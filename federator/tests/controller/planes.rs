@@ -5,7 +5,7 @@ use std::time::Duration;
 use fedhub_fake_apiserver::Fault;
 use tokio::time::Instant;
 
-use crate::support::*;
+use crate::controller::support::*;
 
 #[tokio::test(start_paused = true)]
 async fn i8_a_plane_that_is_in_trouble_does_not_slow_another() {

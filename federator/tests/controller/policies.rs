@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::support::*;
+use crate::controller::support::*;
 
 #[tokio::test(start_paused = true)]
 async fn f7_two_siblings_deleted_in_either_order_and_at_once() {

@@ -3,7 +3,7 @@
 use fedhub_fake_apiserver::Fault;
 use serde_json::json;
 
-use crate::support::*;
+use crate::controller::support::*;
 
 #[tokio::test(start_paused = true)]
 async fn i4_a_hub_that_answers_empty_lists_loses_nothing() {

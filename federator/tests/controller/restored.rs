@@ -4,7 +4,7 @@ use fedhub_core::names::LOST;
 use fedhub_fake_apiserver::{Fault, Snapshot};
 use serde_json::json;
 
-use crate::support::*;
+use crate::controller::support::*;
 
 /// A process, and a backup of the hub without `alpha`'s hub WD, on which a cell has reported since. It has that of another
 /// WD of its namespace, whose city does not report: the hub is not trusted once it is restored.

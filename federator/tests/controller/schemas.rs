@@ -3,7 +3,7 @@
 use fedhub_fake_apiserver::{ApiServer, Resource, resource};
 use serde_json::{Value, json};
 
-use crate::support::*;
+use crate::controller::support::*;
 
 /// A server whose WDs lose `spec.unknown` and `status.unknown`, and get a default.
 fn strict(name: &str, resources: Vec<Resource>) -> ApiServer {

@@ -7,7 +7,7 @@ use fedhub_core::object::PlaneId;
 use fedhub_fake_apiserver::{ApiServer, Fault};
 use serde_json::json;
 
-use crate::support::*;
+use crate::controller::support::*;
 
 const MIB: usize = 1 << 20;
 

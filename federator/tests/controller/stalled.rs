@@ -3,7 +3,7 @@
 use fedhub_core::names::RESYNC;
 use serde_json::{Value, json};
 
-use crate::support::*;
+use crate::controller::support::*;
 
 const WRITE: &str = "update workloaddeployments/web";
 const BINDING: &str = "web-workloaddeployment";

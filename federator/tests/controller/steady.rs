@@ -7,7 +7,7 @@ use fedhub_fake_apiserver::Fault;
 use fedhub_planes::Settings;
 use serde_json::json;
 
-use crate::support::*;
+use crate::controller::support::*;
 
 /// Of what is known by its digest only, as after a list or when it was in order.
 const READ: &str = "get workloaddeployments/web";

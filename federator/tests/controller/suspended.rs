@@ -5,7 +5,7 @@ use fedhub_fake_apiserver::Fault;
 use fedhub_planes::Health;
 use serde_json::Value;
 
-use crate::support::*;
+use crate::controller::support::*;
 
 /// A suspended project's plane refuses every write.
 fn suspend(world: &World, run: &Run) {

@@ -6,7 +6,7 @@ use fedhub_planes::{Identities, Settings};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::support::*;
+use crate::controller::support::*;
 
 const HOME: &str = "fedhub-system";
 

@@ -9,7 +9,7 @@ use fedhub_planes::{PROJECT_KINDS, Settings, Watched, watched};
 use fedhub_testing::{entitle, serve_entitlements, withdraw};
 use serde_json::{Value, json};
 
-use crate::support::*;
+use crate::controller::support::*;
 
 fn settings() -> Settings {
     let mut project_kinds = watched::all(&PROJECT_KINDS);

@@ -4,8 +4,8 @@ use fedhub_core::names::{FEDERATION_NAMESPACE, HUB_NAMESPACE_UID, SOURCE, SOURCE
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::fixtures::{self, annotate, unannotate};
-use crate::model::Model;
+use crate::plan::fixtures::{self, annotate, unannotate};
+use crate::plan::model::Model;
 
 /// What may happen to a WD, in any order.
 #[derive(Clone, Copy, Debug)]

@@ -10,13 +10,13 @@ use fedhub_planes::{Write, WriteMode};
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::fixtures::{
+use crate::plan::fixtures::{
     CITY, Edit, SPACE, UID, annotate, body, hub_wd, in_order, label, marked, shared, source, spec, status_of,
     unannotate, with,
 };
-use crate::observed::desired;
-use crate::observed::plan;
-use crate::states::{json_value, merged, unknown_fields};
+use crate::plan::observed::desired;
+use crate::plan::observed::plan;
+use crate::plan::states::{json_value, merged, unknown_fields};
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
@@ -144,9 +144,9 @@ fn f4_drift_is_restored() {
 #[test]
 fn f4_a_hub_wd_that_was_deleted_by_hand_is_made_anew_once_it_is_gone() {
     let mut seen = in_order();
-    seen.hub = Some(shared(crate::fixtures::deleting(hub_wd())));
+    seen.hub = Some(shared(crate::plan::fixtures::deleting(hub_wd())));
     let waiting = plan(&seen);
-    assert!(waiting.deployment.is_none() && waiting.then == crate::observed::NextStep::AwaitChange);
+    assert!(waiting.deployment.is_none() && waiting.then == crate::plan::observed::NextStep::AwaitChange);
     seen.hub = None;
     assert!(matches!(plan(&seen).deployment, Some(Write::Create(_))));
 }

@@ -10,15 +10,15 @@ use fedhub_planes::{Write, WriteMode};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::fixtures::{
+use crate::plan::fixtures::{
     Edit, FOREIGN, annotate, deleting, hub_namespace, hub_wd, in_order, label, live, marked, reason, seen,
     shared, source, unannotate, with, writes, writes_hub,
 };
-use crate::model::Model;
-use crate::observed::Live;
-use crate::observed::finalize;
-use crate::observed::{NextStep, Plan, plan};
-use crate::{fixtures, states};
+use crate::plan::model::Model;
+use crate::plan::observed::Live;
+use crate::plan::observed::finalize;
+use crate::plan::observed::{NextStep, Plan, plan};
+use crate::plan::{fixtures, states};
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]

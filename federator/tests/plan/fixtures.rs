@@ -12,8 +12,8 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::{Value, json};
 
-use crate::observed::{KnownPolicy, Live, Observed};
-use crate::observed::{Plan, plan};
+use crate::plan::observed::{KnownPolicy, Live, Observed};
+use crate::plan::observed::{Plan, plan};
 
 /// Name and UIDs that all tests share.
 pub const PLANE: &str = "alpha";

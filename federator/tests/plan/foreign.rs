@@ -10,10 +10,10 @@ use fedhub_planes::Write;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::fixtures::FOREIGN;
-use crate::observed::Observed;
-use crate::observed::plan;
-use crate::states;
+use crate::plan::fixtures::FOREIGN;
+use crate::plan::observed::Observed;
+use crate::plan::observed::plan;
+use crate::plan::states;
 
 /// The metadata less the keys that the federator may set.
 fn foreign(object: &Object) -> Value {

@@ -11,10 +11,10 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::Value;
 
-use crate::fixtures::{annotate, fresh, spec};
-use crate::model::Model;
-use crate::moves::{CITIES, available, bound, cell_of, report};
-use crate::observed::{Plan, plan};
+use crate::plan::fixtures::{annotate, fresh, spec};
+use crate::plan::model::Model;
+use crate::plan::moves::{CITIES, available, bound, cell_of, report};
+use crate::plan::observed::{Plan, plan};
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
@@ -107,7 +107,7 @@ impl World {
         }
         match by {
             Some(name) => annotate(hub, CLAIMED_BY, name),
-            None => crate::fixtures::unannotate(hub, CLAIMED_BY),
+            None => crate::plan::fixtures::unannotate(hub, CLAIMED_BY),
         }
         self.versions += 1;
         hub.metadata.resource_version = Some(format!("5{:05}", self.versions));

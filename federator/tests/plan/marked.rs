@@ -10,13 +10,13 @@ use fedhub_planes::Write;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::fixtures::{
+use crate::plan::fixtures::{
     Edit, FOREIGN, HUB_SPACE, HUB_SPACE_UID, annotate, body, deleting, fresh, hub_namespace, in_order, label,
     marked, seen, shared, unannotate, with, writes_hub,
 };
-use crate::observed::Observed;
-use crate::observed::{NextStep, Plan, plan};
-use crate::states;
+use crate::plan::observed::Observed;
+use crate::plan::observed::{NextStep, Plan, plan};
+use crate::plan::states;
 
 /// An annotation as it is once the plan's mark is stored.
 fn annotation_after(seen: &Observed, plan: &Plan, key: &str) -> Option<String> {

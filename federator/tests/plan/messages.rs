@@ -13,7 +13,7 @@ use fedhub_testing::{Messages, assert_messages, one_of_each};
 use kube::core::Status;
 use serde_json::{Value, json};
 
-use crate::fixtures::now;
+use crate::plan::fixtures::now;
 
 /// The status, reason and message of a condition, as a snapshot shows them.
 fn shown(condition: &Value) -> (String, String) {

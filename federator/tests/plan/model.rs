@@ -15,9 +15,9 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::Value;
 
-use crate::fixtures::{HUB_SPACE, PLANE, now, writes};
-use crate::observed::{KnownPolicy, Live, Observed};
-use crate::observed::{NextStep, Plan, plan};
+use crate::plan::fixtures::{HUB_SPACE, PLANE, now, writes};
+use crate::plan::observed::{KnownPolicy, Live, Observed};
+use crate::plan::observed::{NextStep, Plan, plan};
 
 /// What a server makes of a value that it is sent.
 pub type Makes = fn(&mut Value);
@@ -363,6 +363,6 @@ impl Model {
 }
 
 fn sent(write: &Write) -> (String, Value) {
-    let object = crate::fixtures::body(write);
+    let object = crate::plan::fixtures::body(write);
     (object.name().to_owned(), object.spec().clone())
 }

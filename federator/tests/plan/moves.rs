@@ -7,12 +7,12 @@ use fedhub_federator::moving::Bound;
 use fedhub_planes::Write;
 use serde_json::{Value, json};
 
-use crate::fixtures::{
+use crate::plan::fixtures::{
     HUB_SPACE, annotate, body, hub_namespace, hub_wd, in_order, label, marked_in, policy, seen, shared,
     status_of, with, writes_hub,
 };
-use crate::observed::Observed;
-use crate::observed::{NextStep, plan};
+use crate::plan::observed::Observed;
+use crate::plan::observed::{NextStep, plan};
 
 pub const CITIES: [(&str, &str); 2] = [("DFW", "cell-1"), ("ORD", "cell-2")];
 
@@ -57,9 +57,10 @@ fn relabelled() -> Observed {
     let Some(Write::Replace { object, .. }) = plan(&seen).deployment else { panic!("not relabelled") };
     let hub = with(*object, |wd| annotate(wd, CLAIMED_BY, "city-ord"));
     seen.hub = Some(shared(hub));
-    seen.policies = crate::fixtures::in_order().policies;
+    seen.policies = crate::plan::fixtures::in_order().policies;
     for (name, city) in [("city-dfw", "DFW"), ("city-ord", "ORD")] {
-        let known = crate::observed::KnownPolicy { object: shared(policy(name, city)), normalization: None };
+        let known =
+            crate::plan::observed::KnownPolicy { object: shared(policy(name, city)), normalization: None };
         seen.policies.retain(|p| p.object.name() != name);
         seen.policies.push(known);
     }
@@ -124,7 +125,7 @@ fn f6_a_move_ends_when_the_cell_of_the_new_city_has_reported() {
         let mut hub = status_of(seen.hub.as_deref().unwrap().clone(), status.clone());
         match claim {
             Some(claim) => annotate(&mut hub, CLAIMED_BY, claim),
-            None => crate::fixtures::unannotate(&mut hub, CLAIMED_BY),
+            None => crate::plan::fixtures::unannotate(&mut hub, CLAIMED_BY),
         }
         (seen.hub, seen.bound) = (Some(shared(hub)), bound);
         seen.project = shared(status_of(seen.project.as_ref().clone(), json!({})));
@@ -159,7 +160,7 @@ fn f6_a_wd_that_another_citys_policy_claims_moves_to_its_own() {
     let hub = with(hub_wd(), |wd| annotate(wd, CLAIMED_BY, "city-ord"));
     seen.hub = Some(shared(status_of(hub, report("cell-2", 7))));
     let other =
-        crate::observed::KnownPolicy { object: shared(policy("city-ord", "ORD")), normalization: None };
+        crate::plan::observed::KnownPolicy { object: shared(policy("city-ord", "ORD")), normalization: None };
     seen.policies.push(other);
     let plan = plan(&seen);
     assert!(body(plan.deployment.as_ref().unwrap()).annotation(MOVING).unwrap().starts_with("ORD/"));

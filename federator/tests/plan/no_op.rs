@@ -4,9 +4,9 @@ use fedhub_core::object::{ObjectView, set_field};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::fixtures::{FOREIGN, annotate, fresh, label};
-use crate::model::{Makes, Model};
-use crate::states;
+use crate::plan::fixtures::{FOREIGN, annotate, fresh, label};
+use crate::plan::model::{Makes, Model};
+use crate::plan::states;
 
 fn nothing(_: &mut Value) {}
 

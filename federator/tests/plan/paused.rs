@@ -3,8 +3,8 @@
 use fedhub_planes::WriteState;
 use proptest::prelude::*;
 
-use crate::observed::{Plan, plan};
-use crate::states;
+use crate::plan::observed::{Plan, plan};
+use crate::plan::states;
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]

@@ -6,11 +6,13 @@ use fedhub_planes::Write;
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::fixtures::{Edit, body, deleting, hub_namespace, in_order, label, marked_in, policy, seen, with};
-use crate::observed::{NextStep, plan};
-use crate::states;
+use crate::plan::fixtures::{
+    Edit, body, deleting, hub_namespace, in_order, label, marked_in, policy, seen, with,
+};
+use crate::plan::observed::{NextStep, plan};
+use crate::plan::states;
 
-fn federated_in(city: &str, policies: Vec<Object>) -> crate::observed::Plan {
+fn federated_in(city: &str, policies: Vec<Object>) -> crate::plan::observed::Plan {
     plan(&seen(marked_in(city), Some(hub_namespace()), None, policies))
 }
 

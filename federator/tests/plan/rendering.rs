@@ -5,10 +5,10 @@ use fedhub_core::object::ObjectView;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::fixtures::fresh;
-use crate::model::Model;
-use crate::observed::{Observed, Plan};
-use crate::states;
+use crate::plan::fixtures::fresh;
+use crate::plan::model::Model;
+use crate::plan::observed::{Observed, Plan};
+use crate::plan::states;
 
 /// Whether the plan, which knows the facts alone, has nothing to do.
 pub fn in_sync(seen: &Observed) -> bool {

@@ -8,10 +8,10 @@ use jiff::SignedDuration;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::{Value, json};
 
-use crate::fixtures::{self, deleting, hub_namespace, hub_wd, live, marked, now, seen, unannotate};
-use crate::model::Model;
-use crate::observed::finalize;
-use crate::observed::{NextStep, Plan};
+use crate::plan::fixtures::{self, deleting, hub_namespace, hub_wd, live, marked, now, seen, unannotate};
+use crate::plan::model::Model;
+use crate::plan::observed::finalize;
+use crate::plan::observed::{NextStep, Plan};
 
 fn report() -> Value {
     json!({"replicas": 1, "observedGeneration": 7})

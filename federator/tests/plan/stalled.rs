@@ -6,9 +6,9 @@ use fedhub_core::object::{Kind, Object, ObjectView, bare, set_field};
 use fedhub_federator::moving::Bound;
 use serde_json::{Value, json};
 
-use crate::fixtures::{annotate, body, hub_wd, in_order, marked, shared, status_of, with};
-use crate::observed::{Plan, plan};
-use crate::rendering::in_sync;
+use crate::plan::fixtures::{annotate, body, hub_wd, in_order, marked, shared, status_of, with};
+use crate::plan::observed::{Plan, plan};
+use crate::plan::rendering::in_sync;
 
 const BEFORE: &str = "2026-01-01T00:00:00Z";
 

@@ -15,11 +15,11 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
 
-use crate::fixtures::{
+use crate::plan::fixtures::{
     CITY, FOREIGN, HUB_SPACE, HUB_SPACE_UID, SPACE, UID, annotate, deleting, fresh, hub_namespace, hub_wd,
     label, live, now, policy, seen, source, spec, status_of, unannotate, with,
 };
-use crate::observed::Observed;
+use crate::plan::observed::Observed;
 
 /// Any JSON: nulls, empty lists and objects, zeros, numbers of all kinds, odd keys.
 pub fn json_value() -> impl Strategy<Value = Value> {

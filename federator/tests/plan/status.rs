@@ -9,10 +9,12 @@ use fedhub_planes::StatusWrite;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::fixtures::{fresh, hub_wd, in_order, label, marked, seen, shared, status_of, with, writes_hub};
-use crate::observed::desired;
-use crate::observed::plan;
-use crate::states;
+use crate::plan::fixtures::{
+    fresh, hub_wd, in_order, label, marked, seen, shared, status_of, with, writes_hub,
+};
+use crate::plan::observed::desired;
+use crate::plan::observed::plan;
+use crate::plan::states;
 
 const COUNTERS: [&str; 5] =
     ["replicas", "currentReplicas", "updatedReplicas", "desiredReplicas", "readyReplicas"];

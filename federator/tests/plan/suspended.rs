@@ -6,10 +6,10 @@ use fedhub_planes::WriteState;
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::fixtures::{annotate, body, fresh};
-use crate::model::Model;
-use crate::observed::{Plan, plan};
-use crate::states;
+use crate::plan::fixtures::{annotate, body, fresh};
+use crate::plan::model::Model;
+use crate::plan::observed::{Plan, plan};
+use crate::plan::states;
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]

@@ -7,12 +7,12 @@ use fedhub_federator::snapshot::Wd;
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::fixtures::{
+use crate::plan::fixtures::{
     Edit, PLANE, SPACE, UID, annotate, body, hub_namespace, hub_wd, in_order, label, live, shared, source,
     status_of, unannotate, with, writes_hub,
 };
-use crate::observed::plan;
-use crate::states;
+use crate::plan::observed::plan;
+use crate::plan::states;
 
 fn facts(hub: Object) -> Wd {
     Wd::of(&PlaneId::Hub, &hub).unwrap()

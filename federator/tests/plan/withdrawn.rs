@@ -6,10 +6,10 @@ use fedhub_planes::ServiceState;
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::fixtures::{body, fresh, in_order, reason, writes};
-use crate::model::Model;
-use crate::observed::{NextStep, plan};
-use crate::states;
+use crate::plan::fixtures::{body, fresh, in_order, reason, writes};
+use crate::plan::model::Model;
+use crate::plan::observed::{NextStep, plan};
+use crate::plan::states;
 
 fn running() -> Model {
     let mut model = Model::new(fresh());
@@ -30,7 +30,7 @@ proptest! {
         }
         // It is deleted where a deletion of the WD deletes it, and nowhere else.
         if held && !seen.project.is_terminating() {
-            seen.project = crate::fixtures::shared(crate::fixtures::deleting((*seen.project).clone()));
+            seen.project = crate::plan::fixtures::shared(crate::plan::fixtures::deleting((*seen.project).clone()));
             let deleted = plan(&seen);
             prop_assert_eq!(withdrawn.delete.is_some(), deleted.delete.is_some());
             prop_assert_eq!(withdrawn.release.is_some(), deleted.release.is_some());
@@ -116,7 +116,7 @@ fn w9_a_suspended_service_suspends_on_the_hub_and_says_why() {
 fn w9_in_a_suspended_project_the_finalizer_waits() {
     let mut seen = in_order();
     (seen.hub, seen.service) = (None, ServiceState::Withdrawn);
-    seen.live = Some(crate::fixtures::live(seen.hub_namespace.as_deref().cloned(), None));
+    seen.live = Some(crate::plan::fixtures::live(seen.hub_namespace.as_deref().cloned(), None));
     assert!(plan(&seen).release.is_some());
     seen.writes = fedhub_planes::WriteState::Suspended;
     let plan = plan(&seen);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use fedhub_fake_apiserver::Fault;
 use serde_json::{Value, json};
 
-use crate::support::*;
+use crate::controller::support::*;
 
 #[tokio::test(start_paused = true)]
 async fn i5_without_its_wd_an_instance_is_parked_and_the_wds_event_wakes_it() {

@@ -3,7 +3,7 @@
 use fedhub_fake_apiserver::Fault;
 use serde_json::{Value, json};
 
-use crate::support::*;
+use crate::controller::support::*;
 
 /// The Events on the projections of `alpha`, each as often as it was recorded: object, type, reason and note.
 fn recorded(world: &World) -> Vec<[String; 4]> {

@@ -5,7 +5,7 @@ use fedhub_fake_apiserver::{ApiServer, Fault, resource};
 use fedhub_projector::controller::ProjectorConfig;
 use serde_json::{Value, json};
 
-use crate::support::*;
+use crate::controller::support::*;
 
 const AT: &str = "2026-01-02T15:04:05Z";
 /// Before the servers' clocks begin.

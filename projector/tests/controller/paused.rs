@@ -3,7 +3,7 @@
 use fedhub_planes::{Health, Pauses};
 use fedhub_testing::{HOME, follow_pauses, management_plane, set_paused};
 
-use crate::support::*;
+use crate::controller::support::*;
 
 #[tokio::test(start_paused = true)]
 async fn i12_projections_of_a_paused_plane_wait_and_those_of_another_do_not() {

@@ -5,7 +5,7 @@ use fedhub_fake_apiserver::Fault;
 use fedhub_projector::controller::ProjectorConfig;
 use serde_json::json;
 
-use crate::support::*;
+use crate::controller::support::*;
 
 async fn with_instances(count: usize) -> World {
     let world = World::new();

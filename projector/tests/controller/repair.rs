@@ -4,7 +4,7 @@ use fedhub_core::names::{PROJECTED_FROM, UPSTREAM_CLUSTER};
 use fedhub_fake_apiserver::{ApiServer, Fault, Resource, Snapshot, resource};
 use serde_json::{Value, json};
 
-use crate::support::*;
+use crate::controller::support::*;
 
 #[tokio::test(start_paused = true)]
 async fn p4_a_projection_edited_by_hand_is_restored_by_one_write() {

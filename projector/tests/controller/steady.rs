@@ -5,7 +5,7 @@ use fedhub_fake_apiserver::{ApiServer, resource};
 use fedhub_testing::normalized_instances;
 use serde_json::json;
 
-use crate::support::*;
+use crate::controller::support::*;
 
 #[tokio::test(start_paused = true)]
 async fn p3_one_create_and_one_status_write_for_each_instance_and_no_read() {

@@ -2,7 +2,7 @@
 
 use fedhub_fake_apiserver::Fault;
 
-use crate::support::*;
+use crate::controller::support::*;
 
 #[tokio::test(start_paused = true)]
 async fn projections_of_a_suspended_project_wait_in_silence() {

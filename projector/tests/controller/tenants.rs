@@ -6,7 +6,7 @@ use fedhub_core::names::{
 use fedhub_fake_apiserver::Fault;
 use serde_json::{Value, json};
 
-use crate::support::*;
+use crate::controller::support::*;
 
 #[tokio::test(start_paused = true)]
 async fn i6_two_tenants_with_one_name_get_each_their_own() {

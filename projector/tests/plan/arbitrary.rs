@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::world::Observed;
-use crate::world::{Decision, plan};
+use crate::plan::world::Observed;
+use crate::plan::world::{Decision, plan};
 use fedhub_api::facts::DigestExt;
 use fedhub_api::facts::deployment::mark_hash;
 use fedhub_core::names::{
@@ -19,7 +19,7 @@ use proptest::sample::select;
 use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};
 
-use crate::support::*;
+use crate::plan::support::*;
 
 fn maybe<T: Clone + std::fmt::Debug + 'static>(
     of: impl Strategy<Value = T> + 'static,

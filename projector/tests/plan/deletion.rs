@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::world::Observed;
-use crate::world::{Decision, plan};
+use crate::plan::world::Observed;
+use crate::plan::world::{Decision, plan};
 use fedhub_core::names::PROJECTED_FROM;
 use fedhub_planes::Distrust;
 use fedhub_projector::intents::DeletionUnconfirmed;
 use fedhub_projector::snapshot::Live;
 use serde_json::{Value, json};
 
-use crate::support::*;
+use crate::plan::support::*;
 
 fn deletes(decision: &Decision) -> Option<bool> {
     match decision {

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use crate::world::Observed;
-use crate::world::{Decision, plan};
+use crate::plan::world::Observed;
+use crate::plan::world::{Decision, plan};
 use fedhub_cache::ServerNormalization;
 use fedhub_core::object::{Object, ObjectView, set_field};
 use fedhub_planes::{Write, WriteMode};
@@ -12,8 +12,8 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};
 
-use crate::arbitrary::worlds;
-use crate::support::*;
+use crate::plan::arbitrary::worlds;
+use crate::plan::support::*;
 
 /// What a schema does to `spec` and `status`.
 #[derive(Clone, Copy, Debug)]

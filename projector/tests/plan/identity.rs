@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::world::Observed;
-use crate::world::{Decision, plan};
+use crate::plan::world::Observed;
+use crate::plan::world::{Decision, plan};
 use fedhub_core::names::{
     FEDERATION_NAMESPACE, SOURCE_UID, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, WORKLOAD_DEPLOYMENT_NAME,
 };
@@ -12,7 +12,7 @@ use fedhub_core::object::{Object, ObjectView};
 use fedhub_planes::Write;
 use fedhub_projector::quarantine::Reason;
 
-use crate::support::*;
+use crate::plan::support::*;
 
 fn fresh() -> Observed {
     Observed { projection: None, ..seen() }

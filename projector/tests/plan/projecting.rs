@@ -1,7 +1,7 @@
 //! I1, I5, I7, I9, P3, P4, P8: what a projection is to be.
 
-use crate::world::Observed;
-use crate::world::{Decision, plan};
+use crate::plan::world::Observed;
+use crate::plan::world::{Decision, plan};
 use fedhub_api::facts::instance::only_defaults;
 use fedhub_cache::ServerNormalization;
 use fedhub_core::names::{INSTANCE_LABELS, PROJECTED_FROM};
@@ -9,7 +9,7 @@ use fedhub_core::object::{Object, ObjectView};
 use fedhub_planes::{StatusWrite, Write, WriteMode};
 use serde_json::{Value, json};
 
-use crate::support::*;
+use crate::plan::support::*;
 
 fn replaced(seen: &Observed) -> Option<(Object, WriteMode)> {
     match plan(seen) {

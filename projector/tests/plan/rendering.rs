@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::world::{Decision, Observed, plan};
+use crate::plan::world::{Decision, Observed, plan};
 use fedhub_api::facts::instance::{deployment_name, only_defaults};
 use fedhub_cache::ServerNormalization;
 use fedhub_cache::digest::Uid;
@@ -15,8 +15,8 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::json;
 
-use crate::arbitrary::{living_owner, worlds};
-use crate::support::*;
+use crate::plan::arbitrary::{living_owner, worlds};
+use crate::plan::support::*;
 
 /// Whether a projection that is there differs from what it is to be, by the whole objects; `None` where there is nothing
 /// to compare.

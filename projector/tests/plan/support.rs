@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::world::Observed;
+use crate::plan::world::Observed;
 use fedhub_api::facts::{Digest, Mark};
 use fedhub_core::names::{
     FEDERATION_NAMESPACE, PROJECTED_FROM, PlaneName, SOURCE_UID, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,

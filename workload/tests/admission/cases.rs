@@ -3,7 +3,7 @@
 use fedhub_workload::admission::{Fault, Kind, Types, defaults};
 use serde_json::Value;
 
-use crate::fixtures::{judged, object};
+use crate::admission::fixtures::{judged, object};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 

@@ -3,7 +3,7 @@
 use fedhub_workload::admission::{Fault, Kind, judge_scale};
 use serde_json::{Value, json};
 
-use crate::fixtures::{NONE, deployment, faults, judged, machine, object, with, workload};
+use crate::admission::fixtures::{NONE, deployment, faults, judged, machine, object, with, workload};
 
 fn on_update(old: &Value, new: &Value) -> Vec<String> {
     judged(Kind::WorkloadDeployment, Some(old), new).faults.iter().map(Fault::to_string).collect()

@@ -4,7 +4,7 @@ use fedhub_workload::admission::{Fault, Kind};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::fixtures::{NONE, instance_type, judged, with, workload};
+use crate::admission::fixtures::{NONE, instance_type, judged, with, workload};
 
 fn on_update(kind: Kind, old: &Value, new: &Value) -> Vec<String> {
     judged(kind, Some(old), new).faults.iter().map(Fault::to_string).collect()

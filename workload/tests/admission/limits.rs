@@ -3,7 +3,7 @@
 use fedhub_workload::admission::{Fault, Kind};
 use serde_json::{Value, json};
 
-use crate::fixtures::{NONE, faults, judged, machine, with, workload};
+use crate::admission::fixtures::{NONE, faults, judged, machine, with, workload};
 
 const TEMPLATE: &str = "/spec/template/spec";
 const SSH_KEYS: &str = "/spec/template/metadata/annotations/compute.datumapis.com~1ssh-keys";

@@ -4,7 +4,7 @@ use fedhub_core::names::EXPECTED_REFERENCED_DATA;
 use fedhub_workload::admission::{Kind, NetworkUse, Types, defaults};
 use serde_json::{Value, json};
 
-use crate::fixtures::{NONE, deployment, instance_type, judged, machine, object, with, workload};
+use crate::admission::fixtures::{NONE, deployment, instance_type, judged, machine, object, with, workload};
 
 const NETWORK: &str = "/spec/template/spec/networkInterfaces/0/network";
 

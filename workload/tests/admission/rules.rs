@@ -4,7 +4,7 @@ use fedhub_testing::{Messages, assert_messages};
 use fedhub_workload::admission::Kind;
 use serde_json::{Value, json};
 
-use crate::fixtures::{NONE, faults, instance_type, judged, machine, with, workload};
+use crate::admission::fixtures::{NONE, faults, instance_type, judged, machine, with, workload};
 
 const CONTAINER: &str = "/spec/template/spec/runtime/sandbox/containers/0";
 const PLACEMENT: &str = "/spec/placements/0";

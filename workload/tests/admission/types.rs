@@ -5,7 +5,7 @@ use fedhub_testing::{Messages, assert_messages};
 use fedhub_workload::admission::{Fault, Judgement, Kind, TypeCatalog, Types, defaults, judge, sets_type};
 use serde_json::{Value, json};
 
-use crate::fixtures::{NONE, instance_type, object, with, workload};
+use crate::admission::fixtures::{NONE, instance_type, object, with, workload};
 
 const TYPE: &str = "/spec/template/spec/runtime/resources/instanceType";
 

@@ -4,7 +4,7 @@ use fedhub_core::names::{CATALOG, CATALOG_UID};
 use fedhub_fake_apiserver::Fault;
 use serde_json::json;
 
-use crate::support::*;
+use crate::instance_types::support::*;
 
 const NONE: [&str; 0] = [];
 

@@ -4,7 +4,7 @@ use fedhub_core::names::{REFERENCED_DATA, REFERENCED_DATA_FINALIZER};
 use fedhub_fake_apiserver::Fault;
 use serde_json::json;
 
-use crate::support::{SPACE, World, position, quiet, until};
+use crate::referenced_data::support::{SPACE, World, position, quiet, until};
 
 #[tokio::test(start_paused = true)]
 async fn w5_what_a_wd_refers_to_is_on_the_hub_before_the_annotation_that_names_it() {
@@ -163,7 +163,7 @@ async fn w5_a_secret_that_comes_back_with_another_type_is_replaced() {
 async fn w9_i3_a_wd_that_is_deleted_while_its_project_is_suspended_goes() {
     let world = World::with_web();
     let run = world.ready().await;
-    run.planes.suspend(&crate::support::plane_name("alpha"), true);
+    run.planes.suspend(&crate::referenced_data::support::plane_name("alpha"), true);
     world.alpha.delete("WorkloadDeployment", SPACE, "web").unwrap();
     until("the WD to go", || world.wd("web").is_none()).await;
     assert!(world.companion("Secret", "db").is_none() && world.companion("ConfigMap", "app").is_none());
@@ -191,15 +191,18 @@ async fn w5_what_runs_keeps_its_data_while_a_new_reference_fails() {
 async fn i12_a_paused_plane_is_left_alone() {
     let world = World::with_web();
     let run = world.ready().await;
-    run.planes.suspend(&crate::support::plane_name("alpha"), true);
+    run.planes.suspend(&crate::referenced_data::support::plane_name("alpha"), true);
     let from = position(&world.hub);
     world.alpha.patch("ConfigMap", SPACE, "app", &json!({"data": {"mode": "off"}})).unwrap();
     quiet(60).await;
     assert_eq!(
-        crate::support::writes(&world.hub, from).iter().filter(|w| w.contains("configmaps")).count(),
+        crate::referenced_data::support::writes(&world.hub, from)
+            .iter()
+            .filter(|w| w.contains("configmaps"))
+            .count(),
         0
     );
-    run.planes.suspend(&crate::support::plane_name("alpha"), false);
+    run.planes.suspend(&crate::referenced_data::support::plane_name("alpha"), false);
     until("the copy", || world.companion("ConfigMap", "app").unwrap()["data"]["mode"] == "off").await;
     run.stop().await;
 }

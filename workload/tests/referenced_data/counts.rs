@@ -4,14 +4,14 @@ use fedhub_core::names::{COPIED_FROM, REFERENCED_BY, REFERENCED_DATA};
 use fedhub_fake_apiserver::Fault;
 use serde_json::{Value, json};
 
-use crate::support::{World, quiet, until};
+use crate::referenced_data::support::{World, quiet, until};
 
 fn secret(name: &str) -> Value {
     json!([{"secret": {"secretName": name}}])
 }
 
 /// Two WDs that share a Secret, in order.
-pub async fn shared() -> (World, crate::support::Run) {
+pub async fn shared() -> (World, crate::referenced_data::support::Run) {
     let world = World::new();
     world.put_source("Secret", "db", &json!({"password": "Y2FuYXJ5"}));
     world.put_wd("api", &secret("db"));

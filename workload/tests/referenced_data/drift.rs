@@ -4,7 +4,7 @@ use fedhub_core::names::{COPIED_FROM, REFERENCED_BY, REFERENCED_DATA, REFERENCED
 use fedhub_fake_apiserver::Fault;
 use serde_json::json;
 
-use crate::support::{SPACE, World, quiet, until};
+use crate::referenced_data::support::{SPACE, World, quiet, until};
 
 #[tokio::test(start_paused = true)]
 async fn w5_i7_a_companion_that_was_edited_is_put_right_and_one_with_other_labels_is_not_written() {

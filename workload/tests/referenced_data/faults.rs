@@ -6,7 +6,7 @@ use fedhub_core::names::{
 use fedhub_fake_apiserver::Fault;
 use serde_json::{Value, json};
 
-use crate::support::{SPACE, World, quiet, until};
+use crate::referenced_data::support::{SPACE, World, quiet, until};
 
 fn text(bytes: usize) -> Value {
     json!({"k": "x".repeat(bytes - 1)})
@@ -226,7 +226,7 @@ async fn w5_what_may_not_be_read_is_told_until_it_may() {
         until("the error", || world.fails_with("web", "SourceUnauthorized")).await;
         quiet(600).await;
         assert_eq!(
-            run.planes.engaged(&crate::support::plane_name("alpha")).unwrap().state(),
+            run.planes.engaged(&crate::referenced_data::support::plane_name("alpha")).unwrap().state(),
             "engaged",
             "{verb}"
         );

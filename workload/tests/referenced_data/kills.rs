@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::counts::shared;
-use crate::support::{Kill, SPACE, World, quiet, until};
+use crate::referenced_data::counts::shared;
+use crate::referenced_data::support::{Kill, SPACE, World, quiet, until};
 
 /// Runs a process that is killed after so many writes, then another one; returns whether the first one was killed.
 async fn killed(world: &World, writes: usize, carried_out: bool, done: impl Fn() -> bool) -> bool {

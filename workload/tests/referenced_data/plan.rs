@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::support::plane_name;
+use crate::referenced_data::support::plane_name;
 
 const SPACE: &str = "ns-1";
 

@@ -3,7 +3,7 @@
 use fedhub_core::names::{REFERENCED_BY, REFERENCED_DATA};
 use serde_json::json;
 
-use crate::support::{SPACE, World, quiet, until};
+use crate::referenced_data::support::{SPACE, World, quiet, until};
 
 /// A hub namespace that was the WD's: of a project namespace that was deleted and created again.
 const FORMER: &str = "ns-00000000-0000-4000-8000-000000000000";

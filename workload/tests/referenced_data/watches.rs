@@ -3,7 +3,7 @@
 use fedhub_fake_apiserver::Fault;
 use serde_json::json;
 
-use crate::support::{SPACE, World, quiet, until};
+use crate::referenced_data::support::{SPACE, World, quiet, until};
 
 fn lists(world: &World, resource: &str) -> usize {
     world.alpha.audit().iter().filter(|entry| entry.verb == "list" && entry.resource == resource).count()
@@ -25,7 +25,7 @@ async fn w6_a_plane_whose_wds_refer_to_nothing_pays_nothing() {
     world.roll_out("web").await;
     until("the companion to go", || world.companion("ConfigMap", "app").is_none()).await;
     quiet(5).await;
-    let alpha = run.planes.engaged(&crate::support::plane_name("alpha")).unwrap();
+    let alpha = run.planes.engaged(&crate::referenced_data::support::plane_name("alpha")).unwrap();
     assert_eq!(alpha.store(fedhub_core::object::Kind::ConfigMap).len(), 0);
     let watches = world.alpha.mark();
     world.alpha.break_watches();
@@ -46,7 +46,7 @@ async fn w6_no_content_is_kept_of_what_is_watched() {
     world.alpha.put(secret).unwrap();
     let run = world.ready().await;
     let kind = fedhub_core::object::Kind::Secret;
-    let alpha = run.planes.engaged(&crate::support::plane_name("alpha")).unwrap();
+    let alpha = run.planes.engaged(&crate::referenced_data::support::plane_name("alpha")).unwrap();
     for (plane, namespace) in [(&alpha, SPACE.to_owned()), (run.planes.hub(), world.hub_space())] {
         for name in ["db", "other"] {
             let kept = plane.store(kind).get(&namespace, name).map(|known| format!("{known:?}"));
@@ -84,7 +84,7 @@ async fn i8_what_is_known_by_its_digest_takes_no_room_from_other_planes() {
     }
     world.alpha.patch("Secret", SPACE, "db", &json!({"data": {"password": "YQ=="}})).unwrap();
     quiet(5).await;
-    let alpha = run.planes.engaged(&crate::support::plane_name("alpha")).unwrap();
+    let alpha = run.planes.engaged(&crate::referenced_data::support::plane_name("alpha")).unwrap();
     assert_eq!(alpha.store(fedhub_core::object::Kind::ConfigMap).len(), 201);
     assert!(run.planes.budget().held() <= before, "{} and {before}", run.planes.budget().held());
     for (plane, namespace) in [(&alpha, SPACE.to_owned()), (run.planes.hub(), world.hub_space())] {

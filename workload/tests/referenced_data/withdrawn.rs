@@ -3,7 +3,7 @@
 use fedhub_testing::{entitle, serve_entitlements, withdraw};
 use serde_json::json;
 
-use crate::support::*;
+use crate::referenced_data::support::*;
 
 #[tokio::test(start_paused = true)]
 async fn w9_the_companions_go_with_the_last_deployment_and_come_back_with_the_service() {

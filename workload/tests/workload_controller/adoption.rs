@@ -8,7 +8,7 @@ use fedhub_core::object::Kind;
 use fedhub_fake_apiserver::Fault;
 use serde_json::{Value, json};
 
-use crate::support::*;
+use crate::workload_controller::support::*;
 
 /// A WD as the Go manager makes it.
 fn deployment(of: &Value, city: &str) -> Value {

@@ -4,7 +4,7 @@ use fedhub_core::names::{FEDERATOR_FINALIZER, WORKLOAD_FINALIZER, WORKLOAD_UID};
 use fedhub_fake_apiserver::Fault;
 use serde_json::json;
 
-use crate::support::*;
+use crate::workload_controller::support::*;
 
 #[tokio::test(start_paused = true)]
 async fn w2_i3_the_finalizer_is_released_after_the_last_deployment_is_gone() {

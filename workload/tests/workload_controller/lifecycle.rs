@@ -4,7 +4,7 @@ use fedhub_fake_apiserver::ApiServer;
 use fedhub_fake_apiserver::resource;
 use serde_json::json;
 
-use crate::support::*;
+use crate::workload_controller::support::*;
 
 fn put_type(source: &ApiServer, phase: &str) {
     let lifecycle = json!({"phase": phase, "replacementInstanceType": "d2"});

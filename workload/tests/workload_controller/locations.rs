@@ -3,7 +3,7 @@
 use fedhub_core::object::Kind;
 use serde_json::json;
 
-use crate::support::*;
+use crate::workload_controller::support::*;
 
 #[tokio::test(start_paused = true)]
 async fn w7_without_location_bindings_a_city_with_a_cell_is_placeable() {

@@ -16,7 +16,7 @@ use fedhub_workload::workload_controller::summary::Summary;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::support;
+use crate::workload_controller::support;
 
 fn plane() -> PlaneId {
     PlaneId::Project(PlaneName::new("alpha").unwrap())

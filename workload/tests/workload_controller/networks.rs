@@ -5,7 +5,7 @@ use fedhub_fake_apiserver::{ApiServer, Fault};
 use fedhub_testing::{gap, put_namespace};
 use serde_json::json;
 
-use crate::support::*;
+use crate::workload_controller::support::*;
 
 const CONDITION: &str = "NetworkNotFound";
 const MISSING: &str = "Network \"default\" does not exist in the Workload's namespace";

@@ -16,7 +16,7 @@ use fedhub_workload::workload_controller::summary::Summary;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::support::*;
+use crate::workload_controller::support::*;
 
 const READY: (&str, &str, &str) = ("True", "StableInstanceFound", "1/1 instances are ready");
 const CITIES: [&str; 3] = ["DFW", "LHR", "ORD"];

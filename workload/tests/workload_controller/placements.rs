@@ -4,7 +4,7 @@ use fedhub_core::names::{RESTARTED_AT, SERVICE_NAME, WORKLOAD_NAME, WORKLOAD_UID
 use fedhub_fake_apiserver::Fault;
 use serde_json::json;
 
-use crate::support::*;
+use crate::workload_controller::support::*;
 
 #[tokio::test(start_paused = true)]
 async fn w1_each_placement_and_city_has_a_deployment() {

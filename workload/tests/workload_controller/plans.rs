@@ -6,7 +6,7 @@ use fedhub_workload::workload_controller::plan::WorkloadPlan;
 use fedhub_workload::workload_controller::snapshot::{Refusal, Snapshot};
 use serde_json::json;
 
-use crate::paused::{made_of, planned, seen, web, written};
+use crate::workload_controller::paused::{made_of, planned, seen, web, written};
 
 /// `web`, whose placement was renamed, beside the WD of the old name.
 fn renamed() -> (Object, Vec<Object>) {

@@ -5,7 +5,7 @@ use fedhub_fake_apiserver::Fault;
 use fedhub_testing::event_notes;
 use serde_json::{Value, json};
 
-use crate::support::*;
+use crate::workload_controller::support::*;
 
 fn history(world: &World) -> Value {
     let name = revision_history("web").unwrap();

@@ -4,7 +4,7 @@ use fedhub_core::object::Kind;
 use fedhub_fake_apiserver::Fault;
 use serde_json::json;
 
-use crate::support::*;
+use crate::workload_controller::support::*;
 
 const NEW: (&str, &str, &str) =
     ("False", "InstancesProvisioning", "Instances are on their way. No action required");

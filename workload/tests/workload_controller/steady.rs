@@ -3,7 +3,7 @@
 use fedhub_fake_apiserver::Resource;
 use serde_json::json;
 
-use crate::support::*;
+use crate::workload_controller::support::*;
 
 #[tokio::test(start_paused = true)]
 async fn i7_a_workload_costs_its_writes_and_a_read_that_tells_who_wrote_it() {

@@ -4,7 +4,7 @@ use fedhub_core::names::{FEDERATOR_FINALIZER, WORKLOAD_FINALIZER};
 use fedhub_testing::{entitle, serve_entitlements, withdraw};
 use serde_json::json;
 
-use crate::support::*;
+use crate::workload_controller::support::*;
 
 fn finalizers(world: &World) -> serde_json::Value {
     world.workload("web")["metadata"]["finalizers"].clone()

@@ -24,7 +24,7 @@ use jiff::SignedDuration;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::Value;
 
-use crate::status::support::{
+use crate::domain::status::support::{
     HASH, annotated, but, condition, dying, instance as instance_with, now, ready, unready, wd,
 };
 

@@ -12,7 +12,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{OwnerReference, Time};
 use serde_json::{Value, json};
 
 use super::{Shown, of_update, shown};
-use crate::status::support::{annotated, but, condition, instance as instance_with, now, object, wd};
+use crate::domain::status::support::{annotated, but, condition, instance as instance_with, now, object, wd};
 
 pub fn quota() -> Vec<Shown> {
     let words = || "resourceclaims is forbidden".to_owned();

@@ -11,7 +11,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde_json::json;
 
 use super::{Shown, of_update};
-use crate::status::support::{but, condition, object, wd};
+use crate::domain::status::support::{but, condition, object, wd};
 
 /// An object that reports `Ready` so, and what else its status holds.
 fn reporting(kind: Kind, name: &str, status: &str, reason: &str) -> Object {

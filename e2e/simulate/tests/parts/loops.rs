@@ -8,8 +8,8 @@ use fedhub_simulate::{FAULT, PROVIDER_FINALIZER, Part, QUOTA, TEARDOWN_FAULT, TE
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::support::{START, cluster, message, says};
-use crate::{network, provider, quota};
+use crate::parts::support::{START, cluster, message, says};
+use crate::parts::{network, provider, quota};
 
 fn simulate(parts: Vec<Part>, cluster: &ApiServer) {
     let times = Times { start: START, teardown: Duration::ZERO };

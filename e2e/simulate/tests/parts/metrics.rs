@@ -6,8 +6,8 @@ use fedhub_simulate::metrics::{Asked, CPU, MEMORY, asked, usage};
 use fedhub_simulate::pods::{self, pod};
 use serde_json::{Value, json};
 
-use crate::provider;
-use crate::support::{cluster, condition, now, object};
+use crate::parts::provider;
+use crate::parts::support::{cluster, condition, now, object};
 
 const OF: &str = "compute.datumapis.com/workload-deployment-name";
 

@@ -7,7 +7,7 @@ use fedhub_simulate::network::{Plan, SLOW, context, context_name, context_step, 
 use fedhub_simulate::{FAULT, START_TIME, Step};
 use serde_json::{Value, json};
 
-use crate::support::{NONE, START, after, condition, message, now, object, says};
+use crate::parts::support::{NONE, START, after, condition, message, now, object, says};
 
 const GROUP: &str = "networking.datumapis.com/v1alpha";
 

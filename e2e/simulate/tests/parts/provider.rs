@@ -7,7 +7,7 @@ use fedhub_simulate::provider::step;
 use fedhub_simulate::{FAULT, START_TIME, Step};
 use serde_json::{Value, json};
 
-use crate::support::{NONE, START, after, condition, message, now, object, says};
+use crate::parts::support::{NONE, START, after, condition, message, now, object, says};
 
 /// Without gates, of one container, with the defaults that the schema gives.
 pub fn instance() -> Value {

@@ -5,7 +5,7 @@ use fedhub_simulate::quota::{Limit, step};
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::support::{after, condition, now, object, says};
+use crate::parts::support::{after, condition, now, object, says};
 
 /// Made at that second, and not evaluated yet.
 pub fn claim(name: &str, second: u32) -> Object {

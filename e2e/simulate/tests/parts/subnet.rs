@@ -7,7 +7,7 @@ use fedhub_simulate::subnet::{Plan, plan, subnet_step};
 use fedhub_simulate::{FAULT, START_TIME};
 use serde_json::{Value, json};
 
-use crate::support::{NONE, after, now, object, says};
+use crate::parts::support::{NONE, after, now, object, says};
 
 const GROUP: &str = "networking.datumapis.com/v1alpha";
 

@@ -8,7 +8,7 @@ use fedhub_fake_apiserver::{ApiServer, Fault, Resource};
 use fedhub_planes::{Health, Planes, Settings, Watched};
 use serde_json::{Value, json};
 
-use crate::support::*;
+use crate::planes::support::*;
 
 fn location(name: &str) -> Value {
     json!({"apiVersion": "networking.datumapis.com/v1alpha", "kind": "LocationBinding", "metadata": {"name": name}})

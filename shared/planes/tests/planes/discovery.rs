@@ -12,7 +12,7 @@ use fedhub_planes::transport::{Transport, TransportConfig};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::support::*;
+use crate::planes::support::*;
 
 struct Discovering {
     management: ApiServer,

@@ -4,7 +4,7 @@ use fedhub_fake_apiserver::{ApiServer, Fault, resource};
 use fedhub_planes::events::{EventType, Events, ObjectReference};
 use serde_json::{Value, json};
 
-use crate::support::*;
+use crate::planes::support::*;
 
 /// A root server: it serves no `events.k8s.io`.
 fn root() -> ApiServer {

@@ -5,7 +5,7 @@ use fedhub_fake_apiserver::{ApiServer, Fault, Resource, resource};
 use fedhub_planes::Health;
 use tokio::time::Instant;
 
-use crate::support::*;
+use crate::planes::support::*;
 
 #[tokio::test(start_paused = true)]
 async fn i8_a_server_that_hangs_costs_the_time_out_and_no_other_plane_anything() {

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use tower::{Layer, Service, service_fn};
 
-use crate::support::*;
+use crate::planes::support::*;
 
 fn management() -> ApiServer {
     let server = ApiServer::management("m");

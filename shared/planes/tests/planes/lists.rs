@@ -12,7 +12,7 @@ use http::Request;
 use tokio::time::Instant;
 use tower::{Layer, Service, service_fn};
 
-use crate::support::*;
+use crate::planes::support::*;
 
 const LIMIT: usize = 4;
 

@@ -11,7 +11,7 @@ use fedhub_planes::{Health, Planes};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::support::*;
+use crate::planes::support::*;
 
 const GROUP: &str = "resourcemanager.miloapis.com";
 

@@ -13,8 +13,8 @@ use fedhub_lease::{Leadership, LeaseConfig};
 use fedhub_planes::{Plane, Planes, Settings};
 use serde_json::json;
 
-use crate::milo::{Run, deployment, free, milo, project};
-use crate::support::{client, metrics, plane_name, quiet, until};
+use crate::planes::milo::{Run, deployment, free, milo, project};
+use crate::planes::support::{client, metrics, plane_name, quiet, until};
 
 async fn mark(plane: &Plane) -> Result<ObjectRef, RequestError> {
     let wd = plane.refresh(Kind::WorkloadDeployment, "n", "one").await.unwrap().unwrap();

@@ -12,8 +12,8 @@ use fedhub_planes::{Health, Identities, Planes, Settings};
 use k8s_openapi::api::core::v1::ObjectReference;
 use serde_json::json;
 
-use crate::milo::{Run, deployment, milo, project};
-use crate::support::{HOME, Notes, client, instance, metrics, plane_name, quiet, until};
+use crate::planes::milo::{Run, deployment, milo, project};
+use crate::planes::support::{HOME, Notes, client, instance, metrics, plane_name, quiet, until};
 
 pub fn management() -> ApiServer {
     let server = ApiServer::management("m");

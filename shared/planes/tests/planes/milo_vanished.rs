@@ -9,8 +9,8 @@ use fedhub_fake_apiserver::{ApiServer, Fault};
 use fedhub_planes::{Identities, Planes, Settings};
 use serde_json::json;
 
-use crate::milo::{Run, deployment, free, milo, project};
-use crate::support::{API, client, metrics, plane_name, quiet, registry, until};
+use crate::planes::milo::{Run, deployment, free, milo, project};
+use crate::planes::support::{API, client, metrics, plane_name, quiet, registry, until};
 
 /// A hub namespace of a project.
 fn namespace(hub: &ApiServer, name: &str, of: &PlaneName) {
@@ -84,7 +84,7 @@ async fn f11_a_vanished_project_is_looked_for_only_where_projects_and_hub_are_kn
     until("it to be engaged", || run.planes.engaged(&plane_name("a")).is_some()).await;
     run.end().await;
 
-    let (hub, milo) = (ApiServer::hub("hub"), crate::milo::milo());
+    let (hub, milo) = (ApiServer::hub("hub"), crate::planes::milo::milo());
     namespace(&hub, "ns-1", &plane_name("a"));
     federated(&hub, "ns-1");
     hub.fault(Fault::Status(503));

@@ -13,7 +13,7 @@ use fedhub_testing::{management_plane, set_paused};
 use serde_json::{Value, json};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::support::*;
+use crate::planes::support::*;
 
 struct World {
     management: ApiServer,

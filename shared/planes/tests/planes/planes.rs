@@ -4,7 +4,7 @@ use fedhub_core::object::Kind;
 use fedhub_fake_apiserver::{ApiServer, Fault};
 use fedhub_planes::Health;
 
-use crate::support::*;
+use crate::planes::support::*;
 
 #[tokio::test(start_paused = true)]
 async fn disengaging_ends_exactly_its_own_watches() {

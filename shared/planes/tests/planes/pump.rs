@@ -5,7 +5,7 @@ use fedhub_fake_apiserver::{ApiServer, Fault};
 use fedhub_planes::{Plane, Planes};
 use serde_json::json;
 
-use crate::support::*;
+use crate::planes::support::*;
 
 fn names(plane: &Plane) -> Vec<String> {
     plane.store(Kind::Instance).select(None, |o| Some(o.name.to_owned()))

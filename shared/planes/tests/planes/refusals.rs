@@ -15,9 +15,9 @@ use tokio::net::TcpListener;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::milo::{milo, project};
-use crate::milo_projects::{management, remembered, remembering};
-use crate::support::*;
+use crate::planes::milo::{milo, project};
+use crate::planes::milo_projects::{management, remembered, remembering};
+use crate::planes::support::*;
 
 /// Warnings about an object: the reason, the note, and whether it was said more than once.
 fn warnings(server: &ApiServer, about: &str) -> Vec<(String, String, bool)> {

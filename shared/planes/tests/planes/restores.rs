@@ -11,7 +11,7 @@ use fedhub_planes::{Distrust, Planes};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::support::*;
+use crate::planes::support::*;
 
 const API: &str = "compute.datumapis.com/v1alpha";
 

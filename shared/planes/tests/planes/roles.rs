@@ -10,7 +10,7 @@ use fedhub_fake_apiserver::{ApiServer, Fault, resource};
 use fedhub_planes::{Health, Plane, Planes, Settings, Watched};
 use serde_json::{Value, json};
 
-use crate::support::*;
+use crate::planes::support::*;
 
 const NETWORKING: [Kind; 3] = [Kind::NetworkBinding, Kind::SubnetClaim, Kind::LocationBinding];
 

@@ -12,8 +12,8 @@ use fedhub_testing::{ENTITLEMENTS, asked, delete_entitlements, entitle, gap, ser
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::milo_projects::{management, remembered};
-use crate::support::{HOME, client, metrics, plane_name, quiet, until};
+use crate::planes::milo_projects::{management, remembered};
+use crate::planes::support::{HOME, client, metrics, plane_name, quiet, until};
 
 struct World {
     hub: ApiServer,

@@ -9,7 +9,7 @@ use fedhub_planes::Read;
 use fedhub_planes::{Health, Plane};
 use serde_json::{Value, json};
 
-use crate::support::*;
+use crate::planes::support::*;
 
 const MIB: usize = 1 << 20;
 

@@ -12,7 +12,7 @@ use http::Request;
 use tokio::time::Instant;
 use tower::{Layer, ServiceBuilder, ServiceExt, service_fn};
 
-use crate::support::*;
+use crate::planes::support::*;
 
 /// When watches were started, and how many starts waited for their answer at once at most.
 #[derive(Clone, Default)]

@@ -11,7 +11,7 @@ use fedhub_planes::{
 use fedhub_testing::normalized_instances;
 use serde_json::{Value, json};
 
-use crate::support::*;
+use crate::planes::support::*;
 
 async fn engaged(server: &ApiServer) -> (Arc<Planes>, Arc<Plane>) {
     let planes = registry(&ApiServer::hub("hub"));

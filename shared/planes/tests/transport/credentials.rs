@@ -16,7 +16,7 @@ use http::Request;
 use kube::Client;
 use tokio_util::sync::CancellationToken;
 
-use crate::server::{Identity, Server, Speaks};
+use crate::transport::server::{Identity, Server, Speaks};
 
 const INTERVAL: Duration = Duration::from_millis(20);
 

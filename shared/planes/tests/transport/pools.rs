@@ -13,7 +13,7 @@ use futures::{AsyncBufRead, AsyncBufReadExt, StreamExt};
 use http::Request;
 use kube::{Client, Config};
 
-use crate::server::{Server, Speaks};
+use crate::transport::server::{Server, Speaks};
 
 fn transport() -> Transport {
     within(Duration::from_secs(2))

@@ -2,9 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-#[path = "../support/mod.rs"]
-mod support;
-
 mod completion;
 mod interrupts;
 mod kubectl;
@@ -16,7 +13,7 @@ use std::path::Path;
 
 use tokio::process::Command;
 
-use support::{Platform, program, script};
+use crate::support::{PROJECT, Platform, program, script};
 
 /// `datumctl`, with the plugin beside it.
 fn datumctl(platform: &Platform, arguments: &[&str]) -> Command {
@@ -29,7 +26,7 @@ fn datumctl(platform: &Platform, arguments: &[&str]) -> Command {
     let mut command = Command::new(directory.join("datumctl"));
     command.args(arguments).env_clear().stdin(std::process::Stdio::null());
     command.env("PATH", "/usr/bin:/bin").env("HOME", directory).env("SSL_CERT_FILE", platform.file("ca.pem"));
-    command.env("STUB", directory).env("STUB_HOST", &platform.host).env("STUB_PROJECT", support::PROJECT);
+    command.env("STUB", directory).env("STUB_HOST", &platform.host).env("STUB_PROJECT", PROJECT);
     command
 }
 

@@ -2,9 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-#[path = "../support/mod.rs"]
-mod support;
-
 use std::process::{Command, Stdio};
 
 use fedhub_cli::destroy::plan::{Consent, Target, consent};
@@ -13,7 +10,7 @@ use fedhub_fake_apiserver::{AuditEntry, Fault};
 use fedhub_testing::{condition, until};
 use serde_json::json;
 
-use support::Platform;
+use crate::support::Platform;
 
 const FINALIZER: &str = "compute.datumapis.com/workload-controller";
 

@@ -2,9 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-#[path = "../support/mod.rs"]
-mod support;
-
 mod commands;
 mod tables;
 mod words;

@@ -1,0 +1,6 @@
+//! All integration tests of this crate, in one program: each further program would link every dependency once more.
+
+#[cfg(test)]
+mod parts;
+#[cfg(test)]
+mod process;
