@@ -5,6 +5,8 @@ mod absences;
 #[cfg(test)]
 mod discovery;
 #[cfg(test)]
+mod engaging;
+#[cfg(test)]
 mod events;
 #[cfg(test)]
 mod health;
@@ -24,8 +26,6 @@ mod milo_projects;
 mod milo_vanished;
 #[cfg(test)]
 mod pauses;
-#[cfg(test)]
-mod planes;
 #[cfg(test)]
 mod pump;
 #[cfg(test)]
