@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod circles;
+mod programs;
 mod source;
 
 use std::collections::BTreeSet;

@@ -1,0 +1,62 @@
+//! The integration tests of a crate are one program, and no file of theirs is left out of it.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::source::files;
+use super::{folder, packages, repository};
+
+/// The file of a module that `file` declares, beside it or below it.
+fn module(file: &Path, root: bool, name: &str) -> Option<PathBuf> {
+    let directory = file.parent().unwrap();
+    let below = directory.join(file.file_stem().unwrap());
+    let directory = if root || file.ends_with("mod.rs") { directory } else { &below };
+    let places = [directory.join(format!("{name}.rs")), directory.join(name).join("mod.rs")];
+    places.into_iter().find(|place| place.is_file())
+}
+
+/// Adds a file, and those of its modules, to what a program is made of.
+fn collect(file: PathBuf, root: bool, found: &mut BTreeSet<PathBuf>) {
+    let text = fs::read_to_string(&file).unwrap();
+    for line in text.lines().filter_map(|line| line.strip_suffix(';')) {
+        let Some(name) = line.strip_prefix("pub(crate) ").unwrap_or(line).strip_prefix("mod ") else {
+            continue;
+        };
+        if let Some(module) = module(&file, root, name) {
+            collect(module, false, found);
+        }
+    }
+    found.insert(file);
+}
+
+#[test]
+fn each_crate_has_one_program_of_integration_tests() {
+    for package in packages() {
+        let targets = package["targets"].as_array().unwrap();
+        let programs: Vec<_> = targets
+            .iter()
+            .filter(|target| target["kind"][0] == "test")
+            .map(|target| &target["name"])
+            .collect();
+        assert!(
+            programs.len() < 2,
+            "{} links its dependencies into {programs:?}: make them modules of one `tests/main.rs`",
+            package["name"]
+        );
+    }
+}
+
+#[test]
+fn every_file_of_integration_tests_is_part_of_its_program() {
+    for package in packages() {
+        let tests = repository().join(folder(&package)).join("tests");
+        let targets = package["targets"].as_array().unwrap();
+        let Some(program) = targets.iter().find(|target| target["kind"][0] == "test") else { continue };
+        let mut built = BTreeSet::new();
+        collect(PathBuf::from(program["src_path"].as_str().unwrap()), true, &mut built);
+        let there: BTreeSet<_> = files(&tests).into_iter().map(|(name, _)| tests.join(name)).collect();
+        let forgotten: Vec<_> = there.difference(&built).collect();
+        assert!(forgotten.is_empty(), "no `mod` names {forgotten:?}, so that its tests do not run");
+    }
+}
