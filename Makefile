@@ -13,8 +13,8 @@ CARGO_DENY := $(CACHE)/cargo-deny-$(CARGO_DENY_VERSION)/bin/cargo-deny
 # Where cargo puts programs: a target directory of the user's own is respected.
 TARGET := $(or $(CARGO_TARGET_DIR),target)/debug
 RELEASE := $(or $(CARGO_TARGET_DIR),target)/release
-# Cargo.lock is part of the repository, and what is tested is what it says. Tests are chosen from the whole workspace: for
-# one package cargo would build every dependency once more, with other features.
+# Cargo.lock is part of the repository, and what is tested is what it says. Dependencies have the same features for every
+# choice of packages (shared/features), so that nothing is built twice.
 CARGO := cargo
 LOCKED := --locked
 # Says how long the phases of a run take.
@@ -51,8 +51,6 @@ down: build ## End the demonstration, the planes of NAME, and whatever a killed 
 	done
 
 test: KILLS = 10
-# With the features of the tests, which are built anyway: the programs alone would have everything built once more.
-test: BUILT = --workspace --all-targets
 test: lint unit chart-check real ## All tests: lint, unit and property tests, the chart, every suite on real planes, alerts, the status page, a few kills; STRICT=1 fails where a suite is flaky
 
 lint: fmt-check clippy doc deny ## Formatting, clippy for all targets, rustdoc, licences and duplicates of dependencies
@@ -62,7 +60,7 @@ unit: need-rust ## Unit and property tests
 	$(TIMED) 'unit: run' env INSTA_UPDATE=no $(CARGO) test $(LOCKED) --workspace
 
 image-check: need-rust ## Run the files of the Dockerfile's final stage in an empty root, without a container engine
-	$(CARGO) test $(LOCKED) --workspace --test main -- image:: --nocapture
+	$(CARGO) test $(LOCKED) -p fedhub --test main -- image:: --nocapture
 
 e2e: build ## The chainsaw suites on real planes; SUITE=name runs one
 	$(TARGET)/e2e $(if $(SUITE),--suite $(SUITE)) $(if $(filter-out 0,$(STRICT)),--strict)
@@ -95,15 +93,15 @@ messages: need-rust ## Accept the messages in tests/snapshots as they are now
 	@git --no-pager diff --stat -- '*.snap'
 
 crds: need-rust ## Write deploy/crds and deploy/external-crds anew from the types in shared/api
-	UPDATE_CRDS=1 $(CARGO) test $(LOCKED) -q --workspace --lib crds
+	UPDATE_CRDS=1 $(CARGO) test $(LOCKED) -q -p fedhub-api --lib crds
 	@git --no-pager diff --stat -- deploy/crds deploy/external-crds
 
 rules: need-rust ## Write the objects of deploy/components/alerts and dashboards anew from the rules and the JSON beside them
-	UPDATE_RULES=1 $(CARGO) test $(LOCKED) -q --workspace --test main monitoring::objects
+	UPDATE_RULES=1 $(CARGO) test $(LOCKED) -q -p fedhub-e2e --test main monitoring::objects
 	@git --no-pager diff --stat -- deploy/components
 
 chart: need-rust ## Write the templates of deploy/chart anew from the overlays
-	UPDATE_CHART=1 $(CARGO) test $(LOCKED) -q --workspace --bin fedhub deploy::chart
+	UPDATE_CHART=1 $(CARGO) test $(LOCKED) -q -p fedhub --bin fedhub deploy::chart
 	@git --no-pager diff --stat -- deploy/chart
 
 fmt-check: need-rust

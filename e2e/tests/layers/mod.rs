@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod circles;
+mod features;
 mod programs;
 mod source;
 
@@ -18,7 +19,8 @@ use serde_json::Value;
 use source::Graph;
 
 /// The crates of the product, the lowest layer first.
-const LAYERS: [&[&str]; 8] = [
+const LAYERS: [&[&str]; 9] = [
+    &["fedhub-features"],
     &["fedhub-core", "fedhub-terminal"],
     &["fedhub-cache"],
     &["fedhub-api"],
