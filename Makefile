@@ -13,6 +13,7 @@ CARGO_DENY := $(CACHE)/cargo-deny-$(CARGO_DENY_VERSION)/bin/cargo-deny
 # Where cargo puts programs: a target directory of the user's own is respected.
 TARGET := $(or $(CARGO_TARGET_DIR),target)/debug
 RELEASE := $(or $(CARGO_TARGET_DIR),target)/release
+HARNESS := $(or $(CARGO_TARGET_DIR),target)/harness
 # Cargo.lock is part of the repository, and what is tested is what it says. Dependencies have the same features for every
 # choice of packages (shared/features), so that nothing is built twice.
 CARGO := cargo
@@ -83,9 +84,12 @@ chaos: build ## Kill processes at random moments of rollouts, KILLS=50 times; SE
 # The former name of `chaos`, for one release.
 storm: chaos
 
+# What ships is measured as it ships; the programs around it look for it beside themselves.
 bench: need-rust need-go ## All benchmarks, into target/bench; STRICT=1 fails where a bar is missed
-	@$(CARGO) build --release $(LOCKED) -p fedhub -p fedhub-cli -p fedhub-e2e -p fedhub-fake-apiserver -p fedhub-simulate \
-		--bin fedhub --bin datumctl-compute --bin fedhub-bench --bin fedhub-fake-apiserver --bin fedhub-simulate
+	@$(CARGO) build --release $(LOCKED) -p fedhub -p fedhub-cli --bin fedhub --bin datumctl-compute
+	@$(CARGO) build --profile harness $(LOCKED) -p fedhub-e2e -p fedhub-fake-apiserver -p fedhub-simulate \
+		--bin fedhub-bench --bin fedhub-fake-apiserver --bin fedhub-simulate
+	@ln -f $(addprefix $(HARNESS)/,fedhub-bench fedhub-fake-apiserver fedhub-simulate) $(RELEASE)
 	@$(RELEASE)/fedhub-bench all target/bench $(if $(filter-out 0,$(STRICT)),--strict)
 
 messages: need-rust ## Accept the messages in tests/snapshots as they are now
