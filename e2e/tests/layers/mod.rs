@@ -69,7 +69,7 @@ const FEDERATION: [&str; 12] = [
     "workload",
 ];
 
-fn repository() -> PathBuf {
+pub(crate) fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_path_buf()
 }
 
