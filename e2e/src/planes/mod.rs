@@ -18,6 +18,7 @@ mod commands;
 mod crds;
 mod hub;
 pub(crate) mod identities;
+mod inotify;
 pub(crate) mod kubeconfig;
 mod layout;
 pub(crate) mod manifests;
@@ -103,6 +104,7 @@ impl Planes {
     pub async fn up(options: &Options) -> Result<Self, Error> {
         let layout = Layout::of(&options.name)?;
         let programs = programs(&options.progress).await?;
+        inotify::ensure(&options.progress);
         let _lock = layout.lock().await?;
         let mut attempts = 1..=PORT_ATTEMPTS;
         loop {

@@ -19,6 +19,10 @@ use crate::Error;
 /// How long a process may take to end by itself. The rest of its work is not needed here.
 const GRACE: Duration = Duration::from_secs(1);
 
+/// Go's collector runs when the heap has grown by so many percent, not by its default of 100: the planes' programs spend
+/// processors, which two lanes have too few of, and not memory.
+const GARBAGE_COLLECTION: (&str, &str) = ("GOGC", "400");
+
 /// The processes of one instance.
 pub struct Supervisor {
     layout: Layout,
@@ -84,7 +88,7 @@ impl Supervisor {
         let (variable, mark) = inner.state.mark(&name);
         let mut spawn = Spawn::new(&command.program);
         spawn.args(&command.arguments).current_dir(self.layout.root());
-        spawn.env_clear().env(variable, mark);
+        spawn.env_clear().env(variable, mark).envs([GARBAGE_COLLECTION]);
         for kept in ["PATH", "HOME", "TMPDIR"] {
             spawn.envs(std::env::var_os(kept).map(|value| (kept, value)));
         }

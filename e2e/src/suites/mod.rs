@@ -107,6 +107,12 @@ impl<'a> Stage<'a> {
         // A suite that failed between a stop and a start must not take the next ones with it.
         self.fedhub.restore().await?;
         chain::start(self.planes.layout()).await?;
+        if suites.iter().any(|suite| suite.alone) {
+            // What others left may still be rolling out, and would be part of what this one looks at.
+            if let Err(error) = self.fedhub.settled().await {
+                self.progress.warn(format!("{}: begins while fedhub is at work: {error}", suites[0].name));
+            }
+        }
         let context = chainsaw::Context {
             chainsaw: &self.toolbox.chainsaw,
             this: &self.this,

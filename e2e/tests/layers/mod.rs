@@ -245,7 +245,8 @@ fn no_two_files_of_a_crate_know_each_other() {
         let folder = folder(package);
         let folder = folder.to_str().unwrap();
         let graph = source::of_crate(&repository().join(folder).join("src"));
-        assert!(graph.len() > 1, "{folder} has no files");
+        // The crate that only states features has one empty file.
+        assert!(graph.len() > 1 || package["name"] == "fedhub-features", "{folder} has no files");
         let found = circles(&graph).into_iter();
         faults
             .extend(found.map(|circle| format!("{folder}/src has a circle:\n{}", describe(&graph, &circle))));
