@@ -38,6 +38,7 @@ fn refusals_and_errors_of_planes_read_well() {
             IdentityRefusal::AnotherIdentity { known: "uid-1".to_owned(), seen: "uid-2".to_owned() },
         IdentityRefusal::IdentityTaken { .. } =>
             IdentityRefusal::IdentityTaken { by: plane("other"), identity: "uid-1".to_owned() },
+        IdentityRefusal::InvalidUid { .. } => IdentityRefusal::InvalidUid { shown: "uid\n1".to_owned() },
     ];
     let late = Duration::from_secs(9);
     let time_outs = one_of_each![
