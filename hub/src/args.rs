@@ -29,6 +29,9 @@ pub use run::{InstanceTypesSource, RunArgs};
 // Examples are long, and are copied: their lines stay whole.
 #[command(name = "fedhub", version, about, term_width = 0)]
 pub struct Args {
+    /// Accept servers that are reached by plain HTTP on other machines: anyone on the way has the credentials then.
+    #[arg(long, global = true, env = "FEDHUB_INSECURE_HTTP")]
+    pub insecure_http: bool,
     /// The command.
     #[command(subcommand)]
     pub command: Command,

@@ -16,6 +16,7 @@ fn refusals_and_errors_of_planes_read_well() {
         Fault::Unreadable(_) => Fault::Unreadable("not YAML at line 1".to_owned()),
         Fault::NoUser(_) => Fault::NoUser("admin".to_owned()),
         Fault::Proxy(_) => Fault::Proxy(Some("http://proxy:3128".to_owned())),
+        Fault::PlainHttp(_) => Fault::PlainHttp("http://hub.example.com:8080".to_owned()),
     ];
     let (path, context) = ("hub.yaml".to_owned(), ", context prod".to_owned());
     let credentials = one_of_each![
