@@ -46,7 +46,7 @@ case $1 in
     [ "$(grep -c '"result": "kept"' "$scratch/rotated")" = 2 ]
     until rotate --plane project-a --all; do again "$(cat "$scratch/rotated")"; done
     [ "$(grep -c '"result": "replaced"' "$scratch/rotated")" = 2 ]
-    fedhub kubeconfig rotate --for cell,quota --all --hub-context HUB --management-context MANAGEMENT --cell-context CELL
+    fedhub kubeconfig rotate --for cell,quota --cell-name cell-dfw --all --hub-context HUB --management-context MANAGEMENT --cell-context CELL
     for context in HUB PROJECT; do
       kubectl --context "$context" delete -k "$repository/deploy/components/own-token"
     done

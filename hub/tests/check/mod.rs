@@ -6,4 +6,5 @@ mod faults;
 mod front;
 mod kubeconfigs;
 mod planes;
+mod rotations;
 mod uninstalls;
