@@ -58,7 +58,7 @@ pub enum Command {
     /// Show or change whether the hub is considered restored from a backup.
     #[command(subcommand)]
     Hub(HubCommand),
-    /// List the cells that the hub knows: city, state, and what they hold. Reads only.
+    /// List the cells that the hub knows: city, state, and what they hold. Reads only; `fedhub cells admit` enters a cell.
     Cells(CellsArgs),
     /// Explain where a WorkloadDeployment or an Instance is on its way, and why it is held up. Reads only.
     Explain(Box<ExplainArgs>),

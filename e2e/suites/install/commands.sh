@@ -23,6 +23,9 @@ case $1 in
     "$repository/e2e/suites/lib/document.sh" install.md >"$scratch/commands"
     [ "$(grep -cE '^(kubectl|fedhub) ' "$scratch/commands")" -ge 15 ]
     cd "$scratch"
+    # As karmadactl does when it joins a cell.
+    uid=$(kubectl --context CELL get namespace kube-system -o 'jsonpath={.metadata.uid}')
+    kubectl --context HUB patch cluster cell-dfw --type=merge -p "{\"spec\":{\"id\":\"$uid\"}}"
     # An unset variable or a failing command is a fault of the document. That other suites left WDs in cities without a
     # cell is a warning of `fedhub check`, which then exits with 4.
     printf '%s\n' 'fedhub() { command fedhub "$@" || { code=$?; [ "$1 $code" = "check 4" ]; }; }' |

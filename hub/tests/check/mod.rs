@@ -2,6 +2,7 @@
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "helpers of tests")]
 
+mod admissions;
 mod faults;
 mod front;
 mod kubeconfigs;

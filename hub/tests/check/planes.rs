@@ -67,6 +67,7 @@ fn hub() -> ApiServer {
         Resource::custom("work.karmada.io", "v1alpha1", "Work", "works"),
         Resource::custom("policy.karmada.io", "v1alpha1", "ClusterTaintPolicy", "clustertaintpolicies"),
         resource::interpreter(),
+        Resource::builtin("", "v1", "ServiceAccount", "serviceaccounts"),
         policy("ValidatingAdmissionPolicy", "validatingadmissionpolicies"),
         policy("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings"),
     ]);
