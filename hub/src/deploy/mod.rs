@@ -8,6 +8,7 @@ mod install;
 pub mod kustomize;
 mod milo_iam;
 mod milo_service;
+mod own_writes;
 mod restricted;
 mod rights;
 mod webhooks;

@@ -137,6 +137,7 @@ impl Planes {
         planes.enter("DFW/uid-cell-dfw");
         for file in [
             "hub/workloaddeployment-interpreter.yaml",
+            "hub/own-writes.yaml",
             "hub-for-cells/own-instances.yaml",
             "hub-for-cells/instances-only.yaml",
             "hub-for-cells/keep-cells.yaml",

@@ -118,8 +118,7 @@ fn interpreter(name: &PlaneName, hub: &HubFacts) -> Vec<Finding> {
 
 fn policies(name: &PlaneName, hub: &HubFacts) -> Finding {
     const CHECK: CheckId = CheckId::AdmissionPolicies;
-    const REMEDY: &str =
-        "kubectl apply -k deploy/components/hub-for-cells --server-side, of this version, on the hub";
+    const REMEDY: &str = "kubectl apply -k deploy/components/hub --server-side, and deploy/components/hub-for-cells, of this version, on the hub";
     if let Some(error) = hub.policies.iter().find_map(|(_, read)| read.failure()) {
         return unread(CHECK, name, error);
     }
@@ -139,7 +138,7 @@ fn policies(name: &PlaneName, hub: &HubFacts) -> Finding {
         }
     }
     if !missing.is_empty() {
-        let found = format!("missing: {}; cells are not fenced off from each other", some(&missing));
+        let found = format!("missing: {}; what they refuse is allowed", some(&missing));
         return Finding::failed(CHECK, name, found, REMEDY);
     }
     if !different.is_empty() {
