@@ -28,6 +28,8 @@ fn entries(planes: &Planes, data: &Value) {
 /// The UID that the cell's API server gives its `kube-system`.
 fn show(planes: &Planes, uid: &str) {
     let metadata = json!({"name": "kube-system", "uid": uid});
+    // An object that stands keeps its UID.
+    planes.cell.server.delete("Namespace", "", "kube-system").unwrap();
     planes.cell.server.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})).unwrap();
 }
 

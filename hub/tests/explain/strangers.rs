@@ -83,6 +83,8 @@ async fn i14_the_uid_that_a_plane_shows_leads_to_no_other_tenants_hub_namespace(
     put_stranger(&planes, &theirs());
     name(&planes, STRANGE);
     let metadata = json!({"name": "shop", "uid": "uid-strange"});
+    // An object that stands keeps its UID.
+    planes.project.delete("Namespace", "", "shop").unwrap();
     planes.project.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})).unwrap();
     let marks = [planes.hub.mark(), planes.cell.mark()];
     let ran = explain(&planes).await;
@@ -95,6 +97,8 @@ async fn i14_the_uid_that_a_plane_shows_leads_to_no_other_tenants_hub_namespace(
 async fn i14_a_former_hub_namespace_of_its_own_is_followed() {
     let planes = Planes::in_sync().await;
     let metadata = json!({"name": "shop", "uid": "uid-of-shop-made-anew"});
+    // An object that stands keeps its UID.
+    planes.project.delete("Namespace", "", "shop").unwrap();
     planes.project.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})).unwrap();
     let ran = explain(&planes).await;
     assert_eq!((ran.code, &ran.json["cause"]), (0, &json!("in-sync")), "{}", ran.text);
