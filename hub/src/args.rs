@@ -29,6 +29,9 @@ pub use run::{InstanceTypesSource, RunArgs};
 // Examples are long, and are copied: their lines stay whole.
 #[command(name = "fedhub", version, about, term_width = 0)]
 pub struct Args {
+    /// Accept servers that are reached by plain HTTP on other machines: anyone on the way has the credentials then.
+    #[arg(long, global = true, env = "FEDHUB_INSECURE_HTTP")]
+    pub insecure_http: bool,
     /// The command.
     #[command(subcommand)]
     pub command: Command,
@@ -55,7 +58,7 @@ pub enum Command {
     /// Show or change whether the hub is considered restored from a backup.
     #[command(subcommand)]
     Hub(HubCommand),
-    /// List the cells that the hub knows: city, state, and what they hold. Reads only.
+    /// List the cells that the hub knows: city, state, and what they hold. Reads only; `fedhub cells admit` enters a cell.
     Cells(CellsArgs),
     /// Explain where a WorkloadDeployment or an Instance is on its way, and why it is held up. Reads only.
     Explain(Box<ExplainArgs>),

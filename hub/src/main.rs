@@ -44,6 +44,7 @@ mod webhooks;
 use std::process::ExitCode;
 
 use args::{Args, Command};
+use fedhub_planes::discovery::credentials;
 use tikv_jemallocator::Jemalloc;
 use zeroizing_alloc::ZeroAlloc;
 
@@ -54,6 +55,9 @@ static ALLOCATOR: ZeroAlloc<Jemalloc> = ZeroAlloc(Jemalloc);
 
 fn main() -> ExitCode {
     let (args, renamed) = Args::of_process();
+    if args.insecure_http {
+        credentials::accept_plain_http();
+    }
     match args.command {
         Command::Run(args) => run::main(*args, &renamed),
         Command::Crds => crds::main(),

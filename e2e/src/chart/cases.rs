@@ -78,10 +78,13 @@ fn values(component: &str) -> &'static [&'static str] {
         "cell-referenced-data" => &["features.referencedData=true"],
         "cell-without-write-back" => &["features.writeBack=false"],
         "high-availability" => &["highAvailability.enabled=true"],
-        "metrics-auth" | "cell-metrics-auth" => &["metricsAuth.enabled=true"],
+        "metrics-auth" | "cell-metrics-auth" => {
+            &["metricsAuth.enabled=true", "metricsAuth.certManager=false"]
+        }
+        "metrics-cert-manager" => &["metricsAuth.certManager=true"],
         "network-policy" => &["networkPolicy.enabled=true"],
         "projected-hub-token" => &["projectedHubToken.enabled=true"],
-        "service-monitor" => &["serviceMonitor.enabled=true"],
+        "service-monitor" | "service-monitor-self-signed" => &["serviceMonitor.enabled=true"],
         "instance-types" => &["instanceTypes.enabled=true"],
         "webhooks" => &["webhooks.enabled=true"],
         "webhooks-cert-manager" => &["webhooks.enabled=true", "webhooks.certManager=true"],
@@ -112,14 +115,21 @@ pub fn all() -> Vec<Case> {
             "cell-quota-milo",
             "cell-referenced-data",
         ],
-        &["cell-quota", "cell-metrics-auth", "service-monitor", "projected-hub-token"],
+        &[
+            "cell-quota",
+            "cell-metrics-auth",
+            "metrics-cert-manager",
+            "service-monitor",
+            "projected-hub-token",
+        ],
     ] {
         all.push(Case { overlay: "cell", components: Some(components.to_vec()) });
     }
     let admission = vec!["network-policy", "webhooks", "webhooks-cert-manager"];
     all.push(Case { overlay: "management-plane", components: Some(admission) });
     for (overlay, role) in [("single-cluster", "single-cluster"), ("milo", "discovery-milo")] {
-        let components = Some(vec![role, "metrics-auth", "service-monitor", "projected-hub-token"]);
+        let components =
+            Some(vec![role, "metrics-auth", "service-monitor-self-signed", "projected-hub-token"]);
         all.push(Case { overlay, components });
     }
     all

@@ -143,7 +143,7 @@ pub fn mounted(layout: &Layout, namespace: &str, secret: &str, key: &str, plane:
 }
 
 /// Gives each cell its service account on the hub, and the entry by which the hub's policies know it: what
-/// `deploy/cell-identity.sh` does.
+/// `fedhub cells admit` does.
 pub async fn introduce_cells(hub: &Client, layout: &Layout) -> Result<(), Error> {
     let mut entries = serde_json::Map::new();
     for (cell, city) in cells() {

@@ -23,6 +23,9 @@ case $1 in
     "$repository/e2e/suites/lib/document.sh" install.md >"$scratch/commands"
     [ "$(grep -cE '^(kubectl|fedhub) ' "$scratch/commands")" -ge 15 ]
     cd "$scratch"
+    # As karmadactl does when it joins a cell.
+    uid=$(kubectl --context CELL get namespace kube-system -o 'jsonpath={.metadata.uid}')
+    kubectl --context HUB patch cluster cell-dfw --type=merge -p "{\"spec\":{\"id\":\"$uid\"}}"
     # An unset variable or a failing command is a fault of the document. That other suites left WDs in cities without a
     # cell is a warning of `fedhub check`, which then exits with 4.
     printf '%s\n' 'fedhub() { command fedhub "$@" || { code=$?; [ "$1 $code" = "check 4" ]; }; }' |
@@ -46,7 +49,7 @@ case $1 in
     [ "$(grep -c '"result": "kept"' "$scratch/rotated")" = 2 ]
     until rotate --plane project-a --all; do again "$(cat "$scratch/rotated")"; done
     [ "$(grep -c '"result": "replaced"' "$scratch/rotated")" = 2 ]
-    fedhub kubeconfig rotate --for cell,quota --all --hub-context HUB --management-context MANAGEMENT --cell-context CELL
+    fedhub kubeconfig rotate --for cell,quota --cell-name cell-dfw --all --hub-context HUB --management-context MANAGEMENT --cell-context CELL
     for context in HUB PROJECT; do
       kubectl --context "$context" delete -k "$repository/deploy/components/own-token"
     done

@@ -1,5 +1,8 @@
-//! `fedhub cells`: the cells that the hub knows, how they are, and what they hold. Reads only, and asks no fedhub.
+//! `fedhub cells`: the cells that the hub knows, how they are, and what they hold. Reads only, and asks no fedhub;
+//! `fedhub cells admit`, in `admit`, enters a cell.
 
+mod admit;
+pub mod entries;
 mod report;
 
 use std::ops::ControlFlow;
@@ -19,6 +22,7 @@ use crate::operator::connect::{Connection, of_source};
 use crate::operator::named_file;
 use crate::operator::read::Read;
 use crate::operator::requests::{Part, Query, each, list};
+use admit::AdmitArgs;
 use report::{Counts, Report};
 
 /// The exit code where the cells were read and one of them is not Ready.
@@ -32,12 +36,17 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 #[derive(Debug, clap::Args)]
 #[command(
     mut_arg("hub_kubeconfig", |arg| arg.required(true)),
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
     after_help = "Examples:\n  fedhub cells --hub-kubeconfig hub.yaml\n  \
                   fedhub cells --hub-kubeconfig hub.yaml --project-kubeconfig project-a=project-a.yaml --json\n\n\
                   Exit codes: 0: every cell is Ready; 1: the hub or a project plane cannot be read; 2: misuse; \
                         3: a cell is not Ready, is lost, or is not known to the hub."
 )]
 pub struct CellsArgs {
+    /// What else is done with cells.
+    #[command(subcommand)]
+    pub command: Option<CellsCommand>,
     /// The hub.
     #[command(flatten)]
     pub hub: HubArgs,
@@ -49,8 +58,18 @@ pub struct CellsArgs {
     pub output: OutputArgs,
 }
 
-/// Reads, and prints.
+/// The commands of `fedhub cells`.
+#[derive(Debug, clap::Subcommand)]
+pub enum CellsCommand {
+    /// Give a cell its identity on the hub: a `ServiceAccount` of its own, and the entry by which the hub's policies know it.
+    Admit(Box<AdmitArgs>),
+}
+
+/// Admits a cell, or reads and prints.
 pub fn main(args: &CellsArgs) -> ExitCode {
+    if let Some(CellsCommand::Admit(args)) = &args.command {
+        return admit::main(args);
+    }
     perform(async {
         let report = read(args).await?;
         println!("{}", report.print(args.output.format()));

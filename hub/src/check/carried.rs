@@ -15,8 +15,9 @@ pub const KARMADA: [(&str, &str); 5] = [
 pub const SINCE_1_14: (&str, &str) = ("policy.karmada.io/v1alpha1", "clustertaintpolicies");
 
 const INTERPRETER: &str = include_str!("../../../deploy/components/hub/workloaddeployment-interpreter.yaml");
-/// The policies that fence cells off, each with its binding.
-const POLICIES: [&str; 3] = [
+/// The policies that fence fedhub and cells off, each with its binding.
+const POLICIES: [&str; 4] = [
+    include_str!("../../../deploy/components/hub/own-writes.yaml"),
     include_str!("../../../deploy/components/hub-for-cells/own-instances.yaml"),
     include_str!("../../../deploy/components/hub-for-cells/instances-only.yaml"),
     include_str!("../../../deploy/components/hub-for-cells/keep-cells.yaml"),
@@ -29,7 +30,7 @@ pub fn interpreter() -> anyhow::Result<Value> {
     objects.into_iter().next().context("there is no interpreter")
 }
 
-/// The policies of `deploy/components/hub-for-cells`, and their bindings.
+/// The policies of `deploy/components/hub` and `deploy/components/hub-for-cells`, and their bindings.
 pub fn policies() -> anyhow::Result<Vec<Value>> {
     let mut objects = Vec::new();
     for text in POLICIES {
@@ -66,7 +67,7 @@ mod tests {
         let policies = policies().unwrap();
         let kinds: Vec<_> = policies.iter().map(|it| it["kind"].as_str().unwrap()).collect();
         let pair = ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"];
-        assert_eq!(kinds, [pair, pair, pair].concat());
+        assert_eq!(kinds, [pair, pair, pair, pair].concat());
         let ours = json!({"a": [{"b": "x\n"}]});
         for (theirs, expected) in [
             (json!({"a": [{"b": "x", "defaulted": true}], "more": 1}), true),

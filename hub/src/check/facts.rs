@@ -114,7 +114,7 @@ pub struct HubFacts {
     pub interpreter: Value,
     /// Those of the hub.
     pub interpreters: Read<Vec<Object>>,
-    /// The policies of `deploy/` for cells, and what the hub has under their names.
+    /// The policies of `deploy/` for fedhub and for cells, and what the hub has under their names.
     pub policies: Vec<(Value, Read<Object>)>,
     /// The `ConfigMap` with the identities of cells.
     pub cells: Read<Object>,

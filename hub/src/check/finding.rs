@@ -22,7 +22,7 @@ pub enum CheckId {
     Karmada,
     /// Karmada's interpreter of `WorkloadDeployment` is this version's.
     Interpreter,
-    /// The hub's admission policies for cells are this version's.
+    /// The hub's admission policies for fedhub and for cells are this version's.
     AdmissionPolicies,
     /// Each city has one cell.
     Cities,

@@ -37,10 +37,12 @@ const ROLES: [Role; 3] = [
             "high-availability",
             "network-policy",
             "metrics-auth",
+            "metrics-cert-manager",
             "instance-types",
             "webhooks",
             "webhooks-cert-manager",
             "service-monitor",
+            "service-monitor-self-signed",
             "projected-hub-token",
         ],
     },
@@ -57,7 +59,9 @@ const ROLES: [Role; 3] = [
             "cell-quota-milo",
             "cell-referenced-data",
             "cell-metrics-auth",
+            "metrics-cert-manager",
             "service-monitor",
+            "service-monitor-self-signed",
             "projected-hub-token",
         ],
     },
@@ -70,7 +74,9 @@ const ROLES: [Role; 3] = [
             "network-policy",
             "cell-networking",
             "metrics-auth",
+            "metrics-cert-manager",
             "service-monitor",
+            "service-monitor-self-signed",
             "projected-hub-token",
         ],
     },
@@ -88,9 +94,13 @@ fn wants(component: &str) -> &'static str {
         "high-availability" => ".Values.highAvailability.enabled",
         "instance-types" => ".Values.instanceTypes.enabled",
         "metrics-auth" | "cell-metrics-auth" => ".Values.metricsAuth.enabled",
+        "metrics-cert-manager" => "and .Values.metricsAuth.enabled .Values.metricsAuth.certManager",
         "network-policy" => ".Values.networkPolicy.enabled",
         "projected-hub-token" => ".Values.projectedHubToken.enabled",
-        "service-monitor" => ".Values.serviceMonitor.enabled",
+        "service-monitor" => "and .Values.serviceMonitor.enabled .Values.metricsAuth.certManager",
+        "service-monitor-self-signed" => {
+            "and .Values.serviceMonitor.enabled (not .Values.metricsAuth.certManager)"
+        }
         "webhooks" => ".Values.webhooks.enabled",
         "webhooks-cert-manager" => "and .Values.webhooks.enabled .Values.webhooks.certManager",
         other => panic!("no value asks for {other}"),
@@ -98,6 +108,7 @@ fn wants(component: &str) -> &'static str {
 }
 
 const IMAGE: &str = r#"{{ printf "%s:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion) | quote }}"#;
+const METRICS_TLS: &str = "{{ .Values.secrets.metrics | quote }}";
 const CELL_NAME: &str =
     r#"{{ required "cell.name: the name of the cell's Cluster on the hub" .Values.cell.name | quote }}"#;
 const CELL_CITY: &str =
@@ -122,6 +133,7 @@ fn scalar(own: &str, kind: &str, path: &str, value: &Value) -> Option<String> {
         ("Deployment", path) if path.ends_with("/secret/secretName") => match text {
             "fedhub-hub-kubeconfig" => "{{ .Values.secrets.hub | quote }}",
             "fedhub-discovery-kubeconfig" => "{{ .Values.secrets.discovery | quote }}",
+            "fedhub-metrics-tls" => METRICS_TLS,
             "fedhub-webhook-tls" => "{{ .Values.secrets.webhook | quote }}",
             "fedhub-quota-kubeconfig" => "{{ .Values.secrets.quota | quote }}",
             other => panic!("no value names the Secret {other}"),
@@ -129,6 +141,8 @@ fn scalar(own: &str, kind: &str, path: &str, value: &Value) -> Option<String> {
         ("Certificate", "/spec/secretName") if text == "fedhub-webhook-tls" => {
             "{{ .Values.secrets.webhook | quote }}"
         }
+        ("Certificate", "/spec/secretName") if text == "fedhub-metrics-tls" => METRICS_TLS,
+        ("ServiceMonitor", path) if path.ends_with("/ca/secret/name") => METRICS_TLS,
         ("ConfigMap", "/data/name") | ("Service", "/metadata/labels/federation.datumapis.com/cell") => {
             CELL_NAME
         }
@@ -138,8 +152,8 @@ fn scalar(own: &str, kind: &str, path: &str, value: &Value) -> Option<String> {
     Some(template.to_owned())
 }
 
-/// The template of a field, or what follows it.
-fn field(kind: &str, path: &str) -> Option<Field> {
+/// The template of a field of an object, or what follows it.
+fn field(kind: &str, name: &str, path: &str) -> Option<Field> {
     let found = match (kind, path) {
         ("Deployment", "/spec/template/spec/containers/0/args") => {
             Field::And("{{- range .Values.extraArgs }}\n- {{ . | quote }}\n{{- end }}")
@@ -150,7 +164,7 @@ fn field(kind: &str, path: &str) -> Option<Field> {
         ("Deployment", "/spec/template/spec/containers") => Field::Then(
             "{{- with .Values.image.pullSecrets }}\nimagePullSecrets:\n{{- toYaml . | nindent INDENT }}\n{{- end }}",
         ),
-        ("Certificate", "/spec/dnsNames") => {
+        ("Certificate", "/spec/dnsNames") if name == "fedhub-webhook-tls" => {
             Field::And("{{- range .Values.webhooks.dnsNames }}\n- {{ . | quote }}\n{{- end }}")
         }
         ("NetworkPolicy", "/spec/egress/1/ports") => Field::Is(
@@ -184,10 +198,11 @@ fn role(role: &Role) -> String {
     for part in objects {
         let kind = string(&part.of, &["kind"]);
         let scalar = |path: &str, value: &Value| scalar(own, &kind, path, value);
-        let field = |path: &str| field(&kind, path);
+        let name = string(&part.of, &["metadata", "name"]);
+        let field = |path: &str| field(&kind, &name, path);
         let parameters = Parameters { wants: &wants, scalar: &scalar, field: &field };
         let mut content = format!("---\n{}", template::object(&part.of, &parameters));
-        if kind == "Namespace" && string(&part.of, &["metadata", "name"]) == own {
+        if kind == "Namespace" && name == own {
             content = format!("{{{{- if .Values.namespace.create }}}}\n{content}{{{{- end }}}}\n");
         }
         text.push_str(&template::guarded(&part.when, &parameters, &content));

@@ -198,7 +198,7 @@ fn what_belongs_to_it_selects_its_pods() {
         assert_eq!(spread.collect::<Vec<_>>(), available, "{overlay:?}");
         let fenced = own(overlay.has("network-policy"));
         assert_eq!(of("NetworkPolicy", "/spec/podSelector/matchLabels"), fenced, "{overlay:?}");
-        let monitored = own(overlay.has("service-monitor"));
+        let monitored = own(overlay.has("service-monitor") || overlay.has("service-monitor-self-signed"));
         assert_eq!(of("ServiceMonitor", "/spec/selector/matchLabels"), monitored, "{overlay:?}");
         for kind in ["PodDisruptionBudget", "NetworkPolicy", "ServiceMonitor"] {
             for field in ["name", "namespace", "labels"] {
@@ -213,7 +213,8 @@ fn what_belongs_to_it_selects_its_pods() {
 /// A port that is not let in is not scraped; what goes out is DNS and API servers.
 #[test]
 fn the_network_policy_and_the_monitor_name_the_port_of_metrics() {
-    let overlay = Overlay::of("overlays/cell", &["cell-metrics-auth", "service-monitor"]);
+    let overlay =
+        Overlay::of("overlays/cell", &["cell-metrics-auth", "metrics-cert-manager", "service-monitor"]);
     let (deployment, objects) = deployment(&overlay);
     let of = |kind: &str| objects.iter().find(|object| object["kind"] == kind).unwrap();
     let metrics = &container(&deployment)["ports"][1]["name"];
@@ -237,6 +238,37 @@ fn the_network_policy_and_the_monitor_name_the_port_of_metrics() {
     };
     let taken = labels.iter().find(|(label, _)| as_meta(label) == source);
     assert_eq!(taken.unwrap().1, &of("ConfigMap")["data"]["name"]);
+}
+
+/// The token of Prometheus is sent to none but who holds the key of the certificate that it trusts.
+#[test]
+fn i14_a_monitor_verifies_the_certificate_that_is_served() {
+    for (overlay, metrics) in
+        [("overlays/management-plane", "metrics-auth"), ("overlays/cell", "cell-metrics-auth")]
+    {
+        let overlay = Overlay::of(overlay, &[metrics, "metrics-cert-manager", "service-monitor"]);
+        let (deployment, objects) = deployment(&overlay);
+        let of = |kind: &str| objects.iter().find(|object| object["kind"] == kind).unwrap();
+        let tls = &of("ServiceMonitor")["spec"]["endpoints"][0]["tlsConfig"];
+        assert!(tls["insecureSkipVerify"].is_null(), "{overlay:?}");
+        let certificate = of("Certificate");
+        let spec = &certificate["spec"];
+        let secret = &tls["ca"]["secret"];
+        assert_eq!((&secret["name"], &secret["key"]), (&spec["secretName"], &json!("ca.crt")), "{overlay:?}");
+        assert!(strings(&spec["dnsNames"]).contains(&tls["serverName"].as_str().unwrap()), "{overlay:?}");
+        for object in [certificate, of("Issuer"), of("ServiceMonitor")] {
+            assert_eq!(object["metadata"]["namespace"], deployment["metadata"]["namespace"], "{overlay:?}");
+        }
+        let args = parsed(&arguments(&deployment));
+        let volumes = pod(&deployment)["volumes"].as_array().unwrap();
+        let volume =
+            volumes.iter().find(|volume| volume["secret"]["secretName"] == spec["secretName"]).unwrap();
+        let mounts = container(&deployment)["volumeMounts"].as_array().unwrap();
+        let mount = mounts.iter().find(|mount| mount["name"] == volume["name"]).unwrap();
+        let path = std::path::Path::new(mount["mountPath"].as_str().unwrap());
+        assert_eq!(args.metrics.tls_cert.as_deref(), Some(&*path.join("tls.crt")), "{overlay:?}");
+        assert_eq!(args.metrics.tls_key.as_deref(), Some(&*path.join("tls.key")), "{overlay:?}");
+    }
 }
 
 #[test]

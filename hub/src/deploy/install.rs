@@ -165,7 +165,7 @@ fn kubeconfigs_are_of_accounts_that_were_made_before() {
                     }
                 }
             }
-            ["deploy/cell-identity.sh", hub, _, name, _] => {
+            ["fedhub", "cells", "admit", name, "--hub-context", hub, ..] => {
                 accounts.insert(format!("{hub} fedhub-cells {name}"));
             }
             _ => {}

@@ -8,6 +8,7 @@ mod install;
 pub mod kustomize;
 mod milo_iam;
 mod milo_service;
+mod own_writes;
 mod restricted;
 mod rights;
 mod webhooks;
@@ -75,7 +76,9 @@ fn overlays() -> Vec<Overlay> {
     {
         all.push(Overlay::of(directory, &[]));
         let metrics = if directory == "overlays/cell" { "cell-metrics-auth" } else { "metrics-auth" };
-        all.push(Overlay::of(directory, &[metrics, "service-monitor", "projected-hub-token"]));
+        for monitor in [&["metrics-cert-manager", "service-monitor"][..], &["service-monitor-self-signed"]] {
+            all.push(Overlay::of(directory, &[&[metrics][..], monitor, &["projected-hub-token"]].concat()));
+        }
     }
     all.push(Overlay::of("overlays/cell", &FEATURES));
     all.push(Overlay::of("overlays/single-cluster", &["cell-networking"]));

@@ -8,6 +8,7 @@ use fedhub_core::names::{
     hub_namespace, is_hub_namespace, is_label_value,
 };
 use fedhub_core::object::{Kind, Object, ObjectView};
+use fedhub_planes::ProjectNamespace;
 use fedhub_planes::identity::{IdentityEntry, hub};
 use fedhub_planes::pauses::stored::Pause;
 use jiff::Timestamp;
@@ -111,17 +112,15 @@ pub async fn read(request: Request) -> Chain {
         restored(&management, &namespace),
         pause(&management, &namespace, &subject.plane),
     );
-    // A tenant can write anything there.
-    let marked =
-        wd.found().and_then(|wd| wd.annotation(FEDERATION_NAMESPACE)).filter(|it| is_hub_namespace(it));
-    let of_namespace = || own_namespace.found().map(|namespace| hub_namespace(namespace.uid()));
-    let space = marked.map(str::to_owned).or_else(of_namespace);
     let city = wd.found().and_then(|wd| wd.spec()["cityCode"].as_str()).unwrap_or_default();
-    let (hub, cells) = match &space {
-        Some(space) => {
-            tokio::join!(hub_of(&hub, space, &deployment, city, works), cells_of(&cells, space, &deployment))
+    let (hub, cells) = match space_of(&hub, &subject, &wd, &own_namespace).await {
+        Space::Its { name, namespace } => tokio::join!(
+            hub_of(&hub, namespace, &name, &deployment, city, works),
+            cells_of(&cells, &name, &deployment)
+        ),
+        Space::NotIts(namespace) => {
+            (Hub { namespace, clusters: clusters(&hub, city).await, ..Hub::default() }, BTreeMap::new())
         }
-        None => (Hub::default(), BTreeMap::new()),
     };
     let in_its_place = in_its_place(&project, &subject.namespace, &hub, &instances).await;
     let identity_matches = matches(&identities, &kube_system);
@@ -134,6 +133,40 @@ pub async fn read(request: Request) -> Chain {
         hub,
         cells,
     }
+}
+
+/// The hub namespace of the subject's project namespace.
+enum Space {
+    /// It is the subject's by its labels, or not there.
+    Its {
+        /// Its name.
+        name: String,
+        /// As it was read.
+        namespace: Read<Object>,
+    },
+    /// Nothing names one, or it is not known to be the subject's: nothing in it is looked at (I6).
+    NotIts(Read<Object>),
+}
+
+/// The hub namespace that the WD names, where that is the subject's; else the one that the project namespace's UID names. A
+/// tenant can write anything in both places: whose a hub namespace is, its labels say, which fedhub alone writes.
+async fn space_of(hub: &Connection, subject: &Subject, wd: &Read<Object>, own: &Read<Object>) -> Space {
+    let marked = wd.found().and_then(|wd| wd.annotation(FEDERATION_NAMESPACE)).map(str::to_owned);
+    let named = own.found().map(|namespace| hub_namespace(namespace.uid()));
+    let mut not_its = Read::Skipped;
+    for name in [marked, named].into_iter().flatten().filter(|name| is_hub_namespace(name)) {
+        let namespace = get(hub, Kind::Namespace.resource(), "", &name).await;
+        if namespace.is_absent() || namespace.found().is_some_and(|it| is_of(it, subject)) {
+            return Space::Its { name, namespace };
+        }
+        not_its = namespace;
+    }
+    Space::NotIts(not_its)
+}
+
+fn is_of(hub_namespace: &Object, subject: &Subject) -> bool {
+    ProjectNamespace::of(hub_namespace)
+        .is_some_and(|home| home.plane.as_str() == subject.plane && home.namespace == subject.namespace)
 }
 
 /// The name of the subject's WD: by the Instance's label, else by its name less the ordinal.
@@ -159,28 +192,37 @@ async fn instances(plane: &Connection, namespace: &str, deployment: &str) -> Rea
     list(plane, Kind::Instance.resource(), namespace, &labels).await
 }
 
-async fn hub_of(plane: &Connection, space: &str, deployment: &str, city: &str, with_works: bool) -> Hub {
+async fn hub_of(
+    plane: &Connection,
+    namespace: Read<Object>,
+    space: &str,
+    deployment: &str,
+    city: &str,
+    with_works: bool,
+) -> Hub {
     let binding = binding_name("WorkloadDeployment", deployment);
-    let of_city = |kind: Kind, namespace: &'static str| {
-        let namespace = if namespace.is_empty() { String::new() } else { space.to_owned() };
-        async move {
-            if is_label_value(city) {
-                list(plane, kind.resource(), &namespace, &format!("{CITY_CODE}={city}")).await
-            } else {
-                Read::Skipped
-            }
-        }
-    };
-    let (namespace, wd, binding, policies, clusters, copies) = tokio::join!(
-        get(plane, Kind::Namespace.resource(), "", space),
+    let (wd, binding, policies, clusters, copies) = tokio::join!(
         get(plane, Kind::WorkloadDeployment.resource(), space, deployment),
         get(plane, Kind::ResourceBinding.resource(), space, &binding),
-        of_city(Kind::PropagationPolicy, "the hub namespace"),
-        of_city(Kind::Cluster, ""),
+        of_city(plane, Kind::PropagationPolicy, space, city),
+        clusters(plane, city),
         instances(plane, space, deployment),
     );
     let works = if with_works { works(plane, &binding).await } else { Read::Skipped };
     Hub { namespace, policies, wd, binding, works, clusters, copies }
+}
+
+/// The Clusters that carry a city.
+async fn clusters(plane: &Connection, city: &str) -> Read<Vec<Object>> {
+    of_city(plane, Kind::Cluster, "", city).await
+}
+
+/// What carries a city; none where that cannot be a label's value.
+async fn of_city(plane: &Connection, kind: Kind, namespace: &str, city: &str) -> Read<Vec<Object>> {
+    if !is_label_value(city) {
+        return Read::Skipped;
+    }
+    list(plane, kind.resource(), namespace, &format!("{CITY_CODE}={city}")).await
 }
 
 /// The Works of a binding in the namespace of its cell.

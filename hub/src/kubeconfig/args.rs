@@ -36,10 +36,11 @@ Exit codes: 0: done; 1: the plane of the Secrets cannot be reached or read; 2: m
 Examples:
   fedhub kubeconfig rotate --for hub,project --management-context MANAGEMENT
   fedhub kubeconfig rotate --for project --plane project-a --project-context project-a=PROJECT --management-context MANAGEMENT
-  fedhub kubeconfig rotate --for cell --hub-context HUB --cell-context CELL --all
+  fedhub kubeconfig rotate --for cell --cell-name cell-dfw --hub-context HUB --cell-context CELL --all
 
 Each token is renewed by itself, which needs deploy/components/own-token on its plane, unless a kubeconfig or a context of
-that plane is given.
+that plane is given. A Secret that names another ServiceAccount, or another server than that context, is refused: what a
+Secret says never decides whose token is created, nor who is sent it.
 
 Exit codes: 0: done; 1: the plane of the Secrets cannot be reached or read; 2: misuse; 3: a kubeconfig failed.")]
     Rotate(Box<RotateArgs>),
@@ -51,12 +52,6 @@ pub struct MintArgs {
     /// What the kubeconfig is for.
     #[arg(long = "for", value_name = "PURPOSE")]
     pub purpose: Purpose,
-    /// `ServiceAccount` in place of that of `deploy/`.
-    #[arg(long, value_name = "NAMESPACE/NAME", value_parser = Account::parse)]
-    pub service_account: Option<Account>,
-    /// Address of the server in the kubeconfig, in place of the one by which it is reached from here.
-    #[arg(long, value_name = "URL")]
-    pub server: Option<String>,
     /// Print the kubeconfig, and write no Secret.
     #[arg(long, conflicts_with_all = ["dry_run", "force", "output", "json"])]
     pub print: bool,
@@ -103,6 +98,12 @@ pub struct CommonArgs {
     /// Name and context of a project plane, of kubectl's kubeconfig; may be given more than once.
     #[arg(long = "project-context", value_name = "PLANE=CONTEXT", value_parser = named_context)]
     pub project_contexts: Vec<(String, String)>,
+    /// `ServiceAccount` in place of that of `deploy/`.
+    #[arg(long, value_name = "NAMESPACE/NAME", value_parser = Account::parse)]
+    pub service_account: Option<Account>,
+    /// Address of the server in the kubeconfig, in place of the one by which it is reached from here.
+    #[arg(long, value_name = "URL")]
+    pub server: Option<String>,
     /// Kubeconfig of the cell.
     #[arg(long, env = "FEDHUB_CELL_KUBECONFIG", value_name = "FILE")]
     pub cell_kubeconfig: Option<PathBuf>,
@@ -178,6 +179,23 @@ impl CommonArgs {
         if purpose.is_of_cells() { &self.cell_namespace } else { &self.own.management_namespace }
     }
 
+    /// The `ServiceAccount` that a kubeconfig acts as.
+    pub fn account(&self, purpose: Purpose) -> Account {
+        let usual = || purpose.account(self.cell_name.as_deref().unwrap_or_default());
+        self.service_account.clone().unwrap_or_else(usual)
+    }
+
+    /// The server that the flags name for the kubeconfig, as a kubeconfig has it.
+    pub fn named_server(&self) -> Option<String> {
+        self.server.as_ref().map(|url| url.trim_end_matches('/').to_owned())
+    }
+
+    /// What is missing of the cell's account on the hub.
+    fn account_fault(&self, purpose: Purpose) -> Option<String> {
+        let missing = purpose == Purpose::Cell && self.cell_name.is_none() && self.service_account.is_none();
+        missing.then(|| "--for cell needs --cell-name".to_owned())
+    }
+
     /// What is missing of where the Secrets are.
     fn store_fault(&self, purpose: Purpose) -> Option<String> {
         let missing = self.store(purpose).is_none();
@@ -198,13 +216,11 @@ impl MintArgs {
         if !of_project && common.target(purpose).is_none() {
             faults.push(format!("--for {purpose} needs --hub-kubeconfig or --hub-context"));
         }
-        if purpose == Purpose::Cell && common.cell_name.is_none() && self.service_account.is_none() {
-            faults.push("--for cell needs --cell-name".to_owned());
-        }
+        faults.extend(common.account_fault(purpose));
         if self.print && of_project && projects.len() > 1 {
             faults.push("--print is for one kubeconfig".to_owned());
         }
-        if self.server.is_some() && of_project && projects.len() > 1 {
+        if common.server.is_some() && of_project && projects.len() > 1 {
             faults.push("--server is for one kubeconfig".to_owned());
         }
         let invalid = |name: &String| PlaneName::new(name).err().map(|error| format!("{name:?}: {error}"));
@@ -217,7 +233,20 @@ impl MintArgs {
 impl RotateArgs {
     /// A line for each fault.
     pub fn validate(&self) -> Vec<String> {
-        self.purposes.iter().filter_map(|purpose| self.common.store_fault(*purpose)).collect()
+        let common = &self.common;
+        let missing = |purpose: &Purpose| [common.store_fault(*purpose), common.account_fault(*purpose)];
+        let mut faults: Vec<String> = self.purposes.iter().flat_map(missing).flatten().collect();
+        if common.service_account.is_some() && self.purposes.len() > 1 {
+            faults.push("--service-account is for one purpose".to_owned());
+        }
+        let is_one = match self.purposes.as_slice() {
+            [purpose] => purpose.server() != Server::Project || self.planes.len() == 1,
+            _ => false,
+        };
+        if common.server.is_some() && !is_one {
+            faults.push("--server is for one kubeconfig".to_owned());
+        }
+        faults
     }
 
     /// Whether the kubeconfig of a project plane is to be renewed.

@@ -6,18 +6,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::anyhow;
-use fedhub_core::errors;
 use fedhub_core::names::PlaneName;
 use fedhub_core::object::{Kind, ObjectView};
-use fedhub_planes::discovery::credentials::{Source, from_secret};
+use fedhub_planes::discovery::credentials::Source;
 use fedhub_planes::discovery::kubeconfigs::{plane_of, selector};
 
 use super::args::MintArgs;
 use super::plan::{self, Wanted, Write};
 use super::purpose::{Account, Purpose, Server};
-use super::render;
 use super::report::{Line, Outcome, Report};
-use super::requests::{Destination, Minted, Target, store, token, tried, write};
+use super::requests::{Destination, Target, Terms, made, store, write};
 use crate::operator::concurrent::all;
 use crate::operator::connect::Connection;
 use crate::operator::read::Read;
@@ -29,8 +27,8 @@ struct Job {
     plane: Option<PlaneName>,
     /// Where its server is.
     source: Source,
-    /// The name of its Secret.
-    secret: String,
+    /// The names of its Secrets: more than one is a fault.
+    secrets: Vec<String>,
 }
 
 /// How all of them are made.
@@ -49,11 +47,10 @@ struct Order {
 impl Order {
     fn of(args: &MintArgs, store: Connection) -> Self {
         let (purpose, common) = (args.purpose, &args.common);
-        let usual = || purpose.account(common.cell_name.as_deref().unwrap_or_default());
         Self {
             purpose,
-            account: args.service_account.clone().unwrap_or_else(usual),
-            server: args.server.as_ref().map(|url| url.trim_end_matches('/').to_owned()),
+            account: common.account(purpose),
+            server: common.named_server(),
             store,
             namespace: common.namespace(purpose).to_owned(),
             duration: common.duration,
@@ -62,6 +59,11 @@ impl Order {
             force: args.force,
         }
     }
+
+    fn terms(&self) -> Terms<'_> {
+        let Self { purpose, account, duration, timeout, .. } = self;
+        Terms { purpose: *purpose, account, duration: *duration, timeout: *timeout }
+    }
 }
 
 /// Prints the only one on standard output, and what is to be said of it on standard error.
@@ -69,7 +71,8 @@ pub async fn printed(args: &MintArgs) -> Result<(), String> {
     let order = Order::of(args, Read::Skipped);
     for job in jobs(args, &BTreeMap::new()) {
         let target = Target::of_source(&job.source, order.timeout)?;
-        let (content, minted) = made(&order, &target).await?;
+        let server = order.server.clone().unwrap_or_else(|| plan::server(&target.config));
+        let (content, minted) = made(&order.terms(), &target, &server).await?;
         if let Some(warning) = minted.warning {
             eprintln!("fedhub: warning: {warning}");
         }
@@ -95,27 +98,27 @@ pub async fn stored(args: &MintArgs) -> anyhow::Result<Report> {
 }
 
 /// What is to be made; `names` are the Secrets that planes have.
-fn jobs(args: &MintArgs, names: &BTreeMap<String, String>) -> Vec<Job> {
+fn jobs(args: &MintArgs, names: &BTreeMap<String, Vec<String>>) -> Vec<Job> {
     let (purpose, common) = (args.purpose, &args.common);
     if let Some(source) = common.target(purpose) {
-        return vec![Job { plane: None, source, secret: purpose.secret(None) }];
+        return vec![Job { plane: None, source, secrets: vec![purpose.secret(None)] }];
     }
     let job = |(name, source): (String, Source)| {
         let plane = PlaneName::new(&name).ok()?;
-        let secret = names.get(&name).cloned().unwrap_or_else(|| purpose.secret(Some(&plane)));
-        Some(Job { plane: Some(plane), source, secret })
+        let secrets = names.get(&name).cloned().unwrap_or_else(|| vec![purpose.secret(Some(&plane))]);
+        Some(Job { plane: Some(plane), source, secrets })
     };
     common.projects().into_iter().filter_map(job).collect()
 }
 
 /// The names of the Secrets of project planes, by plane.
-async fn secrets(store: &Connection, namespace: &str) -> anyhow::Result<BTreeMap<String, String>> {
+async fn secrets(store: &Connection, namespace: &str) -> anyhow::Result<BTreeMap<String, Vec<String>>> {
     let labels = selector();
     let query = Query { kind: Kind::Secret.resource(), namespace, labels: &labels, fields: "" };
-    let mut names = BTreeMap::new();
+    let mut names: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let read = each(store, query, Part::Metadata, |secret| {
         let plane = plane_of(&secret);
-        names.entry(plane.to_owned()).or_insert_with(|| secret.name().to_owned());
+        names.entry(plane.to_owned()).or_default().push(secret.name().to_owned());
         ControlFlow::Continue(())
     });
     match read.await {
@@ -132,7 +135,7 @@ async fn line(order: &Order, job: &Job) -> Line {
     let mut line = Line {
         purpose: order.purpose,
         plane: label,
-        secret: format!("{}/{}", order.namespace, job.secret),
+        secret: format!("{}/{}", order.namespace, job.secrets.join(",")),
         account: Some(order.account.clone()),
         server: String::new(),
         expires: None,
@@ -144,10 +147,11 @@ async fn line(order: &Order, job: &Job) -> Line {
 }
 
 async fn make(order: &Order, job: &Job, line: &mut Line) -> Result<Outcome, String> {
+    let [secret] = job.secrets.as_slice() else { return Err(plan::twins(&line.plane, &job.secrets)) };
     let target = Target::of_source(&job.source, order.timeout)?;
     line.server = order.server.clone().unwrap_or_else(|| plan::server(&target.config));
     let kind = Kind::Secret.resource();
-    let existing = match get(&order.store, kind, &order.namespace, &job.secret).await {
+    let existing = match get(&order.store, kind, &order.namespace, secret).await {
         Read::Found(secret) => Some(secret),
         Read::Absent | Read::Skipped => None,
         Read::Failed(error) => return Err(format!("failed to read the Secret: {}", error.message)),
@@ -158,22 +162,10 @@ async fn make(order: &Order, job: &Job, line: &mut Line) -> Result<Outcome, Stri
     if order.dry_run {
         return Ok(if how == Write::Create { Outcome::WouldCreate } else { Outcome::WouldReplace });
     }
-    let (content, minted) = made(order, &target).await?;
+    let (content, minted) = made(&order.terms(), &target, &line.server).await?;
     let store = order.store.found().ok_or("there is no plane for the Secret")?;
-    let to = Destination { namespace: &order.namespace, name: &job.secret, plane: job.plane.as_ref() };
+    let to = Destination { namespace: &order.namespace, name: secret, plane: job.plane.as_ref() };
     write(store, &to, &how, content).await?;
     (line.expires, line.warning) = (Some(minted.expires), minted.warning);
     Ok(if how == Write::Create { Outcome::Created } else { Outcome::Replaced })
-}
-
-/// A kubeconfig with a new token, which its server accepts.
-async fn made(order: &Order, target: &Target) -> Result<(String, Minted), String> {
-    let mut minted = token(target, &order.account, order.duration, order.purpose).await?;
-    let server = order.server.clone().unwrap_or_else(|| plan::server(&target.config));
-    let content = render::kubeconfig(&server, &target.config, &order.account, &minted.token)
-        .map_err(|error| errors::chain(error.as_ref()))?;
-    from_secret(&content).map_err(|error| errors::chain(&error))?;
-    let doubt = tried(&content, order.timeout).await?;
-    minted.warning = minted.warning.or(doubt);
-    Ok((content, minted))
 }

@@ -1,6 +1,6 @@
 //! What a Secret holds, and whether it may be overwritten or has to be renewed. Pure.
 
-use fedhub_core::names::{PLANE_SECRET, PlaneName};
+use fedhub_core::names::{PLANE_NAME, PLANE_SECRET, PlaneName};
 use fedhub_core::object::{Object, ObjectView};
 use fedhub_planes::discovery::expiry::{Credential, End, claims, ends};
 use fedhub_planes::discovery::kubeconfigs::plane_of;
@@ -92,27 +92,57 @@ fn foreign(secret: &Object, wanted: &Wanted) -> Option<String> {
         Ok(held) => held,
         Err(why) => return Some(format!("the Secret holds no kubeconfig of fedhub: {why}")),
     };
-    if held.server() != wanted.server {
-        return Some(format!("the Secret names the server {}, not {}", held.server(), wanted.server));
+    differs(&held, &wanted.account, Some(&wanted.server))
+}
+
+/// What a kubeconfig names in place of what is expected. Its token is not verified: whoever writes the Secret makes one
+/// that names any `ServiceAccount`.
+fn differs(held: &Held, account: &Account, server: Option<&str>) -> Option<String> {
+    if let Some(server) = server.filter(|server| *server != held.server()) {
+        return Some(format!("the Secret names the server {}, not {server}", held.server()));
     }
-    match held.account {
-        Some(account) if account == wanted.account => None,
-        Some(account) => Some(format!("the Secret holds a token of ServiceAccount {account}")),
+    match &held.account {
+        Some(named) if named == account => None,
+        Some(named) => Some(format!("the Secret holds a token of ServiceAccount {named}, not of {account}")),
         None => Some("the Secret holds other credentials than the token of a ServiceAccount".to_owned()),
     }
 }
 
-/// Whether a kubeconfig is renewed, or why it cannot be. One that renews itself has to be valid still.
-pub fn rotate(held: &Held, by_itself: bool, now: Timestamp, all: bool) -> Result<bool, String> {
+/// Whether a kubeconfig is renewed, or why it cannot be. `account` is the one that its purpose has, and `server` that of
+/// the context which the operator named; without one it renews itself, by its own token at its own server, and has to be
+/// valid still.
+pub fn rotate(
+    held: &Held,
+    account: &Account,
+    server: Option<&str>,
+    now: Timestamp,
+    all: bool,
+) -> Result<bool, String> {
     if held.account.is_none() {
         let why = "holds other credentials than the token of a ServiceAccount";
         return Err(format!("{why}: renew them where they are from, or replace them by `mint --force`"));
     }
+    if let Some(why) = differs(held, account, server) {
+        return Err(format!(
+            "{why}: find out who wrote that; where it is right, name it by --service-account or --server, else replace \
+             it by `mint --force`"
+        ));
+    }
     let expired = held.end.and_then(|end| end.at).is_some_and(|at| at <= now);
-    if by_itself && expired {
+    if server.is_none() && expired {
         return Err(
             "its token has expired, and cannot renew itself: name a context with the right".to_owned()
         );
     }
     Ok(all || held.end.is_none_or(|end| end.is_due(now)))
+}
+
+/// What is said of Secrets that name one plane: discovery uses one of them, and it is not known which.
+pub fn twins(plane: &str, secrets: &[String]) -> String {
+    format!(
+        "{} Secrets name the plane {plane}: {}; fedhub uses one of them: delete the others, or correct the annotation \
+         {PLANE_NAME}",
+        secrets.len(),
+        secrets.join(", ")
+    )
 }

@@ -102,7 +102,7 @@ impl Purpose {
         match self {
             Self::Hub => "apply deploy/components/hub",
             Self::Project => "apply deploy/components/project-plane",
-            Self::Cell => "run deploy/cell-identity.sh",
+            Self::Cell => "run fedhub cells admit",
             Self::Quota => "apply deploy/components/management-for-cells",
             Self::QuotaProject => "apply deploy/components/project-plane-for-cells",
         }

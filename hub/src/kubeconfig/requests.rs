@@ -21,6 +21,7 @@ use serde_json::{Value, json};
 use super::args::CommonArgs;
 use super::plan::Write;
 use super::purpose::{Account, Purpose};
+use super::render;
 use crate::operator::connect::{self, Connection, Plane};
 use crate::operator::planes::KEY;
 use crate::operator::read::{Failure, Read};
@@ -71,13 +72,39 @@ pub struct Minted {
     pub warning: Option<String>,
 }
 
-/// Asks for a token of a `ServiceAccount` that is to last so long.
-pub async fn token(
-    target: &Target,
-    account: &Account,
-    lifetime: Duration,
-    purpose: Purpose,
-) -> Result<Minted, String> {
+/// What a new token is asked for by.
+pub struct Terms<'a> {
+    /// What the kubeconfig is for.
+    pub purpose: Purpose,
+    /// Whose token.
+    pub account: &'a Account,
+    /// How long it is to last.
+    pub duration: Duration,
+    /// How long each request may take.
+    pub timeout: Duration,
+}
+
+/// A kubeconfig for `server` with a new token, which that server accepts. It trusts whom the target's own configuration
+/// trusts.
+pub async fn made(terms: &Terms<'_>, target: &Target, server: &str) -> Result<(String, Minted), String> {
+    let content = |token: &str| {
+        let content = render::kubeconfig(server, &target.config, terms.account, token);
+        let content = content.map_err(|error| errors::chain(error.as_ref()))?;
+        from_secret(&content).map_err(|error| errors::chain(&error))?;
+        Ok::<_, String>(content)
+    };
+    // No token is asked for that could not be stored.
+    content("none")?;
+    let mut minted = token(terms, target).await?;
+    let content = content(&minted.token)?;
+    let doubt = tried(&content, terms.timeout).await?;
+    minted.warning = minted.warning.or(doubt);
+    Ok((content, minted))
+}
+
+/// Asks for a token.
+pub async fn token(terms: &Terms<'_>, target: &Target) -> Result<Minted, String> {
+    let Terms { purpose, account, duration: lifetime, .. } = *terms;
     let Target { plane, .. } = target;
     let api: Api<ServiceAccount> = Api::namespaced(plane.client.clone(), &account.namespace);
     let seconds = i64::try_from(lifetime.as_secs()).unwrap_or(i64::MAX);

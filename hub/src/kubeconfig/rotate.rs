@@ -13,10 +13,10 @@ use jiff::Timestamp;
 
 use super::args::RotateArgs;
 use super::plan::{self, Held, Write};
-use super::purpose::{Purpose, Server};
+use super::purpose::{Account, Purpose, Server};
 use super::render;
 use super::report::{Line, Outcome, Report};
-use super::requests::{Destination, Target, store, token, tried, write};
+use super::requests::{Destination, Minted, Target, Terms, made, store, token, tried, write};
 use crate::operator::concurrent;
 use crate::operator::connect::Connection;
 use crate::operator::read::{Read, ReadError};
@@ -27,7 +27,11 @@ struct Job {
     purpose: Purpose,
     /// The name of its plane in the report.
     label: String,
+    /// Who it has to act as.
+    account: Account,
     secret: Object,
+    /// The names of all Secrets that stand for its plane, where that is a project plane.
+    twins: Vec<String>,
     /// Where its server is; `None` where it renews itself.
     source: Option<Source>,
     store: Connection,
@@ -35,6 +39,8 @@ struct Job {
 
 /// How all of them are renewed.
 struct Order {
+    /// The server that the kubeconfig has to name, in place of that of the context.
+    server: Option<String>,
     duration: Duration,
     timeout: Duration,
     dry_run: bool,
@@ -45,6 +51,7 @@ struct Order {
 pub async fn all(args: &RotateArgs) -> anyhow::Result<Report> {
     let common = &args.common;
     let order = Arc::new(Order {
+        server: common.named_server(),
         duration: common.duration,
         timeout: common.timeout,
         dry_run: common.dry_run,
@@ -94,7 +101,15 @@ async fn single(args: &RotateArgs, purpose: Purpose, store: &Connection) -> anyh
         }
         _ => args.common.target(purpose),
     };
-    Ok(Job { purpose, label: purpose.part().to_owned(), secret, source: given, store: store.clone() })
+    Ok(Job {
+        purpose,
+        label: purpose.part().to_owned(),
+        account: args.common.account(purpose),
+        secret,
+        twins: Vec::new(),
+        source: given,
+        store: store.clone(),
+    })
 }
 
 /// Those of project planes: of all labelled Secrets.
@@ -106,13 +121,19 @@ async fn of_projects(args: &RotateArgs, purpose: Purpose, store: &Connection) ->
         Read::Absent | Read::Skipped => Vec::new(),
         Read::Failed(error) => return Err(failed("the Secrets of project planes", &error)),
     };
-    let mut given: BTreeMap<String, Source> = args.common.projects();
+    let given: BTreeMap<String, Source> = args.common.projects();
+    let mut names: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for secret in &secrets {
+        names.entry(plane_of(secret).to_owned()).or_default().push(secret.name().to_owned());
+    }
+    let account = args.common.account(purpose);
     let job = |secret: Object| {
-        let plane = plane_of(&secret).to_owned();
-        let source = given.remove(&plane);
-        args.includes(&plane).then(|| Job { purpose, label: plane, secret, source, store: store.clone() })
+        let label = plane_of(&secret).to_owned();
+        let twins = names.get(&label).cloned().unwrap_or_default();
+        let source = given.get(&label).cloned();
+        Job { purpose, label, account: account.clone(), secret, twins, source, store: store.clone() }
     };
-    Ok(secrets.into_iter().filter_map(job).collect())
+    Ok(secrets.into_iter().map(job).filter(|job| args.includes(&job.label)).collect())
 }
 
 /// Planes that were asked for, and have no Secret.
@@ -151,31 +172,53 @@ async fn line(order: &Order, job: &Job) -> Line {
 }
 
 async fn renew(order: &Order, job: &Job, line: &mut Line) -> Result<Outcome, String> {
+    if let [_, _, ..] = job.twins.as_slice() {
+        return Err(plan::twins(&job.label, &job.twins));
+    }
     let held = Held::of(&job.secret)?;
     line.account.clone_from(&held.account);
     line.server = held.server();
     line.expires = held.end.and_then(|end| end.at);
-    let due = plan::rotate(&held, job.source.is_none(), Timestamp::now(), order.all)?;
-    let account = match &held.account {
-        Some(account) if due => account,
-        _ => return Ok(Outcome::Kept),
+    let given = match &job.source {
+        Some(source) => Some(Target::of_source(source, order.timeout)?),
+        None => None,
     };
+    let server = given.as_ref().map(|target| match &order.server {
+        Some(server) => server.clone(),
+        None => plan::server(&target.config),
+    });
+    if !plan::rotate(&held, &job.account, server.as_deref(), Timestamp::now(), order.all)? {
+        return Ok(Outcome::Kept);
+    }
     if order.dry_run {
         return Ok(Outcome::WouldReplace);
     }
-    let target = match &job.source {
-        Some(source) => Target::of_source(source, order.timeout)?,
-        None => Target::of_config(held.config.clone(), order.timeout)?,
+    let terms = Terms {
+        purpose: job.purpose,
+        account: &job.account,
+        duration: order.duration,
+        timeout: order.timeout,
     };
-    let minted = token(&target, account, order.duration, job.purpose).await?;
-    let content =
-        render::with_token(&held.content, &minted.token).map_err(|error| errors::chain(error.as_ref()))?;
-    let doubt = tried(&content, order.timeout).await?;
+    let (content, minted) = match given.zip(server) {
+        Some((target, server)) => made(&terms, &target, &server).await?,
+        None => by_itself(&terms, &held).await?,
+    };
     let store = job.store.found().ok_or("there is no plane for the Secret")?;
     // Its labels are right: fedhub reads it.
     let to = Destination { namespace: job.secret.namespace(), name: job.secret.name(), plane: None };
     write(store, &to, &Write::Replace(job.secret.version().to_owned()), content).await?;
     line.expires = Some(minted.expires);
-    line.warning = minted.warning.or(doubt);
+    line.warning = minted.warning;
     Ok(Outcome::Replaced)
+}
+
+/// The same kubeconfig with a new token, which the former one is exchanged for.
+async fn by_itself(terms: &Terms<'_>, held: &Held) -> Result<(String, Minted), String> {
+    let target = Target::of_config(held.config.clone(), terms.timeout)?;
+    let mut minted = token(terms, &target).await?;
+    let content =
+        render::with_token(&held.content, &minted.token).map_err(|error| errors::chain(error.as_ref()))?;
+    let doubt = tried(&content, terms.timeout).await?;
+    minted.warning = minted.warning.or(doubt);
+    Ok((content, minted))
 }

@@ -106,7 +106,8 @@ fn a_secret_is_overwritten_where_it_is_an_earlier_one() {
 fn a_token_is_renewed_in_its_last_third_and_only_of_a_service_account() {
     let due = |user: &Value, by_itself: bool, second: i64, all: bool| {
         let now = Timestamp::from_second(1_767_225_600 + second).unwrap();
-        plan::rotate(&Held::of(&secret(&kubeconfig(SERVER, user))).unwrap(), by_itself, now, all)
+        let held = Held::of(&secret(&kubeconfig(SERVER, user))).unwrap();
+        plan::rotate(&held, &Purpose::Project.account(""), (!by_itself).then_some(SERVER), now, all)
     };
     let fedhub = json!({"token": token(FEDHUB, 0, 300)});
     for (by_itself, second, all, expected) in [

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fedhub_core::errors;
-use fedhub_core::names::IDENTITIES;
+use fedhub_core::names::{IDENTITIES, UID_RULE, is_uid};
 use fedhub_core::object::{Kind, Object, ObjectView};
 use fedhub_planes::discovery::credentials;
 use fedhub_planes::identity::IdentityEntry;
@@ -49,7 +49,13 @@ pub async fn identities(plane: &Connection) -> Read<Vec<String>> {
     if let Some(error) = unanswered(&system) {
         return Read::Failed(error);
     }
-    Read::Found([system, default].iter().filter_map(|it| it.found().map(|it| it.uid().to_owned())).collect())
+    let uids: Vec<String> =
+        [system, default].iter().filter_map(|it| it.found().map(|it| it.uid().to_owned())).collect();
+    if uids.iter().any(|uid| !is_uid(uid)) {
+        let message = format!("the namespaces that identify the plane have no UID ({UID_RULE})");
+        return Read::Failed(ReadError { failure: Failure::Unreachable, message });
+    }
+    Read::Found(uids)
 }
 
 /// The identities that fedhub remembers, by plane.

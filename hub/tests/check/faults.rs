@@ -86,6 +86,18 @@ const CASES: &[Case] = &[
         p.hub.server.fault(Fault::Status(403).on("get", "validatingadmissionpolicies"));
     }),
     ("cell-identities", "hub", "failed", "has the city ORD, its label DFW", |p| p.enter("ORD/uid-cell-dfw")),
+    ("cell-identities", "hub", "failed", "the entry of cell-gone has no Cluster", |p| {
+        let entries = json!({"data": {"cell-gone": "LHR/uid-cell-gone"}});
+        p.hub.server.patch("ConfigMap", "fedhub-cells", "fedhub-cells", &entries).unwrap();
+    }),
+    ("cell-identities", "hub", "failed", "the UID uid-cell-dfw, its spec.id \"uid-of-another\"", |p| {
+        p.hub.server.patch("Cluster", "", "cell-dfw", &json!({"spec": {"id": "uid-of-another"}})).unwrap();
+    }),
+    ("cell-identities", "hub", "failed", "cell-dfw and cell-ord have one UID, uid-cell-dfw", |p| {
+        p.hub.server.put(cluster("cell-ord", "ORD")).unwrap();
+        let entries = json!({"data": {"cell-ord": "ORD/uid-cell-dfw"}});
+        p.hub.server.patch("ConfigMap", "fedhub-cells", "fedhub-cells", &entries).unwrap();
+    }),
     ("plane-identities", "project-a", "failed", "uid-of-another is remembered", |p| {
         p.remember("uid-of-another");
     }),

@@ -29,6 +29,8 @@ pub struct Quirks {
     pub longest: Option<i64>,
     /// What tokens begin with that it does not accept.
     pub refused: Option<&'static str>,
+    /// The paths of all requests so far.
+    pub asked: Vec<String>,
     /// The project whose plane it serves, as a Milo does, and that plane.
     pub project: Option<(&'static str, ApiService)>,
 }
@@ -49,7 +51,12 @@ impl Service<Request<Incoming>> for Front {
     }
 
     fn call(&mut self, mut request: Request<Incoming>) -> Self::Future {
-        let (mut inner, quirks) = (self.inner.clone(), self.quirks.lock().unwrap().clone());
+        let mut inner = self.inner.clone();
+        let quirks = {
+            let mut quirks = self.quirks.lock().unwrap();
+            quirks.asked.push(request.uri().path().to_owned());
+            quirks.clone()
+        };
         Box::pin(async move {
             if let Some((name, plane)) = &quirks.project {
                 let prefix =

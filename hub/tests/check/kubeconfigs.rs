@@ -18,7 +18,7 @@ async fn planes() -> Planes {
     planes
 }
 
-async fn run(planes: &Planes, line: &str) -> Checked {
+pub async fn run(planes: &Planes, line: &str) -> Checked {
     let management = format!("--management-kubeconfig={}", planes.file("management").display());
     let words = line.split(' ').map(|word| match word.split_once('@') {
         Some((before, name)) => format!("{before}{}", planes.file(name).display()),
@@ -31,7 +31,7 @@ async fn run(planes: &Planes, line: &str) -> Checked {
     checked
 }
 
-fn outcomes(checked: &Checked) -> Vec<(&str, &str)> {
+pub fn outcomes(checked: &Checked) -> Vec<(&str, &str)> {
     let lines = checked.json["kubeconfigs"].as_array().unwrap();
     let mut all: Vec<_> = lines
         .iter()

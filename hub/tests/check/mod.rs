@@ -2,8 +2,10 @@
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "helpers of tests")]
 
+mod admissions;
 mod faults;
 mod front;
 mod kubeconfigs;
 mod planes;
+mod rotations;
 mod uninstalls;

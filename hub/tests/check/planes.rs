@@ -67,6 +67,7 @@ fn hub() -> ApiServer {
         Resource::custom("work.karmada.io", "v1alpha1", "Work", "works"),
         Resource::custom("policy.karmada.io", "v1alpha1", "ClusterTaintPolicy", "clustertaintpolicies"),
         resource::interpreter(),
+        Resource::builtin("", "v1", "ServiceAccount", "serviceaccounts"),
         policy("ValidatingAdmissionPolicy", "validatingadmissionpolicies"),
         policy("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings"),
     ]);
@@ -136,6 +137,7 @@ impl Planes {
         planes.enter("DFW/uid-cell-dfw");
         for file in [
             "hub/workloaddeployment-interpreter.yaml",
+            "hub/own-writes.yaml",
             "hub-for-cells/own-instances.yaml",
             "hub-for-cells/instances-only.yaml",
             "hub-for-cells/keep-cells.yaml",

@@ -11,4 +11,5 @@ mod objects;
 mod planes;
 mod running;
 mod snapshots;
+mod strangers;
 mod workloads;

@@ -70,9 +70,9 @@ prop_compose! {
 
 prop_compose! {
     fn wds(namespace: &'static str, uid: &'static str)(
-        uid in mostly(uid, vec!["made anew"]),
+        uid in mostly(uid, vec!["made-anew"]),
         federated in mostly(Some(HUB_SPACE), vec![None, Some("ns-b")]),
-        source in mostly(Some(OWNER_UID), vec![None, Some("made anew")]),
+        source in mostly(Some(OWNER_UID), vec![None, Some("made-anew")]),
         status in statuses(),
         going in mostly(false, vec![true]),
     ) -> Object {
@@ -103,7 +103,7 @@ prop_compose! {
         ours in mostly(true, vec![false]),
         label in mostly("DFW", vec!["ORD"]),
         owners in prop::collection::vec(select(vec![
-            wd_reference("wd", OWNER_UID, None), wd_reference("wd", "dead", None), wd_reference("wd", "made anew", Some(true)),
+            wd_reference("wd", OWNER_UID, None), wd_reference("wd", "dead", None), wd_reference("wd", "made-anew", Some(true)),
             reference("v1", "Pod", "p", "p uid", None),
         ]), 0..4),
         foreign in any::<bool>(),
@@ -134,7 +134,7 @@ prop_compose! {
 
 prop_compose! {
     fn lives()(
-        namespace in maybe(mostly((HUB_SPACE_UID, false), vec![("made anew", false), (HUB_SPACE_UID, true)])),
+        namespace in maybe(mostly((HUB_SPACE_UID, false), vec![("made-anew", false), (HUB_SPACE_UID, true)])),
         there in prop_oneof![3 => Just(None), 2 => instances().prop_map(Some)],
         deployment in maybe(wds(HUB_SPACE, HUB_WD_UID)),
     ) -> Live {

@@ -124,7 +124,7 @@ fn i5_without_its_living_hub_wd_an_instance_is_parked() {
         cases.push(seen);
     }
     for mut seen in [fresh(), seen()] {
-        seen.hub_deployment = Some(on_hub(&but(hub_wd(), |d| d.metadata.uid = Some("made anew".to_owned()))));
+        seen.hub_deployment = Some(on_hub(&but(hub_wd(), |d| d.metadata.uid = Some("made-anew".to_owned()))));
         cases.push(seen);
     }
     for seen in cases {
@@ -198,7 +198,7 @@ fn p4_a_dying_instance_without_a_projection_gets_none() {
 fn i5_a_dead_owner_on_the_hub_comes_before_a_name_that_is_taken() {
     // Nothing is said about a projection on behalf of an Instance whose own standing is not clear.
     let mut seen = seen();
-    seen.hub_deployment = Some(on_hub(&but(hub_wd(), |d| d.metadata.uid = Some("made anew".to_owned()))));
+    seen.hub_deployment = Some(on_hub(&but(hub_wd(), |d| d.metadata.uid = Some("made-anew".to_owned()))));
     bent(&mut seen.projection, |p| *p = object(fedhub_core::object::Kind::Instance, SPACE, "wd-0", "x"));
     assert_eq!(plan(&seen), Decision::Park(None));
     let _kept: Arc<Object> = seen.projection.unwrap();

@@ -265,11 +265,11 @@ fn i7_a_server_that_makes_more_of_an_empty_status_is_asked_once() {
 fn p3_a_hub_made_anew_blanks_no_status() {
     let mut seen = seen();
     bent(&mut seen.instance, |i| {
-        i.metadata.uid = Some("written back anew".to_owned());
+        i.metadata.uid = Some("written-back-anew".to_owned());
         i.data["status"] = defaults();
     });
     let mut space = hub_namespace();
-    space.metadata.uid = Some("made anew".to_owned());
+    space.metadata.uid = Some("made-anew".to_owned());
     seen.hub_namespace = std::sync::Arc::new(space);
     let (written, _) = replaced(&seen).unwrap();
     seen.projection = Some(written.into());

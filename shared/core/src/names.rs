@@ -172,6 +172,8 @@ pub const CELL_MANAGER: &str = "fedhub-cell";
 
 const CLUSTER_PREFIX: &str = "cluster-";
 const LABEL_VALUE_MAX: usize = 63;
+const UID_MAX: usize = 63;
+const NAME_MAX: usize = 253;
 
 /// The registry's key for a project plane. Never empty: an empty name could fall back to the local cluster.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -269,10 +271,25 @@ pub fn is_label_value(value: &str) -> bool {
         && value.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
 }
 
+/// Whether a text that a server or an object gives as a UID can be one (I14). API servers make UUIDs; anything that keeps
+/// to this is harmless in a path, a patch, an annotation's key and an operator's terminal.
+pub fn is_uid(text: &str) -> bool {
+    (1..=UID_MAX).contains(&text.len()) && text.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-')
+}
+
+/// What [`is_uid`] asks for, as messages say it.
+pub const UID_RULE: &str = "a UID has 1 to 63 letters, digits or '-'";
+
+/// Whether a name that a server gives an object can be one segment of the path of a request, and nothing more (I14).
+pub fn is_path_segment(name: &str) -> bool {
+    let is_plain = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'.' | b'_' | b':');
+    (1..=NAME_MAX).contains(&name.len()) && !matches!(name, "." | "..") && name.bytes().all(is_plain)
+}
+
 /// Whether `name` may name a Kubernetes object (a DNS-1123 subdomain).
 pub fn is_object_name(name: &str) -> bool {
     !name.is_empty()
-        && name.len() <= 253
+        && name.len() <= NAME_MAX
         && name.split('.').all(|part| {
             part.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit())
                 && part.ends_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit())

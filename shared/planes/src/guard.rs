@@ -1,8 +1,11 @@
 //! Objects of a watch that can be read, and the others (section 6): one that cannot is no reason to lose a list.
+//!
+//! Decides I14.
 
 use std::borrow::Cow;
 
 use fedhub_core::errors;
+use fedhub_core::names::{UID_RULE, is_path_segment, is_uid};
 use fedhub_core::object::{Kind, Object, PlaneId, TooLarge, Unreadable, from_value, set_too_large};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
@@ -43,7 +46,7 @@ impl Guarded {
 impl<'de> Deserialize<'de> for Guarded {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = Value::deserialize(deserializer)?;
-        Ok(Self(from_value(value).map_err(|(error, value)| {
+        let read = from_value(value).map_err(|(error, value)| {
             let text = |field: &str| value["metadata"][field].as_str().map(str::to_owned);
             let metadata = ObjectMeta {
                 namespace: text("namespace"),
@@ -53,8 +56,25 @@ impl<'de> Deserialize<'de> for Guarded {
                 ..ObjectMeta::default()
             };
             Unreadable { metadata, error: errors::json(&error) }
+        });
+        Ok(Self(read.and_then(|object| match fault(&object.metadata) {
+            Some(error) => Err(Unreadable { metadata: object.metadata, error }),
+            None => Ok(object),
         })))
     }
+}
+
+/// What is wrong with the names and the UID that a server gives an object, which become part of requests with the hub's
+/// credentials, of marks and of names there (I14).
+fn fault(metadata: &ObjectMeta) -> Option<String> {
+    let names = [("name", &metadata.name), ("namespace", &metadata.namespace)];
+    for (field, name) in names {
+        if name.as_deref().is_some_and(|name| !name.is_empty() && !is_path_segment(name)) {
+            return Some(format!("metadata.{field} can be no name"));
+        }
+    }
+    let uid = metadata.uid.as_deref().filter(|uid| !uid.is_empty())?;
+    (!is_uid(uid)).then(|| format!("metadata.uid is none: {UID_RULE}"))
 }
 
 /// How many bytes an object of that plane may have. What is within the limit on a project plane is so on the hub, with all
@@ -108,6 +128,29 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn i14_an_object_whose_names_or_uid_would_be_more_than_that_in_a_request_is_not_read() {
+        let object = |field: &str, value: &str| {
+            let mut object =
+                json!({"metadata": {"name": "web", "namespace": "shop", "uid": "a-1"}, "spec": {}});
+            object["metadata"][field] = json!(value);
+            let Guarded(read) = serde_json::from_value(object).unwrap();
+            read
+        };
+        let hostile = ["x/secrets/karmada-token?watch=1", "..", "a?b", "a%2fb", "a#b", "a b", "\u{1b}[2J"];
+        for value in hostile {
+            for field in ["name", "namespace", "uid"] {
+                let unreadable = object(field, value).unwrap_err();
+                assert!(unreadable.error.contains(field), "{field} {value}: {}", unreadable.error);
+            }
+        }
+        assert!(object("uid", &"a".repeat(64)).is_err() && object("name", &"a".repeat(254)).is_err());
+        for (field, value) in [("uid", "0d0c6a3e-9f2b-4c55-8a1e-000000000001"), ("uid", ""), ("name", "a.b")]
+        {
+            assert!(object(field, value).is_ok(), "{field} {value}");
+        }
+    }
 
     #[test]
     fn i1_what_can_be_read_is_whole_and_what_cannot_still_has_its_name() {

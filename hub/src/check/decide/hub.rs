@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::super::carried::{KARMADA, SINCE_1_14, subset};
 use super::super::facts::{Facts, HubFacts};
-use super::super::finding::{CheckId, Finding, Part, PlaneName, some};
+use super::super::finding::{CheckId, Finding, PlaneName, some};
 use crate::operator::read::{Failure, Read, ReadError};
 
 /// The Karmada that the suites run.
@@ -20,12 +20,12 @@ pub fn decide(facts: &Facts, name: &PlaneName, hub: &HubFacts) -> Vec<Finding> {
     if !facts.pre {
         findings.extend(interpreter(name, hub));
         findings.push(policies(name, hub));
-        findings.push(cells(facts, name, hub));
     }
     findings
 }
 
-fn unread(check: CheckId, name: &PlaneName, error: &ReadError) -> Finding {
+/// What is said of a check whose facts could not be read.
+pub fn unread(check: CheckId, name: &PlaneName, error: &ReadError) -> Finding {
     let remedy = match error.failure {
         Failure::Forbidden => "run it with a kubeconfig that may read this, such as an administrator's",
         Failure::NotServed => "see the check karmada",
@@ -118,8 +118,7 @@ fn interpreter(name: &PlaneName, hub: &HubFacts) -> Vec<Finding> {
 
 fn policies(name: &PlaneName, hub: &HubFacts) -> Finding {
     const CHECK: CheckId = CheckId::AdmissionPolicies;
-    const REMEDY: &str =
-        "kubectl apply -k deploy/components/hub-for-cells --server-side, of this version, on the hub";
+    const REMEDY: &str = "kubectl apply -k deploy/components/hub --server-side, and deploy/components/hub-for-cells, of this version, on the hub";
     if let Some(error) = hub.policies.iter().find_map(|(_, read)| read.failure()) {
         return unread(CHECK, name, error);
     }
@@ -139,7 +138,7 @@ fn policies(name: &PlaneName, hub: &HubFacts) -> Finding {
         }
     }
     if !missing.is_empty() {
-        let found = format!("missing: {}; cells are not fenced off from each other", some(&missing));
+        let found = format!("missing: {}; what they refuse is allowed", some(&missing));
         return Finding::failed(CHECK, name, found, REMEDY);
     }
     if !different.is_empty() {
@@ -227,60 +226,4 @@ fn own_city(facts: &Facts, name: &PlaneName, clusters: &[Object]) -> Option<Find
     let city = own.city.as_deref().filter(|city| *city != labelled)?;
     let found = format!("Cluster {} has the city {labelled:?}, and --cell-city is {city:?}", own.name);
     Some(Finding::failed(CheckId::Cities, name, found, "make the two agree"))
-}
-
-/// Whether the hub knows its cells: each by its city and the UID of its `kube-system`.
-fn cells(facts: &Facts, name: &PlaneName, hub: &HubFacts) -> Finding {
-    const CHECK: CheckId = CheckId::CellIdentities;
-    const REMEDY: &str = "deploy/cell-identity.sh HUB CELL NAME CITY; for a cell that was rebuilt or renamed see Fence in docs/cells.md";
-    let map = match &hub.cells {
-        Read::Found(map) => map,
-        Read::Failed(error) => return unread(CHECK, name, error),
-        Read::Skipped => return Finding::skipped(CHECK, name, "not read", ""),
-        Read::Absent => {
-            let found = "no ConfigMap fedhub-cells in namespace fedhub-cells: no cell may write";
-            return Finding::failed(
-                CHECK,
-                name,
-                found,
-                "kubectl apply -k deploy/components/hub-for-cells --server-side, on the hub",
-            );
-        }
-    };
-    let entry = |cell: &str| map.data["data"][cell].as_str().and_then(|entry| entry.split_once('/'));
-    let (mut faults, mut unknown) = (Vec::new(), Vec::new());
-    if let Some(own) = &facts.cell {
-        let shown = facts.planes.iter().find(|plane| plane.name.part == Part::Cell);
-        let uid = shown.and_then(|plane| plane.identities.first());
-        match (entry(&own.name), uid) {
-            (None, _) => faults.push(format!("no entry of this cell, {}", own.name)),
-            (Some((_, entered)), Some(uid)) if entered != uid => faults.push(format!(
-                "the entry of {} has the UID {entered}, and this cell's kube-system has {uid}",
-                own.name
-            )),
-            _ => {}
-        }
-    }
-    for cluster in hub.clusters.found().into_iter().flatten() {
-        let Some(city) = cluster.label(CITY_CODE) else { continue };
-        match entry(cluster.name()) {
-            // Its fedhub may not be installed yet.
-            None => unknown.push(format!("no entry of Cluster {}: its cell may not write", cluster.name())),
-            Some((entered, _)) if entered != city => {
-                faults.push(format!(
-                    "the entry of Cluster {} has the city {entered}, its label {city}",
-                    cluster.name()
-                ));
-            }
-            Some(_) => {}
-        }
-    }
-    if !faults.is_empty() {
-        faults.append(&mut unknown);
-        return Finding::failed(CHECK, name, some(&faults), REMEDY);
-    }
-    if !unknown.is_empty() {
-        return Finding::warning(CHECK, name, some(&unknown), REMEDY);
-    }
-    Finding::ok(CHECK, name, "the entries of fedhub-cells agree with the Clusters")
 }

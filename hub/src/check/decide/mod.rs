@@ -1,5 +1,6 @@
 //! What the facts mean. Pure.
 
+mod cells;
 mod hub;
 mod plane;
 
@@ -18,6 +19,9 @@ pub fn decide(facts: &Facts) -> Vec<Finding> {
             && let Some(hub) = &facts.hub
         {
             findings.extend(hub::decide(facts, &plane.name, hub));
+            if !facts.pre {
+                findings.push(cells::decide(facts, &plane.name, hub));
+            }
         }
     }
     for (server, planes) in &facts.discovered {

@@ -83,10 +83,7 @@ fn in_order() -> Facts {
         interpreters: Read::Found(vec![object(interpreter.clone())]),
         interpreter,
         policies: policies().unwrap().into_iter().map(policy).collect(),
-        cells: Read::Found(object(json!({
-            "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "fedhub-cells"},
-            "data": {"cell-dfw": "DFW/uid-cell", "cell-ord": "ORD/uid-2"},
-        }))),
+        cells: Read::Found(entries(&json!({"cell-dfw": "DFW/uid-cell", "cell-ord": "ORD/uid-2"}))),
     };
     let (management, project) = (PlaneName::of(Part::Management), PlaneName::project(Part::Project, "a"));
     Facts {
@@ -245,7 +242,34 @@ const HUB: &[Case] = &[
         own(f, "cell-dfw", "DFW");
         f.planes[2].identities = vec!["uid-of-another".to_owned()];
     }),
+    (CheckId::CellIdentities, State::Ok, |f| recorded(f, "uid-2")),
+    (CheckId::CellIdentities, State::Failed, |f| recorded(f, "uid-of-another")),
+    (CheckId::CellIdentities, State::Failed, |f| {
+        entered(f, &json!({"cell-dfw": "DFW/uid-2", "cell-ord": "ORD/uid-2"}));
+    }),
+    (CheckId::CellIdentities, State::Failed, |f| {
+        entered(f, &json!({"cell-dfw": "DFW/uid-cell", "cell-ord": "ORD/uid-2", "cell-gone": "LHR/uid-3"}));
+    }),
+    (CheckId::CellIdentities, State::Failed, |f| {
+        entered(f, &json!({"cell-dfw": "DFW/uid-cell", "cell-ord": "ORD/uid\"2"}));
+    }),
 ];
+
+fn entries(data: &Value) -> Object {
+    object(
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "fedhub-cells"}, "data": data}),
+    )
+}
+
+fn entered(facts: &mut Facts, data: &Value) {
+    hub(facts).cells = Read::Found(entries(data));
+}
+
+/// Karmada recorded that UID for cell-ord.
+fn recorded(facts: &mut Facts, uid: &str) {
+    let Read::Found(clusters) = &mut hub(facts).clusters else { panic!("not found") };
+    clusters[1].data["spec"] = json!({"id": uid});
+}
 
 fn worst(findings: &[Finding], check: CheckId) -> Option<State> {
     findings.iter().filter(|it| it.check == check).map(|it| it.state).max()

@@ -12,13 +12,11 @@ use tokio::task::JoinSet;
 use super::super::carried::{KARMADA, interpreter, policies};
 use super::super::facts::HubFacts;
 use super::plane::{get as get_path, names};
+use crate::cells::entries::CELLS;
 use crate::common::CELL_NAMESPACE;
 use crate::operator::connect::{Connection, Plane};
 use crate::operator::read::Read;
 use crate::operator::requests::{Part, Query, each, get, list};
-
-/// The `ConfigMap` of `deploy/components/hub-for-cells` with the cells.
-const CELLS: &str = "fedhub-cells";
 
 /// What is on the hub; before an installation only what Karmada has. All of it is asked for at once: a hub that hangs
 /// takes one time-out.

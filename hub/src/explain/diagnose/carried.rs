@@ -117,7 +117,11 @@ pub fn marked(chain: &Chain) -> Option<Diagnosis> {
 fn elsewhere(chain: &Chain, wd: &Object) -> Option<String> {
     let named = wd.annotation(FEDERATION_NAMESPACE)?;
     let expected = names::hub_namespace(chain.project.namespace.found()?.uid());
-    let is_its = chain.hub.wd.found().is_some_and(|hub| hub.annotation(SOURCE_UID) == Some(wd.uid()));
+    let is_its = chain
+        .hub
+        .wd
+        .found()
+        .is_some_and(|hub| hub.namespace() == named && hub.annotation(SOURCE_UID) == Some(wd.uid()));
     (named != expected && !is_its).then(|| {
         format!("the WD names {named}, and the hub namespace of its project namespace is {expected}")
     })
@@ -148,6 +152,11 @@ pub fn hub_namespace(chain: &Chain) -> Option<Diagnosis> {
     if other_plane || other_namespace {
         let evidence = format!("the labels of the hub namespace {} name another tenant", namespace.name());
         return Some(Diagnosis::blocked(Cause::HubIdentityRefused, written_at(namespace), evidence));
+    }
+    if plane.is_none() || namespace.label(UPSTREAM_NAMESPACE).is_none() {
+        let evidence =
+            format!("the hub namespace {} lacks the labels that say whose it is", namespace.name());
+        return Some(Diagnosis::fedhub_behind(chain, Cause::FederatorBehind, hop, since, evidence));
     }
     if namespace.is_terminating() {
         let evidence = format!("the hub namespace {} is being deleted", namespace.name());

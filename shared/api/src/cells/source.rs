@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use fedhub_core::names::CELL_SOURCE;
+use fedhub_core::names::{CELL_SOURCE, is_uid};
 use fedhub_core::object::{Object, ObjectView};
 
 /// The namespace whose UID identifies a cluster.
@@ -54,7 +54,9 @@ impl Source {
             [cell, cell_uid, instance_uid] => (cell, Some(cell_uid.to_owned()), instance_uid),
             _ => return None,
         };
-        Some(Self { cell: cell.to_owned(), cell_uid, instance_uid: instance_uid.to_owned() })
+        // Another cell can write anything there.
+        let is_plain = is_uid(instance_uid) && cell_uid.as_deref().is_none_or(is_uid);
+        is_plain.then(|| Self { cell: cell.to_owned(), cell_uid, instance_uid: instance_uid.to_owned() })
     }
 
     /// Whether it is that cell's. A mark by name alone is so only where that cell has, or had, the Instance.
@@ -97,6 +99,9 @@ pub(super) mod tests {
             ("/k/i", false),
             ("dfw//i", false),
             ("dfw/k/i/x", false),
+            ("dfw/k k/i", false),
+            ("dfw/k/i\n", false),
+            ("dfw/i?", false),
             ("", false),
         ] {
             let source = Source::of(&marked(text));

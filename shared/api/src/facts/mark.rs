@@ -1,7 +1,7 @@
 //! The annotation by which a projection names the hub Instance that it is the projection of, and the hash of such a mark.
 
 use fedhub_core::hash::KeyedHasher;
-use fedhub_core::names::PROJECTED_FROM;
+use fedhub_core::names::{PROJECTED_FROM, is_hub_namespace, is_uid};
 use fedhub_core::object::{Object, ObjectView};
 
 /// `<hub namespace>/<its UID>/<UID of the hub Instance>`.
@@ -21,7 +21,9 @@ impl<'a> Mark<'a> {
         let mut parts = projection.annotation(PROJECTED_FROM)?.split('/');
         let mut next = || parts.next().filter(|p| !p.is_empty());
         let (namespace, namespace_uid, instance_uid) = (next()?, next()?, next()?);
-        next().is_none().then_some(Self { namespace, namespace_uid, instance_uid })
+        // A tenant can write anything there.
+        let is_plain = is_hub_namespace(namespace) && is_uid(namespace_uid) && is_uid(instance_uid);
+        (next().is_none() && is_plain).then_some(Self { namespace, namespace_uid, instance_uid })
     }
 }
 
@@ -51,6 +53,10 @@ mod tests {
             ("//", false),
             ("", false),
             ("a//b", false),
+            ("kube-system/u/i", false),
+            ("ns-1?a/u/i", false),
+            ("ns-1/u u/i", false),
+            ("ns-1/u/i\u{1b}", false),
         ] {
             let mut projection = bare(Kind::Instance, "default", "wd-0");
             projection.metadata.annotations = Some([(PROJECTED_FROM.to_owned(), text.to_owned())].into());

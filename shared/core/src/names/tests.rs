@@ -14,6 +14,30 @@ fn i6_a_request_may_name_a_hub_namespace_only() {
 }
 
 #[test]
+fn i14_a_uid_is_harmless_wherever_it_is_put() {
+    for uid in ["0d0c6a3e-9f2b-4c55-8a1e-000000000001", "a", "UID-1", &"a".repeat(63)] {
+        assert!(is_uid(uid), "{uid}");
+    }
+    let long = ["a".repeat(64), "a".repeat(2 << 20)];
+    let hostile =
+        ["", "a b", "a/b", "a?b", "a%2fb", "..", "a.b", "a\"b", "a\nb", "\u{1b}[2J", "a_b", "é", "a#", "a:b"];
+    for uid in long.iter().map(String::as_str).chain(hostile) {
+        assert!(!is_uid(uid), "{uid:.20}");
+    }
+}
+
+#[test]
+fn i14_a_name_is_one_segment_of_a_path() {
+    for name in ["web", "kube-root-ca.crt", "system:node", "a_b", &"a".repeat(253)] {
+        assert!(is_path_segment(name), "{name}");
+    }
+    let long = "a".repeat(254);
+    for name in ["", ".", "..", "a/b", "a?b", "a%2fb", "a#b", "a b", "a\n", "é", &long] {
+        assert!(!is_path_segment(name), "{name:.20}");
+    }
+}
+
+#[test]
 fn plane_names_are_refused_where_the_label_cannot_carry_them() {
     assert_eq!(PlaneName::new(""), Err(InvalidPlaneName::Empty));
     assert!(matches!(PlaneName::new("a_b"), Err(InvalidPlaneName::Ambiguous(_))));

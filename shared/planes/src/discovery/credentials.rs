@@ -1,9 +1,13 @@
 //! Kubeconfigs: from files that the operator names, and from Secrets that others wrote.
 
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use fedhub_core::message::excerpt;
 use fedhub_core::{errors, hash};
+use http::Uri;
+use http::uri::Scheme;
 use k8s_openapi::ByteString;
 use kube::Config;
 use kube::config::{Kubeconfig, KubeconfigError};
@@ -20,6 +24,11 @@ pub enum Fault {
     /// It wants a proxy, at that address.
     #[error("proxy-url{} is not supported: fedhub connects to the server itself", .0.as_ref().map_or_else(String::new, |at| format!(" {at:?}")))]
     Proxy(Option<String>),
+    /// Its server is reached without encryption.
+    #[error(
+        "its server {0} is reached by plain HTTP, so that anyone on the way has the credentials: name it by https, or give --insecure-http"
+    )]
+    PlainHttp(String),
 }
 
 /// In words that quote nothing of it.
@@ -221,7 +230,29 @@ fn configured(mut kubeconfig: Kubeconfig, context: Option<&str>) -> Result<Confi
             return Err(Fault::Proxy(errors::address(proxy)));
         }
     }
-    Ok(Config::try_from(kubeconfig)?)
+    let config = Config::try_from(kubeconfig)?;
+    if sends_in_clear(&config.cluster_url) && !PLAIN_HTTP.load(Ordering::Relaxed) {
+        let server = errors::address(&config.cluster_url.to_string());
+        return Err(Fault::PlainHttp(server.unwrap_or_default()));
+    }
+    Ok(config)
+}
+
+/// Whether servers are accepted that are reached by plain HTTP. It is one for the process, and not a parameter, so that no
+/// way by which a kubeconfig comes in can forget it.
+static PLAIN_HTTP: AtomicBool = AtomicBool::new(false);
+
+/// Accepts servers that are reached by plain HTTP, from now on.
+pub fn accept_plain_http() {
+    PLAIN_HTTP.store(true, Ordering::Relaxed);
+}
+
+/// Whether credentials for that server leave this machine without encryption.
+fn sends_in_clear(server: &Uri) -> bool {
+    let host = server.host().unwrap_or_default();
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    let is_local = address.map_or(host == "localhost", |address| address.is_loopback());
+    server.scheme() != Some(&Scheme::HTTPS) && !is_local
 }
 
 fn reaches_this_machine(kubeconfig: &Kubeconfig) -> Option<&'static str> {
@@ -245,135 +276,4 @@ fn reaches_this_machine(kubeconfig: &Kubeconfig) -> Option<&'static str> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn kubeconfig(cluster: &str, user: &str) -> String {
-        format!(
-            "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts:\n- name: c\n  context: {{cluster: c, user: u}}\n\
-             clusters:\n- name: c\n  cluster: {{server: 'https://127.0.0.1:1'{cluster}}}\nusers:\n- name: u\n  user: {{{user}}}\n"
-        )
-    }
-
-    #[test]
-    fn a_secret_cannot_reach_this_machine() {
-        assert!(from_secret(&kubeconfig("", "token: abc")).is_ok());
-        for (cluster, user) in [
-            ("", "exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/true}"),
-            ("", "auth-provider: {name: oidc, config: {}}"),
-            ("", "tokenFile: /etc/hostname"),
-            ("", "client-certificate: /etc/hostname"),
-            ("", "client-key: /etc/hostname"),
-            (", certificate-authority: /etc/hostname", "token: abc"),
-        ] {
-            let refused = from_secret(&kubeconfig(cluster, user));
-            assert!(matches!(refused, Err(CredentialsError::Refused(_))), "{cluster}{user}: {refused:?}");
-        }
-        assert!(matches!(from_secret("nonsense: ["), Err(CredentialsError::Content(_))));
-    }
-
-    #[test]
-    fn what_is_not_supported_is_refused_by_its_name() {
-        let proxied = kubeconfig(", proxy-url: 'http://proxy:3128'", "token: abc");
-        let file = written("proxied", &proxied);
-        for error in [from_secret(&proxied).err(), Source::file(&file, None).read().err()] {
-            let words = fedhub_core::errors::chain(&error.unwrap());
-            assert!(words.contains("proxy-url \"http://proxy:3128\" is not supported"), "{words}");
-        }
-        assert!(from_secret(&kubeconfig(", proxy-url: ''", "token: abc")).is_ok());
-        // Another context's proxy is none of our business.
-        let other = "\n- name: other\n  cluster: {server: 'https://127.0.0.1:2', proxy-url: 'http://proxy:1'}\nusers:";
-        assert!(from_secret(&kubeconfig("", "token: abc").replace("\nusers:", other)).is_ok());
-    }
-
-    /// Section 6: each fault is reported without a line of the kubeconfig and without secrets.
-    #[test]
-    fn what_a_kubeconfig_holds_is_never_told() {
-        let fine = kubeconfig("", "token: hunter2-token");
-        for (broken, told) in [
-            (fine.replace("users:", "users"), "line"),
-            (fine.replace("token: hunter2-token", "token: [hunter2-token]"), "line"),
-            (
-                kubeconfig(", proxy-url: 'http://hunter2:hunter2@proxy:3128/hunter2'", "token: abc"),
-                "http://proxy:3128",
-            ),
-            (kubeconfig(", proxy-url: 'hunter2 hunter2'", "token: abc"), "proxy-url is not supported"),
-            (kubeconfig(", certificate-authority-data: aHVudGVyMg==", "token: abc"), "certificate"),
-            (kubeconfig(", certificate-authority-data: 'hunter2 hunter2'", "token: abc"), "certificate"),
-            (fine.replace("https://127.0.0.1:1", "https://hunter2 hunter2"), "url"),
-        ] {
-            let path = written("broken", &broken);
-            for error in [from_secret(&broken).err(), Source::file(&path, None).read().err()] {
-                let error = error.unwrap_or_else(|| panic!("it is fine: {broken}"));
-                let words = fedhub_core::errors::chain(&error);
-                assert!(words.contains(told) && !words.contains("hunter2"), "{words}");
-                assert!(!format!("{error:?}").contains("hunter2-token"), "{error:?}");
-            }
-        }
-        let unusable = [
-            "client-certificate-data: aHVudGVyMg==, client-key-data: aHVudGVyMg==",
-            "client-certificate-data: LS0tLS1odW50ZXIy, client-key-data: LS0tLS1CRUdJTiBodW50ZXIyCg==",
-            "token: \"hunter2\\nhunter2\"",
-        ];
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let transport = crate::transport::Transport::new(
-            crate::transport::TransportConfig::default(),
-            fedhub_core::metrics::Metrics::new().unwrap(),
-        );
-        for user in unusable {
-            let config = from_secret(&kubeconfig("", user)).unwrap();
-            let error = transport.server(&config).map(drop).unwrap_err();
-            let words = fedhub_core::errors::chain(&error);
-            assert!(!words.contains("hunter2"), "{words}");
-        }
-    }
-
-    #[test]
-    fn what_names_the_servers_certificate_is_honoured() {
-        let config = from_secret(&kubeconfig(", tls-server-name: kubernetes", "token: abc")).unwrap();
-        assert_eq!(config.tls_server_name.as_deref(), Some("kubernetes"));
-        let config = from_secret(&kubeconfig(", insecure-skip-tls-verify: true", "token: abc")).unwrap();
-        assert!(config.accept_invalid_certs);
-    }
-
-    #[test]
-    fn half_a_kubeconfig_does_not_make_us_nobody() {
-        let whole = kubeconfig("", "token: abc");
-        let (half, _) = whole.split_once("users:").unwrap();
-        let error = fedhub_core::errors::chain(&from_secret(half).unwrap_err());
-        assert!(error.contains("names the user \"u\""), "{error}");
-    }
-
-    #[test]
-    fn what_is_read_from_files_is_content_and_refers_to_none() {
-        let token = written("token", "first\n");
-        let user = format!("tokenFile: {}, as-user-extra: {{a: [b], c: [d], e: [f]}}", token.display());
-        let source = Source::file(&written("config", &kubeconfig("", &user)), Some("c"));
-        let first = source.read().unwrap();
-        let told = serde_json::to_value(&first.config.auth_info).unwrap();
-        assert_eq!((&told["token"], &told["tokenFile"]), (&"first".into(), &serde_json::Value::Null));
-        assert!((0..20).all(|_| source.read().unwrap().print == first.print), "the same each time");
-        written("token", "second");
-        assert_ne!(source.read().unwrap().print, first.print);
-        written("token", "\n");
-        assert!(matches!(source.read(), Err(CredentialsError::Empty(_))));
-        std::fs::remove_file(&token).unwrap();
-        let words = fedhub_core::errors::chain(&source.read().err().unwrap());
-        assert!(words.contains(token.to_str().unwrap()), "{words}");
-        assert!(matches!(
-            Source::file(&token, Some("other")).read(),
-            Err(CredentialsError::File { source: Fault::Unreadable(_), .. })
-        ));
-    }
-
-    thread_local! {
-        /// A directory that goes with its test.
-        static DIRECTORY: tempfile::TempDir = tempfile::tempdir().unwrap();
-    }
-
-    fn written(name: &str, content: &str) -> PathBuf {
-        let path = DIRECTORY.with(|directory| directory.path().join(name));
-        std::fs::write(&path, content).unwrap();
-        path
-    }
-}
+mod tests;

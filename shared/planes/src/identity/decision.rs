@@ -1,7 +1,7 @@
 //! The decision on a plane that showed its identity.
 
 use fedhub_core::hash;
-use fedhub_core::names::PlaneName;
+use fedhub_core::names::{PlaneName, UID_RULE};
 
 /// The decision on a plane that showed its identity.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +31,11 @@ pub enum IdentityRefusal {
         /// The identity of both.
         identity: String,
     },
+    /// What it shows is no UID.
+    InvalidUid {
+        /// The beginning of it.
+        shown: String,
+    },
 }
 
 impl IdentityRefusal {
@@ -39,6 +44,7 @@ impl IdentityRefusal {
         match self {
             Self::AnotherIdentity { .. } => "another_identity",
             Self::IdentityTaken { .. } => "identity_taken",
+            Self::InvalidUid { .. } => "invalid_uid",
         }
     }
 
@@ -47,6 +53,7 @@ impl IdentityRefusal {
         match self {
             Self::AnotherIdentity { .. } => "AnotherIdentity",
             Self::IdentityTaken { .. } => "IdentityTaken",
+            Self::InvalidUid { .. } => "InvalidUid",
         }
     }
 
@@ -63,6 +70,10 @@ impl IdentityRefusal {
                 "this is the cluster of plane {by} (identity {identity}), which must not have two names; \
                  if {name} is the right one, remove plane {by} and {}",
                 entry(by)
+            ),
+            Self::InvalidUid { shown } => format!(
+                "this is no Kubernetes API server: it identifies itself by {shown:?}, and {UID_RULE}; find out what answers \
+                 there"
             ),
         }
     }

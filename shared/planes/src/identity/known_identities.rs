@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fedhub_core::names::PlaneName;
+use fedhub_core::message::excerpt;
+use fedhub_core::names::{PlaneName, is_uid};
 
 use super::decision::{IdentityRefusal, IdentityVerdict};
 use super::entry::{IdentityEntry, ObservedUids};
@@ -50,6 +51,11 @@ impl KnownIdentities {
     /// keeps others out from then on. Another cluster is a new plane under an old name where its Project is another than
     /// the remembered one: its server is the authority on that.
     pub fn judge(&mut self, name: &PlaneName, seen: &ObservedUids, project: Option<&str>) -> IdentityVerdict {
+        if let Some(invalid) = seen.uids().map(String::as_str).chain(project).find(|uid| !is_uid(uid)) {
+            // It becomes part of an entry of the memory, of keys and of what operators read (I14).
+            let shown = excerpt(invalid).into_owned();
+            return IdentityVerdict::Refuse(IdentityRefusal::InvalidUid { shown });
+        }
         let Some(first) = seen.uids().next() else { return IdentityVerdict::Nameless };
         let known = self.entry(name);
         let identity = match known {

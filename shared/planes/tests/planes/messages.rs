@@ -16,6 +16,7 @@ fn refusals_and_errors_of_planes_read_well() {
         Fault::Unreadable(_) => Fault::Unreadable("not YAML at line 1".to_owned()),
         Fault::NoUser(_) => Fault::NoUser("admin".to_owned()),
         Fault::Proxy(_) => Fault::Proxy(Some("http://proxy:3128".to_owned())),
+        Fault::PlainHttp(_) => Fault::PlainHttp("http://hub.example.com:8080".to_owned()),
     ];
     let (path, context) = ("hub.yaml".to_owned(), ", context prod".to_owned());
     let credentials = one_of_each![
@@ -38,6 +39,7 @@ fn refusals_and_errors_of_planes_read_well() {
             IdentityRefusal::AnotherIdentity { known: "uid-1".to_owned(), seen: "uid-2".to_owned() },
         IdentityRefusal::IdentityTaken { .. } =>
             IdentityRefusal::IdentityTaken { by: plane("other"), identity: "uid-1".to_owned() },
+        IdentityRefusal::InvalidUid { .. } => IdentityRefusal::InvalidUid { shown: "uid\n1".to_owned() },
     ];
     let late = Duration::from_secs(9);
     let time_outs = one_of_each![

@@ -33,6 +33,27 @@ fn taken(by: &str, identity: &str) -> IdentityVerdict {
 }
 
 #[test]
+fn i14_a_plane_that_shows_no_uid_is_refused_and_nothing_is_remembered() {
+    let long = "k".repeat(2 << 20);
+    for hostile in ["k//granted", "k/p/granted", "k\n", "\u{1b}]0;owned\u{7}", "k ", "k\"", &long] {
+        for seen in [sees(hostile, "d"), sees("k", hostile), sees("", hostile)] {
+            let mut known = KnownIdentities::default();
+            known.learn(stored(&[("b", "l")]));
+            let verdict = known.judge(&plane("a"), &seen, None);
+            let IdentityVerdict::Refuse(refusal @ IdentityRefusal::InvalidUid { .. }) = verdict else {
+                panic!("{hostile:.20}: {verdict:?}")
+            };
+            let message = refusal.message(&plane("a"), "fedhub-system");
+            assert!(message.len() < 1000 && !message.contains(char::is_control), "{message:.200}");
+            assert!(unwritten(&known).is_empty());
+            assert_eq!(known.judge(&plane("c"), &sees("k", "d"), None), IdentityVerdict::Accept);
+        }
+    }
+    let verdict = KnownIdentities::default().judge(&plane("a"), &sees("k", "d"), Some("p/granted"));
+    assert!(matches!(verdict, IdentityVerdict::Refuse(IdentityRefusal::InvalidUid { .. })), "{verdict:?}");
+}
+
+#[test]
 fn i4_a_name_stands_for_one_cluster_and_a_cluster_has_one_name() {
     for (what, remembered, name, seen, expected) in [
         ("the first time", &[][..], "a", sees("k", "d"), IdentityVerdict::Accept),
