@@ -20,7 +20,7 @@ use super::review::Review;
 use super::route::Route;
 use super::unasked::Unasked;
 use super::verdict::Verdict;
-use super::waiting::Waiting;
+use crate::places::Places;
 use crate::secure::cache::{Cache, Digest, digest};
 use crate::secure::gate::{about, is_allowed};
 
@@ -28,6 +28,8 @@ use crate::secure::gate::{about, is_allowed};
 const STANDS: Duration = Duration::from_secs(10);
 /// How many answers are remembered.
 const REMEMBERED: usize = 4096;
+/// How many requests may wait for one plane at once. A plane that answers within 10 ms serves thousands a second with that.
+const WAITING: usize = 64;
 /// The group whose members may do anything on a plane.
 const MASTERS: &str = "system:masters";
 /// The extras by which a Milo says for which project a request is.
@@ -42,7 +44,7 @@ pub struct Access {
     metrics: Metrics,
     /// What was logged last of each plane that cannot be asked.
     failures: Mutex<BTreeMap<PlaneName, String>>,
-    waiting: Waiting,
+    waiting: Places<PlaneName>,
 }
 
 impl Access {
@@ -54,7 +56,7 @@ impl Access {
             own: Mutex::new(Cache::of(REMEMBERED)),
             metrics,
             failures: Mutex::default(),
-            waiting: Waiting::default(),
+            waiting: Places::new(WAITING),
         }
     }
 

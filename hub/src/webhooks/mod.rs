@@ -14,7 +14,6 @@ mod route;
 mod rules;
 mod unasked;
 mod verdict;
-mod waiting;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,7 +29,8 @@ use hyper::body::{Body, Bytes, Incoming};
 use tokio::time::{Instant, timeout_at};
 
 use crate::admin::{Answer, answer, text};
-use crate::secure::server::{Answers, Limits, TlsServer};
+use crate::connections::Limits;
+use crate::secure::server::{Answers, Caller, TlsServer};
 use crate::secure::tls::Tls;
 use access::Access;
 use args::WebhookArgs;
@@ -43,8 +43,13 @@ use verdict::Verdict;
 
 /// What connections may take. API servers keep theirs, and close them after 90 seconds without a request: whoever closes one
 /// that the other side is about to use makes a review fail. They open one to ask at once.
-const LIMITS: Limits =
-    Limits { connections: 1024, first: Duration::from_secs(10), idle: Duration::from_mins(3), lasts: None };
+const LIMITS: Limits = Limits {
+    connections: 1024,
+    headers: 32 << 10,
+    first: Duration::from_secs(10),
+    idle: Duration::from_mins(3),
+    lasts: None,
+};
 /// How long an answer may take: less than the ten seconds of the webhooks in `deploy/`, so that there is one.
 pub const ANSWERS_WITHIN: Duration = Duration::from_secs(8);
 
@@ -167,7 +172,7 @@ impl Refusal {
 }
 
 impl Answers for Webhooks {
-    async fn answer(&self, _: bool, request: Request<Incoming>) -> Answer {
+    async fn answer(&self, _: &Caller, request: Request<Incoming>) -> Answer {
         if request.method() != Method::POST {
             return text(StatusCode::METHOD_NOT_ALLOWED, "try POST\n");
         }
