@@ -39,6 +39,7 @@ const ROLES: [Role; 3] = [
             "metrics-auth",
             "instance-types",
             "webhooks",
+            "webhooks-trust-network",
             "webhooks-cert-manager",
             "service-monitor",
             "projected-hub-token",
@@ -92,6 +93,7 @@ fn wants(component: &str) -> &'static str {
         "projected-hub-token" => ".Values.projectedHubToken.enabled",
         "service-monitor" => ".Values.serviceMonitor.enabled",
         "webhooks" => ".Values.webhooks.enabled",
+        "webhooks-trust-network" => "and .Values.webhooks.enabled .Values.webhooks.trustNetwork",
         "webhooks-cert-manager" => "and .Values.webhooks.enabled .Values.webhooks.certManager",
         other => panic!("no value asks for {other}"),
     }
