@@ -2,9 +2,10 @@
 #
 #   docker build --tag registry.example.com/fedhub:v0.1.0 .
 #
-# `make image-check` runs the files of the final stage in an empty root, without a container engine.
+# `make image` makes the files of the final stage without a container engine, and `make image-check` runs them in an empty root.
+# The first stage is pinned by digest; .github/dependabot.yml keeps it up, and release.yml builds programs in the same image.
 
-FROM docker.io/library/rust:1.95-bookworm AS build
+FROM docker.io/library/rust:1.95-bookworm@sha256:6258907abe69656e41cd992e0b705cdcfabcbbe3db374f92ed2d47121282d4a1 AS build
 WORKDIR /src
 COPY . .
 RUN cargo build --release --locked --package fedhub

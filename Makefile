@@ -25,10 +25,12 @@ TIMED := @.ci/timed
 NAME ?= default
 # How many processes `chaos` kills.
 KILLS ?= 50
+# Where `image` puts the files of the image.
+IMAGE ?= $(RELEASE)/image
 # What `build` builds.
 BUILT = -p fedhub -p fedhub-cli -p fedhub-e2e -p fedhub-simulate
 
-.PHONY: help demo planes down test lint fmt-check clippy doc deny unit image-check e2e real alerts page chart-check chaos storm bench messages crds rules chart build need-rust need-go
+.PHONY: help demo planes down test lint fmt-check clippy doc deny advisories unit image image-check e2e real alerts page chart-check chaos storm bench messages crds rules chart build need-rust need-go
 
 help: ## List the targets
 	@printf 'fedhub: what `make` can do\n\n'
@@ -59,6 +61,12 @@ lint: fmt-check clippy doc deny ## Formatting, clippy for all targets, rustdoc, 
 unit: need-rust ## Unit and property tests
 	$(TIMED) 'unit: compile' $(CARGO) test $(LOCKED) --workspace --no-run
 	$(TIMED) 'unit: run' env INSTA_UPDATE=no $(CARGO) test $(LOCKED) --workspace
+
+image: need-rust ## Make the files of the Dockerfile's final stage, in IMAGE (target/release/image), without a container engine
+	$(CARGO) build --release $(LOCKED) --package fedhub
+	rm -rf $(IMAGE)
+	sh deploy/image-root.sh $(RELEASE)/fedhub $(IMAGE)
+	install -D -m 0644 /etc/ssl/certs/ca-certificates.crt $(IMAGE)/etc/ssl/certs/ca-certificates.crt
 
 image-check: need-rust ## Run the files of the Dockerfile's final stage in an empty root, without a container engine
 	$(CARGO) test $(LOCKED) -p fedhub --test main -- image:: --nocapture
@@ -117,7 +125,10 @@ clippy: need-rust
 doc: need-rust
 	$(TIMED) doc env RUSTDOCFLAGS='-D warnings' $(CARGO) doc $(LOCKED) --workspace --no-deps
 
-# The advisory database is a git repository, which CI cannot reach: see deny.toml.
+# The advisory database is a git repository, which a machine with package registries alone cannot reach: see deny.toml.
+advisories: need-rust $(CARGO_DENY) ## Known vulnerabilities in the crates of Cargo.lock; fetches the advisory database
+	$(CARGO_DENY) $(LOCKED) check advisories
+
 deny: need-rust $(CARGO_DENY)
 	$(TIMED) deny $(CARGO_DENY) $(LOCKED) check bans licenses sources
 

@@ -1,23 +1,24 @@
 //! The process's own HTTP server: `/livez` and `/readyz` for everybody; the read-only pages, `/metrics` and the status page,
 //! and `/log` for callers on the same host. Others read those pages over `crate::secure`.
 
-use std::convert::Infallible;
+use std::collections::VecDeque;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use fedhub_core::errors;
 use http::request::Parts;
 use http::{HeaderMap, Method, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Body, Bytes};
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
+use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::connections::Limits;
 use crate::log_filter::LogFilter;
 
 /// The path that Prometheus scrapes.
@@ -25,6 +26,15 @@ pub const METRICS: &str = "/metrics";
 const TEXT: &str = "text/plain; charset=utf-8";
 /// How long a log filter may be, in bytes.
 const LONGEST_FILTER: usize = 4096;
+/// What connections may take: as many of callers on this host, and as many of all others. A browser sends its
+/// cookies of `localhost` to every port of it.
+const LIMITS: Limits = Limits {
+    connections: 64,
+    headers: 16 << 10,
+    first: Duration::from_secs(5),
+    idle: Duration::from_secs(30),
+    lasts: Some(Duration::from_mins(5)),
+};
 /// What a caller from elsewhere is told.
 const ELSEWHERE: &str = "only from the same host: use kubectl port-forward, or for pages --metrics-address, which \
                          serves them over HTTPS to callers with the right to them (deploy/components/metrics-auth)\n";
@@ -113,31 +123,34 @@ impl Admin {
     }
 
     async fn accept(self: Arc<Self>, listener: TcpListener, stop: CancellationToken) {
+        let mut open = Open::default();
         loop {
-            let (stream, peer) = tokio::select! {
+            let accepted = tokio::select! {
                 () = stop.cancelled() => return,
-                accepted = listener.accept() => match accepted {
-                    Ok(accepted) => accepted,
-                    Err(error) => {
-                        // Out of file descriptors, most often: do not spin on it.
-                        tracing::warn!(error = errors::chain(&error), "failed to accept a connection to the admin server");
-                        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-                        continue;
-                    }
-                },
+                accepted = listener.accept() => accepted,
             };
-            let (this, stop) = (self.clone(), stop.clone());
-            tokio::spawn(async move {
-                let service = service_fn(move |request| {
-                    let this = this.clone();
-                    async move { Ok::<_, Infallible>(this.answer(request, peer).await) }
-                });
-                let connection = http1::Builder::new()
-                    .timer(TokioTimer::new())
-                    .serve_connection(TokioIo::new(stream), service);
-                tokio::select! { () = stop.cancelled() => (), _ = connection => () }
-            });
+            match accepted {
+                Ok((stream, peer)) => self.take_in(&mut open, stream, peer, stop.clone()),
+                Err(error) => {
+                    // Out of file descriptors, most often: do not spin on it.
+                    tracing::warn!(
+                        error = errors::chain(&error),
+                        "failed to accept a connection to the admin server"
+                    );
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+            }
         }
+    }
+
+    /// Serves a connection in a task of its own.
+    fn take_in<S>(self: &Arc<Self>, open: &mut Open, stream: S, peer: SocketAddr, stop: CancellationToken)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let this = self.clone();
+        let task = async move { LIMITS.serve(stream, |request| this.answer(request, peer), &stop).await };
+        open.add(is_local(peer), tokio::spawn(task).abort_handle());
     }
 
     async fn answer<B>(&self, request: Request<B>, peer: SocketAddr) -> Answer
@@ -163,6 +176,27 @@ impl Admin {
                 Some(page) => page.answer(&request.into_parts().0, "localhost").await,
             },
         }
+    }
+}
+
+/// The connections that are open, each kind the oldest first. Callers on this host have places of their own,
+/// which no caller from elsewhere can take.
+#[derive(Default)]
+struct Open {
+    here: VecDeque<AbortHandle>,
+    elsewhere: VecDeque<AbortHandle>,
+}
+
+impl Open {
+    /// Adds one, in place of the oldest where there are as many as there may be: a probe asks as soon as it
+    /// connects and is answered at once, so that the oldest connection is never a probe's.
+    fn add(&mut self, is_local: bool, connection: AbortHandle) {
+        let open = if is_local { &mut self.here } else { &mut self.elsewhere };
+        open.retain(|connection| !connection.is_finished());
+        if open.len() >= LIMITS.connections {
+            open.pop_front().iter().for_each(AbortHandle::abort);
+        }
+        open.push_back(connection);
     }
 }
 

@@ -18,6 +18,7 @@ mod audit;
 mod cells;
 mod check;
 mod common;
+mod connections;
 mod crds;
 #[cfg(test)]
 mod deploy;
@@ -29,6 +30,7 @@ mod log_filter;
 mod manual;
 mod operator;
 mod pause;
+mod places;
 mod planes;
 mod preflight;
 mod process_metrics;

@@ -15,6 +15,8 @@ mod messages;
 #[cfg(test)]
 mod process;
 #[cfg(test)]
+mod supply_chain;
+#[cfg(test)]
 mod traces;
 #[cfg(test)]
 mod wording;

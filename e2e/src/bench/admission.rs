@@ -46,6 +46,8 @@ pub async fn run(environment: &Environment, options: &Options) -> Result<Report,
     let flags = [
         "--leader-elect=false".to_owned(),
         "--enable-webhooks".to_owned(),
+        // The client is no API server, and shows nothing.
+        "--webhook-trust-network".to_owned(),
         format!("--webhook-address=127.0.0.1:{port}"),
         format!("--webhook-tls-cert={}", file("server.crt")),
         format!("--webhook-tls-key={}", file("server.key")),

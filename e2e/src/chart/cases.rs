@@ -87,6 +87,7 @@ fn values(component: &str) -> &'static [&'static str] {
         "service-monitor" | "service-monitor-self-signed" => &["serviceMonitor.enabled=true"],
         "instance-types" => &["instanceTypes.enabled=true"],
         "webhooks" => &["webhooks.enabled=true"],
+        "webhooks-trust-network" => &["webhooks.enabled=true", "webhooks.trustNetwork=true"],
         "webhooks-cert-manager" => &["webhooks.enabled=true", "webhooks.certManager=true"],
         // These are of a role's own values.
         _ => &[],
@@ -125,8 +126,10 @@ pub fn all() -> Vec<Case> {
     ] {
         all.push(Case { overlay: "cell", components: Some(components.to_vec()) });
     }
-    let admission = vec!["network-policy", "webhooks", "webhooks-cert-manager"];
-    all.push(Case { overlay: "management-plane", components: Some(admission) });
+    for more in ["webhooks-cert-manager", "webhooks-trust-network"] {
+        let admission = vec!["network-policy", "webhooks", more];
+        all.push(Case { overlay: "management-plane", components: Some(admission) });
+    }
     for (overlay, role) in [("single-cluster", "single-cluster"), ("milo", "discovery-milo")] {
         let components =
             Some(vec![role, "metrics-auth", "service-monitor-self-signed", "projected-hub-token"]);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use super::admission;
 use super::layout::Layout;
 use super::state::Command;
 use super::topology::{ETCDS, HUB, Kind, PLANES, Plane, Role};
@@ -120,7 +121,7 @@ impl<'a> Commands<'a> {
     pub fn api_server(&self, plane: &Plane) -> Command {
         let name = api_server_process(plane.name);
         let pki = |file: &str| self.layout.pki().join(file).display().to_string();
-        let arguments = vec![
+        let mut arguments = vec![
             flag("etcd-servers", self.etcd_url(plane.etcd)),
             flag("etcd-prefix", format!("/{}", plane.name)),
             flag("bind-address", "127.0.0.1"),
@@ -152,6 +153,8 @@ impl<'a> Commands<'a> {
             flag("profiling", false),
             flag("v", 1),
         ];
+        let admission = admission::configuration(self.layout, plane);
+        arguments.extend(admission.map(|file| flag("admission-control-config-file", file.display())));
         command(name, Role::ApiServer, self.programs.kubernetes.program("kube-apiserver"), arguments)
     }
 

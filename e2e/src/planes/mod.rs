@@ -14,6 +14,7 @@
 //! An instance is a directory; any number of instances run beside each other. What runs is written down in its
 //! `state.json`, so that every later command, also one after a crash, can end exactly that.
 
+mod admission;
 mod commands;
 mod crds;
 mod hub;

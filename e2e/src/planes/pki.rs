@@ -6,8 +6,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
-    KeyUsagePurpose,
+    BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType, ExtendedKeyUsagePurpose,
+    IsCa, KeyPair, KeyUsagePurpose, SanType,
 };
 
 use crate::Error;
@@ -77,6 +77,11 @@ impl Pki {
         sign_client(&self.ca, user, Some(MASTERS))
     }
 
+    /// A certificate by which the API server of a plane shows webhooks whose it is.
+    pub fn plane(&self, name: &str) -> Result<ClientCertificate, Error> {
+        sign_plane(&self.ca, name)
+    }
+
     /// The CA that signed servers and clients, in PEM.
     pub fn ca(&self) -> String {
         self.ca.pem()
@@ -91,8 +96,10 @@ impl Pki {
     }
 }
 
-/// A new CA and certificates of it for servers on this machine, written as `ca.crt`, and `1/tls.crt`, `1/tls.key` and so on.
-pub fn write_servers(directory: &Path, count: usize) -> Result<(), Error> {
+/// A new CA and certificates of it for servers on this machine, written as `ca.crt`, and `1/tls.crt`,
+/// `1/tls.key` and so on; and those that the API servers of these planes show, as `planes/<plane>.crt` and
+/// `.key`.
+pub fn write_servers(directory: &Path, count: usize, planes: &[String]) -> Result<(), Error> {
     let pki = Pki {
         directory: directory.to_path_buf(),
         ca: authority("fedhub-e2e-suite-ca")?,
@@ -104,6 +111,11 @@ pub fn write_servers(directory: &Path, count: usize) -> Result<(), Error> {
         let certificate = server(&key, &pki.ca, &["127.0.0.1"])?;
         pki.write(&format!("{number}/tls.crt"), &certificate)?;
         pki.write(&format!("{number}/tls.key"), &key.serialize_pem())?;
+    }
+    for plane in planes {
+        let shown = pki.plane(plane)?;
+        pki.write(&format!("planes/{plane}.crt"), &shown.certificate)?;
+        pki.write(&format!("planes/{plane}.key"), &shown.key)?;
     }
     Ok(())
 }
@@ -141,12 +153,28 @@ fn sign_client(
     user: &str,
     group: Option<&str>,
 ) -> Result<ClientCertificate, Error> {
-    let key = KeyPair::generate()?;
     let mut params = CertificateParams::default();
     params.distinguished_name.push(DnType::CommonName, user);
     if let Some(group) = group {
         params.distinguished_name.push(DnType::OrganizationName, group);
     }
+    sign(ca, params)
+}
+
+/// One that names a plane as fedhub's admission asks for it. It names no user, so that no API server that
+/// trusts the same CA lets its holder in.
+fn sign_plane(ca: &CertifiedIssuer<'static, KeyPair>, plane: &str) -> Result<ClientCertificate, Error> {
+    let mut params = CertificateParams::default();
+    params.distinguished_name = DistinguishedName::new();
+    params.subject_alt_names = vec![SanType::URI(format!("fedhub://planes/{plane}").try_into()?)];
+    sign(ca, params)
+}
+
+fn sign(
+    ca: &CertifiedIssuer<'static, KeyPair>,
+    mut params: CertificateParams,
+) -> Result<ClientCertificate, Error> {
+    let key = KeyPair::generate()?;
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
     let certificate = params.signed_by(&key, ca)?.pem();
@@ -181,6 +209,15 @@ mod tests {
         assert!(tokens.starts_with(&pki.cell_token));
         assert_eq!(read(scratch.path()).unwrap(), (pki.ca(), pki.cell_token.clone()));
         assert!(pki.master("user-a").unwrap().key.contains("PRIVATE KEY"));
+    }
+
+    #[test]
+    fn servers_and_planes_of_a_suite_have_their_certificates() {
+        let scratch = tempfile::tempdir().unwrap();
+        write_servers(scratch.path(), 2, &["project-b".to_owned()]).unwrap();
+        for file in ["ca.crt", "1/tls.crt", "2/tls.key", "planes/project-b.crt", "planes/project-b.key"] {
+            assert!(scratch.path().join(file).exists(), "{file}");
+        }
     }
 
     #[test]

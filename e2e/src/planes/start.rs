@@ -22,7 +22,7 @@ use super::state::State;
 use super::steps::Steps;
 use super::supervisor::{Manner, Supervisor};
 use super::topology::{ETCDS, HUB, Kind, MANAGEMENT, PLANES, Plane, cells};
-use super::{Options, identities, ports, probe};
+use super::{Options, admission, identities, ports, probe};
 use crate::Error;
 
 /// Who tests are on every plane.
@@ -35,6 +35,7 @@ pub async fn start(options: &Options, layout: &Layout, programs: &Programs) -> R
     let state = State::new(layout, ports)?;
     state.save(layout)?;
     let pki = Pki::create(&layout.pki())?;
+    admission::write(layout, &pki, &PLANES)?;
     let policy = layout.audit_policy();
     fs::write(&policy, include_str!("audit-policy.yaml")).map_err(Error::file("write", &policy))?;
     let supervisor = Supervisor::new(layout.clone(), state.clone(), true);

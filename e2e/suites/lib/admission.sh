@@ -23,10 +23,13 @@ manifests() {
 case $1 in
   start)
     rm -rf "$scratch"
-    "$E2E" certificates "$scratch/first" --count 2
+    "$E2E" certificates "$scratch/first" --count 2 --plane project-b
     cp "$scratch/first/1/tls.crt" "$scratch/first/1/tls.key" "$scratch"
+    # The planes' API servers show certificates of the instance's CA, and a suite those of its own.
+    cat "$(dirname "$KUBECONFIGS")/pki/ca.crt" "$scratch/first/ca.crt" >"$scratch/ca.crt"
     secret delete --ignore-not-found secret fedhub-webhook-tls
-    secret create secret generic fedhub-webhook-tls --from-file="$scratch/tls.crt" --from-file="$scratch/tls.key"
+    secret create secret generic fedhub-webhook-tls --from-file="$scratch/tls.crt" --from-file="$scratch/tls.key" \
+      --from-file="$scratch/ca.crt"
     "$E2E" fedhub start --component=webhooks
     ;;
   serve)

@@ -1,5 +1,7 @@
 //! Over HTTP, on loopback.
 
+mod bounds;
+
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 

@@ -77,12 +77,16 @@ fn faults_of_the_metrics_server_are_named() {
 #[test]
 fn faults_of_admission_are_named() {
     let on = "--enable-webhooks";
+    let trusts = "--webhook-trust-network";
     let (cert, key) = ("--webhook-tls-cert=/dev/null", "--webhook-tls-key=/dev/null");
     for (flags, expected) in [
-        (&[on, cert, key][..], &[][..]),
+        (&[on, cert, key, trusts][..], &[][..]),
         (&[on, cert, key, "--webhook-client-ca=/dev/null"], &[]),
-        (&[on, cert], &["--enable-webhooks needs --webhook-tls-key"]),
+        (&[on, cert, key, "--webhook-client-ca=/dev/null", trusts], &[]),
+        (&[on, cert, key], &["--enable-webhooks needs --webhook-client-ca"]),
+        (&[on, cert, trusts], &["--enable-webhooks needs --webhook-tls-key"]),
         (&["--webhook-client-ca=/dev/null"], &["--webhook-client-ca is for --enable-webhooks"]),
+        (&[trusts], &["--webhook-trust-network is for --enable-webhooks"]),
         (&[on, cert, key, "--webhook-client-ca=/nowhere"], &["--webhook-client-ca /nowhere"]),
     ] {
         let usual = ["--enable-management-controllers", "--hub-kubeconfig=/dev/null"];

@@ -40,6 +40,7 @@ const ROLES: [Role; 3] = [
             "metrics-cert-manager",
             "instance-types",
             "webhooks",
+            "webhooks-trust-network",
             "webhooks-cert-manager",
             "service-monitor",
             "service-monitor-self-signed",
@@ -102,6 +103,7 @@ fn wants(component: &str) -> &'static str {
             "and .Values.serviceMonitor.enabled (not .Values.metricsAuth.certManager)"
         }
         "webhooks" => ".Values.webhooks.enabled",
+        "webhooks-trust-network" => "and .Values.webhooks.enabled .Values.webhooks.trustNetwork",
         "webhooks-cert-manager" => "and .Values.webhooks.enabled .Values.webhooks.certManager",
         other => panic!("no value asks for {other}"),
     }

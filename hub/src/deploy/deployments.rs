@@ -52,7 +52,7 @@ fn variables(deployment: &Value) -> Vec<String> {
 const WEBHOOK_TLS: &str = "/etc/fedhub/webhook-tls";
 
 fn is_tls(key: &str) -> bool {
-    matches!(key, "tls.crt" | "tls.key")
+    matches!(key, "tls.crt" | "tls.key" | "ca.crt")
 }
 
 /// What the program makes of a command line.
@@ -107,6 +107,8 @@ fn every_flag_of_every_overlay_is_one_that_the_program_knows_and_finds_nothing_w
         assert_eq!(args.networking, has("cell-networking"));
         assert_eq!(args.referenced_data, has("cell-referenced-data"));
         assert_eq!(args.webhooks.enabled, has("webhooks"));
+        assert_eq!(args.webhooks.client_ca.is_some(), has("webhooks"));
+        assert_eq!(args.webhooks.trust_network, has("webhooks-trust-network"));
         assert_eq!(args.quota_kubeconfig.is_some(), has("cell-quota") || has("cell-quota-milo"));
         let name = (args.cell_name.as_deref(), args.cell_city.as_deref());
         assert_eq!(name == (Some("cell-dfw"), Some("DFW")), args.enable_cell_controllers, "{overlay:?}");

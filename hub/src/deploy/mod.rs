@@ -58,6 +58,7 @@ fn overlays() -> Vec<Overlay> {
         Overlay::of("base", &["single-cluster", "metrics-auth"]),
         Overlay::of("base", &["instance-types"]),
         Overlay::of("base", &["webhooks"]),
+        Overlay::of("base", &["webhooks", "webhooks-trust-network"]),
         Overlay::of("base", &["metrics-auth", "network-policy", "webhooks", "webhooks-cert-manager"]),
         Overlay::of("base", &["single-cluster", "webhooks", "webhooks-cert-manager"]),
         Overlay::of("cell", &["cell-metrics-auth"]),

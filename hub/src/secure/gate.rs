@@ -58,6 +58,8 @@ pub enum Refusal {
         /// The path.
         path: String,
     },
+    /// As many questions of the caller's address are under way as may be.
+    Busy,
     /// The cluster could not be asked.
     ReviewFailed,
 }
@@ -70,6 +72,7 @@ impl Refusal {
             Self::NoCredential => "no_credential",
             Self::InvalidToken => "invalid_token",
             Self::Forbidden { .. } => "forbidden",
+            Self::Busy => "busy",
             Self::ReviewFailed => "review_failed",
         }
     }
@@ -90,6 +93,10 @@ impl Refusal {
                      fedhub-metrics-reader\n"
                 );
                 (StatusCode::FORBIDDEN, body)
+            }
+            Self::Busy => {
+                let body = "as many requests of this address are under review as may be: try again\n";
+                (StatusCode::TOO_MANY_REQUESTS, body.to_owned())
             }
             Self::ReviewFailed => {
                 let body = "the API server could not be asked who may read this: see fedhub's log\n";
@@ -233,6 +240,7 @@ mod tests {
             (Refusal::NoCredential, 401),
             (Refusal::InvalidToken, 401),
             (forbidden, 403),
+            (Refusal::Busy, 429),
             (Refusal::ReviewFailed, 503),
         ] {
             let answer = refusal.answer();

@@ -1,5 +1,6 @@
 //! The reviews that the cluster answers, and how long its answers stand.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -11,6 +12,7 @@ use tokio::sync::Semaphore;
 
 use super::cache::{Cache, Digest, digest};
 use super::gate::{Refusal, is_allowed, may_get, user, whose};
+use crate::places::Places;
 
 /// How long an answer stands that lets a caller in, and one that does not: a right that is taken away ends within the first,
 /// one that is given counts within the second.
@@ -19,6 +21,9 @@ const STANDS: (Duration, Duration) = (Duration::from_mins(1), Duration::from_sec
 const REMEMBERED: usize = 512;
 /// How many callers are asked about at a time.
 const AT_ONCE: usize = 8;
+/// How many questions of one address are under way at a time, those that wait for their turn included: four
+/// addresses have all turns, and none of them another's.
+const OF_ONE: usize = 2;
 /// How long the answers may take: less than the ten seconds that Prometheus waits, so that it is told.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -26,8 +31,10 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub struct Reviews {
     client: kube::Client,
     turns: Semaphore,
+    callers: Places<IpAddr>,
     users: Mutex<Cache<Digest, Option<UserInfo>>>,
-    rights: Mutex<Cache<(Digest, String), bool>>,
+    /// By the token and the path: of neither anything stays in memory.
+    rights: Mutex<Cache<(Digest, Digest), bool>>,
     /// What was logged last, while the cluster cannot be asked.
     failure: Mutex<Option<String>>,
 }
@@ -38,15 +45,16 @@ impl Reviews {
         Self {
             client,
             turns: Semaphore::new(AT_ONCE),
+            callers: Places::new(OF_ONE),
             users: Mutex::new(Cache::of(REMEMBERED)),
             rights: Mutex::new(Cache::of(REMEMBERED)),
             failure: Mutex::default(),
         }
     }
 
-    /// The user whose the token is, if that user may get the path.
-    pub async fn check(&self, token: &str, path: &str) -> Result<String, Refusal> {
-        let decided = tokio::time::timeout(PATIENCE, self.decide(token, path)).await;
+    /// The user whose the token is, which that address has shown, if that user may get the path.
+    pub async fn check(&self, caller: IpAddr, token: &str, path: &str) -> Result<String, Refusal> {
+        let decided = tokio::time::timeout(PATIENCE, self.decide(caller, token, path)).await;
         match decided.with_context(|| format!("no answer within {PATIENCE:?}")).and_then(|decided| decided) {
             Ok(decision) => {
                 if self.failure.lock().take().is_some() {
@@ -66,10 +74,33 @@ impl Reviews {
         }
     }
 
-    async fn decide(&self, token: &str, path: &str) -> anyhow::Result<Result<String, Refusal>> {
-        let digest = digest(token.as_bytes())?;
-        let Some(user) = self.user(digest, token).await? else { return Ok(Err(Refusal::InvalidToken)) };
-        let may_get = self.may_get(digest, &user, path).await?;
+    async fn decide(
+        &self,
+        caller: IpAddr,
+        token: &str,
+        path: &str,
+    ) -> anyhow::Result<Result<String, Refusal>> {
+        let key = (digest(token.as_bytes())?, digest(path.as_bytes())?);
+        let user = self.users.lock().get(&key.0);
+        let right = self.rights.lock().get(&key);
+        // Only what has to be asked about needs a place.
+        let place = match (&user, right) {
+            (Some(None), _) | (Some(Some(_)), Some(_)) => None,
+            _ => match self.callers.enter(&caller) {
+                None => return Ok(Err(Refusal::Busy)),
+                place => place,
+            },
+        };
+        let user = match user {
+            Some(known) => known,
+            None => self.user(key.0, token).await?,
+        };
+        let Some(user) = user else { return Ok(Err(Refusal::InvalidToken)) };
+        let may_get = match right {
+            Some(known) => known,
+            None => self.may_get(key, &user, path).await?,
+        };
+        drop(place);
         let user = user.username.unwrap_or_default();
         if may_get {
             return Ok(Ok(user));
@@ -78,9 +109,6 @@ impl Reviews {
     }
 
     async fn user(&self, digest: Digest, token: &str) -> anyhow::Result<Option<UserInfo>> {
-        if let Some(known) = self.users.lock().get(&digest) {
-            return Ok(known);
-        }
         let turn = self.turns.acquire().await?;
         let answer = Api::all(self.client.clone()).create(&PostParams::default(), &whose(token)).await;
         drop(turn);
@@ -89,11 +117,7 @@ impl Reviews {
         Ok(found)
     }
 
-    async fn may_get(&self, digest: Digest, user: &UserInfo, path: &str) -> anyhow::Result<bool> {
-        let key = (digest, path.to_owned());
-        if let Some(known) = self.rights.lock().get(&key) {
-            return Ok(known);
-        }
+    async fn may_get(&self, key: (Digest, Digest), user: &UserInfo, path: &str) -> anyhow::Result<bool> {
         let turn = self.turns.acquire().await?;
         let answer = Api::all(self.client.clone()).create(&PostParams::default(), &may_get(user, path)).await;
         drop(turn);

@@ -1,19 +1,14 @@
-//! An HTTPS server with a certificate that reloads, bounded in all: connections, and the time of each of their parts.
+//! An HTTPS server with a certificate that reloads, whose connections are bounded (`crate::connections`).
 
-use std::convert::Infallible;
-use std::net::SocketAddr;
-use std::pin::pin;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use fedhub_core::errors;
 use fedhub_core::metrics::Metrics;
 use http::{HeaderValue, Request, header};
 use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use rustls::pki_types::CertificateDer;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
@@ -23,31 +18,22 @@ use tokio_util::task::TaskTracker;
 
 use super::tls::Tls;
 use crate::admin::Answer;
+use crate::connections::Limits;
 
 /// How long a TLS handshake may take.
 pub const HANDSHAKE: Duration = Duration::from_secs(5);
-/// How long a connection may go on with what is under way when it has to end.
-const ENDS_WITHIN: Duration = Duration::from_secs(10);
-/// How large the headers of a request may be, in bytes: a token with many claims has room.
-const HEADERS: usize = 32 << 10;
+/// Who is at the other end of a connection.
+pub struct Caller {
+    /// Where its connection comes from.
+    pub address: IpAddr,
+    /// The client certificate that it has shown, which was verified.
+    pub certificate: Option<CertificateDer<'static>>,
+}
 
 /// Who answers the requests of a server.
 pub trait Answers: Send + Sync + 'static {
-    /// The answer to a request. `is_certified`: its caller has shown a client certificate, which was verified.
-    fn answer(&self, is_certified: bool, request: Request<Incoming>) -> impl Future<Output = Answer> + Send;
-}
-
-/// What connections may take.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// How many there may be; others wait to be accepted, and each that is open then ends after its answer.
-    pub connections: usize,
-    /// How long the headers of the first request may take: whoever connects means to ask.
-    pub first: Duration,
-    /// How long those of another may take, the wait for it included.
-    pub idle: Duration,
-    /// How long one may last; any time without it.
-    pub lasts: Option<Duration>,
+    /// The answer to a request of that caller.
+    fn answer(&self, caller: &Caller, request: Request<Incoming>) -> impl Future<Output = Answer> + Send;
 }
 
 /// The server.
@@ -93,12 +79,12 @@ impl<A: Answers> TlsServer<A> {
                 accepted = accepted => accepted,
             };
             match accepted {
-                Ok((stream, _)) => {
+                Ok((stream, peer)) => {
                     // Answers are small: they do not wait for the acknowledgement of others.
                     let _as_it_is = stream.set_nodelay(true);
                     let (this, stop) = (self.clone(), stop.clone());
                     tasks.spawn(async move {
-                        this.connection(stream, &stop).await;
+                        this.connection(stream, peer.ip(), &stop).await;
                         drop(place);
                     });
                 }
@@ -112,7 +98,7 @@ impl<A: Answers> TlsServer<A> {
     }
 
     /// Serves one connection to its end. A caller that does not keep to the protocols is no concern of the others'.
-    pub(crate) async fn connection<S>(&self, stream: S, stop: &CancellationToken)
+    pub(crate) async fn connection<S>(&self, stream: S, address: IpAddr, stop: &CancellationToken)
     where
         S: AsyncRead + AsyncWrite + Unpin,
     {
@@ -124,42 +110,17 @@ impl<A: Answers> TlsServer<A> {
                 _ => return,
             },
         };
-        let is_certified = stream.get_ref().1.peer_certificates().is_some();
-        let has_asked = &AtomicBool::new(false);
-        let service = service_fn(|request: Request<Incoming>| async move {
-            has_asked.store(true, Ordering::Relaxed);
-            let mut answer = self.answers.answer(is_certified, request).await;
+        let chain = stream.get_ref().1.peer_certificates();
+        let certificate = chain.and_then(|chain| chain.first()).map(|shown| shown.clone().into_owned());
+        let caller = &Caller { address: address.to_canonical(), certificate };
+        let answer = |request| async move {
+            let mut answer = self.answers.answer(caller, request).await;
             // Others wait to be accepted: this caller comes back behind them.
             if self.room.available_permits() == 0 {
                 answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
             }
-            Ok::<_, Infallible>(answer)
-        });
-        let connection = http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(self.limits.idle)
-            .max_buf_size(HEADERS)
-            .serve_connection(TokioIo::new(stream), service);
-        let mut connection = pin!(connection);
-        let has_lasted = async {
-            match self.limits.lasts {
-                Some(lasts) => tokio::time::sleep(lasts).await,
-                None => std::future::pending().await,
-            }
+            answer
         };
-        let is_silent = async {
-            tokio::time::sleep(self.limits.first).await;
-            if has_asked.load(Ordering::Relaxed) {
-                std::future::pending::<()>().await;
-            }
-        };
-        tokio::select! {
-            _ = connection.as_mut() => return,
-            () = is_silent => return,
-            () = stop.cancelled() => {}
-            () = has_lasted => {}
-        }
-        connection.as_mut().graceful_shutdown();
-        let _cut_off = tokio::time::timeout(ENDS_WITHIN, connection).await;
+        self.limits.serve(stream, answer, stop).await;
     }
 }

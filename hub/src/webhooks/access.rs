@@ -15,12 +15,13 @@ use k8s_openapi::api::authentication::v1::{SelfSubjectReview, UserInfo};
 use k8s_openapi::api::authorization::v1::{ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec};
 use kube::api::{Api, PostParams};
 use parking_lot::Mutex;
+use tokio::time::{Instant, timeout_at};
 
 use super::review::Review;
 use super::route::Route;
 use super::unasked::Unasked;
 use super::verdict::Verdict;
-use super::waiting::Waiting;
+use crate::places::Places;
 use crate::secure::cache::{Cache, Digest, digest};
 use crate::secure::gate::{about, is_allowed};
 
@@ -28,8 +29,15 @@ use crate::secure::gate::{about, is_allowed};
 const STANDS: Duration = Duration::from_secs(10);
 /// How many answers are remembered.
 const REMEMBERED: usize = 4096;
+/// How many reviews may wait for one plane at once: a quarter of the requests that fedhub may have in flight
+/// there, so that whoever has many reviews asked keeps no work of fedhub's own waiting. A plane that answers
+/// within 10 ms serves more than a thousand reviews a second with that.
+const WAITING: usize = 16;
 /// The group whose members may do anything on a plane.
 const MASTERS: &str = "system:masters";
+/// What goes with each denial where whoever asks is not to learn whether there is such a plane.
+const MAY_BE_UNASKED: &str = "fedhub answers so too where it cannot ask the project's plane: if the user has the right, try \
+                              again, and else ask the operator for `fedhub planes`";
 /// The extras by which a Milo says for which project a request is.
 const PARENT: (&str, &str) = ("iam.miloapis.com/parent-type", "iam.miloapis.com/parent-name");
 
@@ -42,7 +50,7 @@ pub struct Access {
     metrics: Metrics,
     /// What was logged last of each plane that cannot be asked.
     failures: Mutex<BTreeMap<PlaneName, String>>,
-    waiting: Waiting,
+    waiting: Places<PlaneName>,
 }
 
 impl Access {
@@ -54,7 +62,7 @@ impl Access {
             own: Mutex::new(Cache::of(REMEMBERED)),
             metrics,
             failures: Mutex::default(),
-            waiting: Waiting::default(),
+            waiting: Places::new(WAITING),
         }
     }
 
@@ -64,47 +72,68 @@ impl Access {
         Self { allowed: Mutex::new(Cache::of(most)), ..self }
     }
 
-    /// The verdict on an object: its faults, and what the plane says about its user.
+    /// The verdict on an object until `end`: its faults, and what the plane says about its user.
     pub async fn answer(
         &self,
-        route: &Route,
-        discovery: Discovery,
+        origin: &Origin<'_>,
         request: &Review,
         judgement: Judgement,
+        end: Instant,
     ) -> Verdict {
-        let Judgement { mut faults, warnings, networks, own_annotations, exempts_fedhub } = judgement;
+        let Judgement { mut faults, mut warnings, networks, own_annotations, exempts_fedhub } = judgement;
         let user = &request.user_info;
         if exempts_fedhub && !(faults.is_empty() && networks.is_empty()) {
             let asked = async {
-                let plane = self.plane(route, discovery, user)?;
+                let plane = self.plane(origin, user)?;
                 self.asks_as_fedhub(&plane, user).await
             };
-            match asked.await {
+            match timeout_at(end, asked).await.unwrap_or(Err(Unasked::Late)) {
                 Ok(true) => return Verdict::Allowed { warnings: Vec::new() },
                 Ok(false) => {}
+                Err(unasked) if origin.hides(&unasked) => {}
                 Err(unasked) => return Verdict::Unanswered(unasked),
             }
         }
         let is_master = user.groups.iter().flatten().any(|group| group == MASTERS);
         let own_annotations = if is_master { Vec::new() } else { own_annotations };
+        let mut is_answered = true;
         if !networks.is_empty() || !own_annotations.is_empty() {
             let asked = async {
-                let plane = self.plane(route, discovery, user)?;
+                let plane = self.plane(origin, user)?;
                 self.ask(&plane, user, &networks, &own_annotations).await
             };
-            match asked.await {
-                Ok(refused) => faults.extend(refused),
+            let refused = match timeout_at(end, asked).await.unwrap_or(Err(Unasked::Late)) {
+                Ok(refused) => refused,
+                Err(unasked) if origin.hides(&unasked) => {
+                    is_answered = !self.is_known(&unasked);
+                    denied(user, &networks, &own_annotations)
+                }
                 // Its faults are there whatever the plane would say, and it could not be admitted.
-                Err(_) if !faults.is_empty() => {}
+                Err(_) if !faults.is_empty() => Vec::new(),
                 Err(unasked) => return Verdict::Unanswered(unasked),
+            };
+            if origin.asker == Asker::Anyone && !refused.is_empty() {
+                warnings.push(MAY_BE_UNASKED.to_owned());
             }
+            faults.extend(refused);
         }
-        if faults.is_empty() { Verdict::Allowed { warnings } } else { Verdict::Refused { faults, warnings } }
+        if faults.is_empty() {
+            return Verdict::Allowed { warnings };
+        }
+        Verdict::Refused { faults, warnings, is_answered }
+    }
+
+    /// Whether there is a plane that should have been asked.
+    fn is_known(&self, unasked: &Unasked) -> bool {
+        match unasked {
+            Unasked::NotEngaged(plane) => self.planes.project(plane).is_some(),
+            _ => true,
+        }
     }
 
     /// The plane that a request comes from.
-    fn plane(&self, route: &Route, discovery: Discovery, user: &UserInfo) -> Result<EngagedPlane, Unasked> {
-        let name = match (&route.plane, discovery) {
+    fn plane(&self, origin: &Origin<'_>, user: &UserInfo) -> Result<EngagedPlane, Unasked> {
+        let name = match (&origin.route.plane, origin.discovery) {
             (Some(plane), _) => Some(plane.clone()),
             (None, Discovery::Milo) => parent(user),
             (None, _) => PlaneName::new(single::NAME).ok(),
@@ -217,6 +246,40 @@ impl Access {
     fn count(&self, answer: &str) {
         self.metrics.admission_access_reviews.with_label_values(&[answer]).inc();
     }
+}
+
+/// Who asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asker {
+    /// The API server of the plane that the request is for, by its certificate.
+    Plane,
+    /// Whoever reaches the server: it is not to learn which planes there are, nor how they are.
+    Anyone,
+}
+
+/// Where a request comes from.
+pub struct Origin<'a> {
+    /// Who asks.
+    pub asker: Asker,
+    /// At which path.
+    pub route: &'a Route,
+    /// How planes are found.
+    pub discovery: Discovery,
+}
+
+impl Origin<'_> {
+    /// Whether whoever asks gets the answer of a plane that denies, in place of one that says what became of
+    /// the question.
+    fn hides(&self, unasked: &Unasked) -> bool {
+        self.asker == Asker::Anyone && unasked.depends_on_plane()
+    }
+}
+
+/// What is at fault with an object whose user has none of the rights.
+fn denied(user: &UserInfo, networks: &[NetworkUse], own: &[OwnAnnotation]) -> Vec<Fault> {
+    let name = user.username.as_deref().unwrap_or_default();
+    let networks = networks.iter().map(|network| network.refused(name));
+    networks.chain(own.iter().map(|annotation| annotation.refused(name))).collect()
 }
 
 /// A plane in sync.

@@ -37,8 +37,9 @@ pub struct WebhookArgs {
         value_name = "FILE"
     )]
     pub tls_key: Option<PathBuf>,
-    /// CA, in PEM, one of whose client certificates API servers have to show for a review; read again when it changes. Without
-    /// it, whoever reaches the address may ask.
+    /// CA, in PEM, one of whose client certificates an API server has to show for a review: that of a project
+    /// plane with the URI fedhub://planes/<plane> among its subject alternative names, that of a Milo's root
+    /// server with fedhub://root. Read again when it changes.
     #[arg(
         id = "webhook_client_ca",
         long = "webhook-client-ca",
@@ -46,6 +47,14 @@ pub struct WebhookArgs {
         value_name = "FILE"
     )]
     pub client_ca: Option<PathBuf>,
+    /// Answer callers without a client certificate too: whoever reaches the address may ask about the users
+    /// of any plane. For networks on which only API servers reach it.
+    #[arg(
+        id = "webhook_trust_network",
+        long = "webhook-trust-network",
+        env = "FEDHUB_WEBHOOK_TRUST_NETWORK"
+    )]
+    pub trust_network: bool,
 }
 
 impl WebhookArgs {
@@ -66,20 +75,28 @@ impl WebhookArgs {
             name: "webhook",
             pair: self.tls_cert.clone().zip(self.tls_key.clone()),
             client_ca: self.client_ca.clone(),
-            requires_client: true,
+            requires_client: !self.trust_network,
         }
     }
 
     /// Validates the flags together, and returns a line for each fault. `manages`: the process has the management role.
     pub fn faults(&self, manages: bool) -> Vec<String> {
         if !self.enabled {
-            let needless = self.files().into_iter().filter(|(_, file)| file.is_some());
-            return needless.map(|(flag, _)| format!("{flag} is for --enable-webhooks")).collect();
+            let needless = self.files().into_iter().filter(|(_, file)| file.is_some()).map(|(flag, _)| flag);
+            let needless = needless.chain(self.trust_network.then_some("--webhook-trust-network"));
+            return needless.map(|flag| format!("{flag} is for --enable-webhooks")).collect();
         }
         let missing = self.needed().into_iter().filter(|(_, file)| file.is_none());
         let mut faults: Vec<_> = missing
             .map(|(flag, _)| format!("--enable-webhooks needs {flag}: API servers verify the certificate"))
             .collect();
+        if self.client_ca.is_none() && !self.trust_network {
+            faults.push(
+                "--enable-webhooks needs --webhook-client-ca, the CA of the certificates that API servers show; or \
+                 --webhook-trust-network, where nothing else reaches --webhook-address"
+                    .to_owned(),
+            );
+        }
         if !manages {
             faults.push("--enable-webhooks is for --enable-management-controllers".to_owned());
         }

@@ -1,5 +1,5 @@
 //! Admission reviews of project planes, over HTTPS (W4). What is admitted is decided in `fedhub_workload::admission`; here is
-//! who asks (`route`), what the plane is asked (`access`), and the answer (`verdict`).
+//! who asks (`route`, `identity`), what the plane is asked (`access`), and the answer (`verdict`).
 //!
 //! Served by every replica. Bounded in all: connections and the time until they ask, bytes of reviews on their way (`body`), memory
 //! and threads of those that are judged (`rules`), the time of an answer, which is less than an API server waits. What cannot be
@@ -8,13 +8,13 @@
 mod access;
 pub mod args;
 mod body;
+mod identity;
 pub mod readiness;
 mod review;
 mod route;
 mod rules;
 mod unasked;
 mod verdict;
-mod waiting;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,28 +23,32 @@ use anyhow::Context;
 use fedhub_core::metrics::Metrics;
 use fedhub_planes::Planes;
 use fedhub_planes::discovery::Discovery;
-use fedhub_workload::admission::Judgement;
 use fedhub_workload::instance_types::Catalog;
 use http::{Method, Request, StatusCode};
 use hyper::body::{Body, Bytes, Incoming};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 
 use crate::admin::{Answer, answer, text};
-use crate::secure::server::{Answers, Limits, TlsServer};
+use crate::connections::Limits;
+use crate::secure::server::{Answers, Caller, TlsServer};
 use crate::secure::tls::Tls;
-use access::Access;
+use access::{Access, Asker, Origin};
 use args::WebhookArgs;
 use body::{Bodies, LARGEST, Unread};
 use review::Review;
 pub use route::Route;
 use rules::{Judged, Rules, Undecoded};
-use unasked::Unasked;
 use verdict::Verdict;
 
 /// What connections may take. API servers keep theirs, and close them after 90 seconds without a request: whoever closes one
 /// that the other side is about to use makes a review fail. They open one to ask at once.
-const LIMITS: Limits =
-    Limits { connections: 1024, first: Duration::from_secs(10), idle: Duration::from_mins(3), lasts: None };
+const LIMITS: Limits = Limits {
+    connections: 1024,
+    headers: 32 << 10,
+    first: Duration::from_secs(10),
+    idle: Duration::from_mins(3),
+    lasts: None,
+};
 /// How long an answer may take: less than the ten seconds of the webhooks in `deploy/`, so that there is one.
 pub const ANSWERS_WITHIN: Duration = Duration::from_secs(8);
 
@@ -76,12 +80,15 @@ impl Webhooks {
     }
 
     /// The answer to a review at that route.
-    async fn respond<B>(&self, route: &Route, body: B) -> Answer
+    async fn respond<B>(&self, caller: &Caller, route: &Route, body: B) -> Answer
     where
         B: Body<Data = Bytes> + Send,
     {
-        let (began, end) = (Instant::now(), Instant::now() + ANSWERS_WITHIN);
-        let answered = self.review(route, body, end).await;
+        let began = Instant::now();
+        let answered = match self.admit(caller, route) {
+            Ok(asker) => self.review(asker, route, body, began + ANSWERS_WITHIN).await,
+            Err(refusal) => Err(refusal),
+        };
         let (operation, verdict) = match &answered {
             Ok((request, verdict)) => (route::operation(request), verdict.label()),
             Err(refusal) => ("unknown", refusal.label()),
@@ -99,7 +106,23 @@ impl Webhooks {
         }
     }
 
-    async fn review<B>(&self, route: &Route, body: B, end: Instant) -> Result<(Review, Verdict), Refusal>
+    /// As whom a caller may ask at that route. One without a certificate comes so far only where the network
+    /// is trusted.
+    fn admit(&self, caller: &Caller, route: &Route) -> Result<Asker, Refusal> {
+        let Some(certificate) = &caller.certificate else { return Ok(Asker::Anyone) };
+        match identity::needed(route.plane.as_ref(), self.discovery) {
+            Some(uri) if !identity::has(certificate, &uri) => Err(Refusal::Foreign(uri)),
+            _ => Ok(Asker::Plane),
+        }
+    }
+
+    async fn review<B>(
+        &self,
+        asker: Asker,
+        route: &Route,
+        body: B,
+        end: Instant,
+    ) -> Result<(Review, Verdict), Refusal>
     where
         B: Body<Data = Bytes> + Send,
     {
@@ -108,19 +131,19 @@ impl Webhooks {
         let (request, judged) = self.rules.judge(route, decoded, end).await;
         let verdict = match judged {
             Judged::Decided(verdict) => verdict,
-            Judged::AsksPlane(judgement) => self.ask(route, &request, judgement, end).await,
+            Judged::AsksPlane(judgement) => {
+                let origin = Origin { asker, route, discovery: self.discovery };
+                self.access.answer(&origin, &request, judgement, end).await
+            }
         };
         Ok((request, verdict))
-    }
-
-    async fn ask(&self, route: &Route, request: &Review, judgement: Judgement, end: Instant) -> Verdict {
-        let answered = self.access.answer(route, self.discovery, request, judgement);
-        timeout_at(end, answered).await.unwrap_or(Verdict::Unanswered(Unasked::Late))
     }
 }
 
 /// Why a review has no verdict.
 enum Refusal {
+    /// The caller's certificate is not that of the plane: it lacks this URI.
+    Foreign(String),
     /// Its body was not read.
     Unread(Unread),
     /// It was not decoded.
@@ -131,6 +154,7 @@ impl Refusal {
     /// The metric label.
     fn label(&self) -> &'static str {
         match self {
+            Self::Foreign(_) => "foreign",
             // What fedhub had no time or room for.
             Self::Unread(Unread::NoRoom) | Self::Undecoded(Undecoded::Late) => "unanswered",
             Self::Unread(_) | Self::Undecoded(_) => "unreadable",
@@ -139,6 +163,12 @@ impl Refusal {
 
     fn answer(self) -> Answer {
         let (code, why) = match self {
+            Self::Foreign(uri) => (
+                StatusCode::FORBIDDEN,
+                format!(
+                    "the client certificate is not for this path: it needs the URI {uri}, see docs/admission.md\n"
+                ),
+            ),
             Self::Unread(Unread::TooLarge) => (
                 StatusCode::PAYLOAD_TOO_LARGE,
                 format!("the object is too large: fedhub reviews up to {LARGEST} KiB, with what is stored\n"),
@@ -167,12 +197,12 @@ impl Refusal {
 }
 
 impl Answers for Webhooks {
-    async fn answer(&self, _: bool, request: Request<Incoming>) -> Answer {
+    async fn answer(&self, caller: &Caller, request: Request<Incoming>) -> Answer {
         if request.method() != Method::POST {
             return text(StatusCode::METHOD_NOT_ALLOWED, "try POST\n");
         }
         match Route::of(request.uri().path(), self.discovery) {
-            Ok(route) => self.respond(&route, request.into_body()).await,
+            Ok(route) => self.respond(caller, &route, request.into_body()).await,
             Err(fault) => {
                 let unknown = ["unknown", "unknown", "unknown", "unreadable"];
                 self.metrics.admission_requests.with_label_values(&unknown).inc();

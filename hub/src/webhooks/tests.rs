@@ -1,6 +1,7 @@
 //! Reviews over in-memory planes, one of which says who may use which network.
 
 mod bounds;
+mod callers;
 mod routes;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -129,7 +130,11 @@ impl World {
     /// The response to a review at that path, or the text of another answer.
     async fn ask(&self, path: &str, review: &Value) -> Result<Value, (u16, String)> {
         let route = Route::of(path, self.webhooks.discovery).map_err(|fault| (404, fault))?;
-        let answer = self.webhooks.respond(&route, Full::new(Bytes::from(review.to_string()))).await;
+        let caller = Caller {
+            address: [127, 0, 0, 1].into(),
+            certificate: Some(callers::needed_at(&route, self.webhooks.discovery)),
+        };
+        let answer = self.webhooks.respond(&caller, &route, Full::new(Bytes::from(review.to_string()))).await;
         let code = answer.status().as_u16();
         let body = answer.into_body().collect().await.unwrap().to_bytes();
         match code {
@@ -248,7 +253,7 @@ async fn i8_a_plane_that_hangs_keeps_no_other_from_its_answers() {
     let message = |answer: &Value| answer["status"]["message"].as_str().unwrap().to_owned();
     let overloaded: Vec<_> =
         answers.iter().map(message).filter(|it| it.starts_with("too many requests")).collect();
-    assert_eq!(overloaded.len(), 6, "as many wait as may, and the others are told at once");
+    assert_eq!(overloaded.len(), 54, "as many wait as may, and the others are refused at once");
 }
 
 #[tokio::test(start_paused = true)]

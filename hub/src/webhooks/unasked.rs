@@ -23,6 +23,16 @@ pub enum Unasked {
     NoCatalog,
 }
 
+impl Unasked {
+    /// Whether it says something of a plane: that there is none of the name, or how it is.
+    pub fn depends_on_plane(&self) -> bool {
+        match self {
+            Self::NotEngaged(_) | Self::Overloaded(_) | Self::Failed(_) | Self::Late => true,
+            Self::Unknown | Self::Unjudged | Self::NoCatalog => false,
+        }
+    }
+}
+
 impl fmt::Display for Unasked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

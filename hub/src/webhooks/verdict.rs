@@ -28,6 +28,9 @@ pub enum Verdict {
         faults: Vec<Fault>,
         /// What its user should know beside that.
         warnings: Vec<String>,
+        /// Whether its plane was asked, or there is none: else it is refused for want of an answer, in the
+        /// words of a denial.
+        is_answered: bool,
     },
     /// It is not known whether it may, so it is not stored.
     Unanswered(Unasked),
@@ -44,8 +47,8 @@ impl Verdict {
         match self {
             Self::Allowed { .. } => "allowed",
             Self::Completed(_) => "completed",
-            Self::Refused { .. } => "refused",
-            Self::Unanswered(_) => "unanswered",
+            Self::Refused { is_answered: true, .. } => "refused",
+            Self::Refused { is_answered: false, .. } | Self::Unanswered(_) => "unanswered",
         }
     }
 
@@ -55,7 +58,7 @@ impl Verdict {
         match self {
             Self::Allowed { warnings } => with(response, warnings),
             Self::Completed(patch) => completed(response, patch),
-            Self::Refused { faults, warnings } => {
+            Self::Refused { faults, warnings, .. } => {
                 with(refused(response, invalid(kind, &request.name, &faults)), warnings)
             }
             Self::Unanswered(unasked) => {

@@ -30,7 +30,7 @@ const SECONDS: [f64; 14] =
 
 /// Gauges, without `fedhub_`, of what only the leader works on: a standby does not export them, so that rules need not ask
 /// who leads.
-pub const LEADER_ONLY: [&str; 10] = [
+pub const LEADER_ONLY: [&str; 11] = [
     "oldest_unsynced_seconds",
     "oldest_unsynced_plane_seconds",
     "objects",
@@ -41,6 +41,7 @@ pub const LEADER_ONLY: [&str; 10] = [
     "cells_for_city",
     "cell_ready",
     "hub_restored",
+    "identities_unstored",
 ];
 
 /// Buckets for the way through Karmada and a cell. There is a series of each for every city.
@@ -166,6 +167,8 @@ metrics! {
     pub cache_bytes: IntGauge = "cache_bytes" [];
     "Whether the hub was restored, so that no deletion is inferred on it."
     pub hub_restored: IntGauge = "hub_restored" [];
+    "Whether that ConfigMap of plane identities, or of the hub's history, could not be stored."
+    pub identities_unstored: IntGaugeVec = "identities_unstored" ["config_map"];
     "Whether a cell is not ready for that reason although it is in sync."
     pub cell_refused: IntGaugeVec = "cell_refused" ["reason"];
     "Whether a cell's Instances are written back to the hub."

@@ -136,6 +136,9 @@ enum Command {
         /// How many certificates.
         #[arg(long, default_value_t = 1, value_name = "N")]
         count: usize,
+        /// A plane whose API server shows one, too, as `planes/<PLANE>.crt` and `.key`; any number of times.
+        #[arg(long = "plane", value_name = "PLANE")]
+        planes: Vec<String>,
     },
     /// Print the time, as `writes --since` takes it.
     Now,
@@ -218,7 +221,7 @@ async fn help(command: Command) -> anyhow::Result<ExitCode> {
         Command::RebuildHub { instance } => {
             Planes::load(&instance.instance)?.rebuild_hub(&Options::new(&instance.instance)).await?;
         }
-        Command::Certificates { directory, count } => write_servers(&directory, count)?,
+        Command::Certificates { directory, count, planes } => write_servers(&directory, count, &planes)?,
         Command::Now => println!("{}", Timestamp::now()),
         Command::Down { instance } => {
             servers::down(&instance.instance, true).await?;

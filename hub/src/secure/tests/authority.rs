@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, SanType};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
@@ -21,8 +21,14 @@ pub fn authority() -> Authority {
 
 /// A certificate of that CA and its key, in PEM.
 pub fn signed(by: &Authority) -> (String, String) {
+    signed_as(by, &[])
+}
+
+/// The same, with these URIs.
+pub fn signed_as(by: &Authority, uris: &[&str]) -> (String, String) {
     let key = KeyPair::generate().unwrap();
-    let params = CertificateParams::new(["localhost".to_owned()]).unwrap();
+    let mut params = CertificateParams::new(["localhost".to_owned()]).unwrap();
+    params.subject_alt_names.extend(uris.iter().map(|uri| SanType::URI((*uri).try_into().unwrap())));
     (params.signed_by(&key, by).unwrap().pem(), key.serialize_pem())
 }
 

@@ -27,7 +27,8 @@ impl Cluster {
         kube::Client::new(service, "default")
     }
 
-    async fn answer(&self, request: Request<Body>) -> Response<Body> {
+    /// Its answer.
+    pub async fn answer(&self, request: Request<Body>) -> Response<Body> {
         self.asked.fetch_add(1, Ordering::SeqCst);
         if self.fails.load(Ordering::SeqCst) {
             let status =

@@ -3,16 +3,15 @@
 use std::time::Duration;
 
 use fedhub_core::object::Object;
-use fedhub_workload::admission::{Kind, Types};
+use fedhub_workload::admission::{Judgement, Kind, Types};
 use futures::future::join_all;
 use rustls::pki_types::ServerName;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio_rustls::client::TlsStream;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 use super::*;
-use crate::secure::tests::authority::{Authority, authority, client, signed, write};
+use crate::secure::tests::authority::{Authority, authority, client, write};
 use crate::webhooks::body::ARRIVES_WITHIN;
 
 static GOES_ON: AtomicBool = AtomicBool::new(false);
@@ -92,15 +91,15 @@ async fn i8_many_identities_take_no_more_memory_and_push_out_the_oldest_answers(
 }
 
 /// A server, not listening, with the CA of its certificate.
-struct Server {
-    world: World,
-    https: TlsServer<Webhooks>,
-    ca: Authority,
-    never: CancellationToken,
+pub(super) struct Server {
+    pub(super) world: World,
+    pub(super) https: TlsServer<Webhooks>,
+    pub(super) ca: Authority,
+    pub(super) never: CancellationToken,
 }
 
 impl Server {
-    async fn new(client_ca: Option<&Authority>) -> Self {
+    pub(super) async fn new(client_ca: Option<&Authority>, trust_network: bool) -> Self {
         let (world, ca, directory) =
             (world(Discovery::Kubeconfigs).await, authority(), tempfile::tempdir().unwrap());
         write(directory.path(), &ca);
@@ -114,6 +113,7 @@ impl Server {
             tls_cert: Some(file("tls.crt")),
             tls_key: Some(file("tls.key")),
             client_ca: client_ca.map(|_| file("clients.crt")),
+            trust_network,
         };
         let (planes, metrics) = (world.planes.clone(), Metrics::new().unwrap());
         let https = Webhooks::of(&args, Discovery::Kubeconfigs, planes, None, metrics).unwrap();
@@ -126,7 +126,7 @@ impl Server {
         let (tls, name) = (client(&self.ca.pem(), None), ServerName::try_from("localhost").unwrap());
         let began = Instant::now();
         let served = async {
-            self.https.connection(theirs, &self.never).await;
+            self.https.connection(theirs, [127, 0, 0, 1].into(), &self.never).await;
             began.elapsed()
         };
         let talking = async { talk(tls.connect(name, ours).await.unwrap()).await };
@@ -138,7 +138,7 @@ fn head(length: usize) -> Vec<u8> {
     format!("POST {VALIDATE} HTTP/1.1\r\nhost: localhost\r\ncontent-length: {length}\r\n\r\n").into_bytes()
 }
 
-fn whole() -> Vec<u8> {
+pub(super) fn whole() -> Vec<u8> {
     let body = review("Workload", user("net"), None, &workload()).to_string();
     [head(body.len()), body.into_bytes()].concat()
 }
@@ -152,7 +152,7 @@ async fn status(stream: &mut TlsStream<DuplexStream>) -> String {
 
 #[tokio::test(start_paused = true)]
 async fn i8_slow_bodies_keep_no_review_waiting_and_end_soon() {
-    let server = Server::new(None).await;
+    let server = Server::new(None, true).await;
     let began = Instant::now();
     let slow = (0..16).map(|_| {
         server.connect(async |mut stream| {
@@ -190,7 +190,7 @@ async fn i8_slow_bodies_keep_no_review_waiting_and_end_soon() {
 
 #[tokio::test(start_paused = true)]
 async fn i8_a_body_that_says_it_is_too_large_is_not_read() {
-    let server = Server::new(None).await;
+    let server = Server::new(None, true).await;
     let (said, after) = server
         .connect(async |mut stream| {
             stream.write_all(&head(5 << 20)).await.unwrap();
@@ -203,7 +203,7 @@ async fn i8_a_body_that_says_it_is_too_large_is_not_read() {
 
 #[tokio::test(start_paused = true)]
 async fn i8_who_connects_asks_soon_or_goes_and_who_asked_may_take_longer_for_the_next() {
-    let server = Server::new(None).await;
+    let server = Server::new(None, true).await;
     let until_it_ends = async |mut stream: TlsStream<DuplexStream>| {
         let mut rest = Vec::new();
         let _end = stream.read_to_end(&mut rest).await;
@@ -222,24 +222,4 @@ async fn i8_who_connects_asks_soon_or_goes_and_who_asked_may_take_longer_for_the
         .await;
     assert!(after > Duration::from_mins(4) && after <= Duration::from_mins(6), "{after:?}");
     server.world.planes.stop().await;
-}
-
-#[tokio::test]
-async fn with_a_ca_of_clients_only_who_shows_a_certificate_of_it_is_answered() {
-    let clients = authority();
-    let Server { world: _world, https, ca, never } = Server::new(Some(&clients)).await;
-    let (interval, tasks) = (Duration::from_mins(1), TaskTracker::new());
-    let at = https.serve("127.0.0.1:0".parse().unwrap(), interval, never, &tasks).await.unwrap();
-    let ask = async |shows| {
-        let (tls, name) = (client(&ca.pem(), shows), ServerName::try_from("localhost").unwrap());
-        let stream = tokio::net::TcpStream::connect(at).await.unwrap();
-        let mut stream = tls.connect(name, stream).await?;
-        stream.write_all(&whole()).await?;
-        let mut said = vec![0; 15];
-        stream.read_exact(&mut said).await?;
-        std::io::Result::Ok(String::from_utf8(said).unwrap())
-    };
-    assert_eq!(ask(Some(signed(&clients))).await.unwrap(), "HTTP/1.1 200 OK");
-    ask(Some(signed(&ca))).await.unwrap_err();
-    ask(None).await.unwrap_err();
 }

@@ -1,10 +1,12 @@
 //! The identities of planes: what is known, and what a plane is asked.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use fedhub_core::errors;
 use fedhub_core::names::PlaneName;
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::{Api, ResourceExt};
 use parking_lot::{Mutex, MutexGuard};
@@ -14,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::decision::IdentityVerdict;
 use super::entry::ObservedUids;
 use super::known_identities::KnownIdentities;
+use super::pruning::{Sighting, is_long};
 use crate::Plane;
 use crate::backoff::Failure;
 use crate::entitlement::Grant;
@@ -33,6 +36,10 @@ pub struct Identities {
     pub(super) loaded: watch::Sender<Result<(), String>>,
     /// Notified when a plane was accepted that is not stored yet.
     pub(super) news: tokio::sync::Notify,
+    /// Since when Projects are known to be gone whose planes are remembered.
+    pub(super) gone_since: Mutex<BTreeMap<PlaneName, Timestamp>>,
+    /// What their server said, until it is stored.
+    pub(super) sighting: Mutex<Option<Sighting>>,
     /// An entry is gone or says something else: planes that are refused ask again.
     pub(super) lost: watch::Sender<()>,
     /// To be cancelled when what is new is to be stored at once, for the last time.
@@ -62,6 +69,8 @@ impl Identities {
             namespace: namespace.to_owned(),
             loaded: watch::channel(unread).0,
             news: tokio::sync::Notify::new(),
+            gone_since: Mutex::default(),
+            sighting: Mutex::default(),
             lost: watch::channel(()).0,
             closing: CancellationToken::new(),
             closed: CancellationToken::new(),
@@ -146,6 +155,22 @@ impl Identities {
                 "failed to store plane identities and the hub's version: the management plane did not answer in time"
             );
         }
+    }
+
+    /// The planes of Projects that are remembered, less those of Projects that are known to be gone, and not
+    /// long gone yet.
+    pub(crate) fn to_ask_about(&self, now: Timestamp) -> BTreeSet<PlaneName> {
+        let gone = self.gone_since.lock();
+        let known = self.known();
+        let mut planes: BTreeSet<_> = known.of_projects().cloned().collect();
+        planes.retain(|plane| gone.get(plane).is_none_or(|since| is_long(*since, now)));
+        planes
+    }
+
+    /// Notes what the server of Projects said about them, to be stored.
+    pub(crate) fn note_sighting(&self, sighting: Sighting) {
+        *self.sighting.lock() = Some(sighting);
+        self.news.notify_one();
     }
 
     /// Something is to be remembered that is not.

@@ -155,6 +155,16 @@ impl KnownIdentities {
         self.unwritten.remove(name);
     }
 
+    /// The planes that are remembered as those of Projects.
+    pub fn of_projects(&self) -> impl Iterator<Item = &PlaneName> {
+        self.remembered.iter().filter(|(_, entry)| entry.project.is_some()).map(|(name, _)| name)
+    }
+
+    /// Whether a plane of that name was accepted by this process.
+    pub fn is_claimed(&self, name: &PlaneName) -> bool {
+        self.claims.contains_key(name)
+    }
+
     /// What was accepted and is not remembered yet.
     pub fn unwritten(&self) -> impl Iterator<Item = (&PlaneName, &IdentityEntry)> {
         self.unwritten.iter().filter_map(|name| Some((name, &self.claims.get(name)?.entry)))

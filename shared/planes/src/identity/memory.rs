@@ -1,7 +1,8 @@
 //! The store of identities: `ConfigMap`s of the process's own namespace on the management plane, each with a
-//! share of the planes. All replicas watch them; the leader adds to them, many planes with one write.
+//! share of the planes. All replicas watch them; the leader adds to them, many planes with one write. One
+//! that cannot be stored keeps no other from that, and is named in `fedhub_identities_unstored`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use fedhub_core::errors;
 use fedhub_core::fence::Fence;
 use fedhub_core::names::{IDENTITIES, PlaneName};
 use futures::{StreamExt, pin_mut};
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::PostParams;
 use kube::runtime::WatchStreamExt;
@@ -21,6 +23,7 @@ use super::decision::shard;
 use super::entry::IdentityEntry;
 use super::hub::{self, empty};
 use super::identities::Identities;
+use super::pruning::{Pruning, Sighting, gone_since};
 use crate::Planes;
 use crate::history::Remembered;
 
@@ -56,7 +59,7 @@ impl Identities {
         let stream = watcher(api.clone(), config).default_backoff();
         pin_mut!(stream);
         let (mut shards, mut listed) = (Shards::new(), Shards::new());
-        let (mut due, mut failing, mut hub_stored) = (None, false, None);
+        let (mut due, mut failing, mut hub_stored) = (None, Failing::default(), None);
         loop {
             tokio::select! {
                 biased;
@@ -66,22 +69,24 @@ impl Identities {
                         self.learn(planes, &shards);
                         let _before = self.loaded.send_replace(Ok(()));
                         due = self.due(planes, due, hub_stored, Duration::ZERO);
+                        if due.is_none() {
+                            // Another process has stored it.
+                            failing.none(planes);
+                        }
                     }
                     Some(Err(error)) => self.unreadable(errors::chain(&error)),
                     None => tokio::time::sleep(GATHER).await,
                 },
                 () = self.closing.cancelled() => {
                     if self.loaded.borrow().is_ok() {
-                        log_failure(&self.write(api, planes, fence, &mut shards, &mut None).await, false);
+                        self.write(api, planes, fence, &mut shards, &mut None, &mut failing).await;
                     }
                     self.closed.cancel();
                     return;
                 }
                 () = self.news.notified() => due = self.due(planes, due, hub_stored, Duration::ZERO),
                 () = crate::due::due(due) => {
-                    let written = self.write(api, planes, fence, &mut shards, &mut hub_stored).await;
-                    log_failure(&written, failing);
-                    failing = written.is_err();
+                    self.write(api, planes, fence, &mut shards, &mut hub_stored, &mut failing).await;
                     self.learn(planes, &shards);
                     due = self.due(planes, None, hub_stored, GATHER);
                 }
@@ -103,6 +108,7 @@ impl Identities {
 
     fn learn(&self, planes: &Arc<Planes>, shards: &Shards) {
         let stored = read(shards);
+        *self.gone_since.lock() = gone_since(entries(shards));
         let (moot, lost) = {
             let mut known = self.known();
             let lost = known.loses(&stored);
@@ -127,7 +133,8 @@ impl Identities {
             return None;
         }
         let (now, soon) = (Instant::now(), Instant::now() + GATHER);
-        let identities = self.known().unwritten().next().map(|_| soon);
+        let is_new = self.known().unwritten().next().is_some() || self.sighting.lock().is_some();
+        let identities = is_new.then_some(soon);
         let hub = planes
             .history()
             .unwritten()
@@ -145,25 +152,22 @@ impl Identities {
         fence: &Fence,
         shards: &mut Shards,
         hub_stored: &mut Option<Instant>,
-    ) -> Result<(), kube::Error> {
+        failing: &mut Failing,
+    ) {
+        let sighting = self.sighting.lock().take();
         if !fence.holds() {
-            return Ok(());
+            return failing.none(planes);
         }
-        let mut new: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
-        for (plane, entry) in self.known().unwritten() {
-            new.entry(shard(plane)).or_default().insert(plane.to_string(), entry.written());
-        }
-        let mut maps: BTreeMap<String, ConfigMap> = BTreeMap::new();
-        for (name, entries) in new {
-            let mut map = shards.get(&name).cloned().unwrap_or_else(|| empty(&name));
-            map.data.get_or_insert_default().extend(entries);
-            maps.insert(name, map);
+        let mut maps = self.news(shards);
+        if let Some(sighting) = sighting {
+            self.prune(&sighting, planes.clock().now(), shards, &mut maps);
         }
         let hub = planes.history().unwritten();
         if let Some(it) = hub.filter(|it| hub_due(*it, *hub_stored).is_none_or(|due| due <= Instant::now())) {
             maps.insert(hub::NAME.to_owned(), hub::written(shards.get(hub::NAME), it.0));
             *hub_stored = Some(Instant::now());
         }
+        failing.retain(planes, |name| maps.contains_key(name) || (name == hub::NAME && hub.is_some()));
         let params = PostParams { field_manager: Some(MANAGER.to_owned()), ..PostParams::default() };
         for (name, map) in maps {
             let written = match map.metadata.resource_version {
@@ -172,14 +176,41 @@ impl Identities {
             };
             match written {
                 Ok(Ok(written)) => {
+                    failing.stored(planes, &name);
                     shards.insert(name, written);
                 }
-                Ok(Err(kube::Error::Api(status))) if status.code == 409 => {}
-                Ok(Err(error)) => return Err(error),
-                Err(_) => return Ok(()),
+                Ok(Err(error)) => failing.failed(planes, &name, &error),
+                Err(_) => return failing.none(planes),
             }
         }
-        Ok(())
+    }
+
+    /// The `ConfigMap`s with what is new in them.
+    fn news(&self, shards: &Shards) -> Shards {
+        let mut maps = Shards::new();
+        for (plane, entry) in self.known().unwritten() {
+            let name = shard(plane);
+            let stored = || shards.get(&name).cloned().unwrap_or_else(|| empty(&name));
+            let map = maps.entry(name.clone()).or_insert_with(stored);
+            map.data.get_or_insert_default().insert(plane.to_string(), entry.written());
+        }
+        maps
+    }
+
+    /// Takes out of `maps`, or else of `shards`, the entries of Projects that are long gone.
+    fn prune(&self, sighting: &Sighting, now: Timestamp, shards: &Shards, maps: &mut Shards) {
+        let known = self.known();
+        let mut pruning = Pruning::new(sighting, now);
+        for (name, stored) in shards.iter().filter(|(name, _)| *name != hub::NAME) {
+            let mut map = maps.get(name).unwrap_or(stored).clone();
+            let Some(data) = &mut map.data else { continue };
+            for plane in pruning.apply(data, |plane| known.is_claimed(plane)) {
+                tracing::info!(plane = %plane, "forgetting the identity of a plane whose Project is long gone");
+            }
+            if map.data != stored.data {
+                maps.insert(name.clone(), map);
+            }
+        }
     }
 }
 
@@ -188,14 +219,41 @@ fn hub_due((_, pressing): (Remembered, bool), stored: Option<Instant>) -> Option
     stored.map(|stored| stored + HUB_EVERY).filter(|_| !pressing)
 }
 
-/// Logs a write that failed: at debug level if the one before it failed too.
-fn log_failure(written: &Result<(), kube::Error>, again: bool) {
-    match written {
-        Ok(()) => {}
-        Err(error) if again => {
-            tracing::debug!(error = errors::chain(error), "failed to store plane identities");
+/// The `ConfigMap`s that could not be stored, by name.
+#[derive(Default)]
+struct Failing(BTreeSet<String>);
+
+impl Failing {
+    fn stored(&mut self, planes: &Planes, name: &str) {
+        self.retain(planes, |failing| failing != name);
+    }
+
+    /// Logs a write that failed, at debug level if the one before it failed too. A conflict is another
+    /// writer's, and ends with what the watch brings: one that goes on shows in the metric.
+    fn failed(&mut self, planes: &Planes, name: &str, error: &kube::Error) {
+        let is_news = self.0.insert(name.to_owned());
+        planes.metrics().identities_unstored.with_label_values(&[name]).set(1);
+        if matches!(error, kube::Error::Api(status) if status.code == 409) {
+            return;
         }
-        Err(error) => tracing::warn!(error = errors::chain(error), "failed to store plane identities"),
+        let error = errors::chain(error);
+        if is_news {
+            tracing::warn!(name, error, "failed to store plane identities");
+        } else {
+            tracing::debug!(name, error, "failed to store plane identities");
+        }
+    }
+
+    /// Nothing is to be stored any more, or not by this process.
+    fn none(&mut self, planes: &Planes) {
+        self.retain(planes, |_| false);
+    }
+
+    fn retain(&mut self, planes: &Planes, is_failing: impl Fn(&str) -> bool) {
+        for ended in self.0.extract_if(.., |name| !is_failing(name)) {
+            // It may not be there: a metric that is missing is what is wanted.
+            let _missing = planes.metrics().identities_unstored.remove_label_values(&[&ended]);
+        }
     }
 }
 
@@ -233,11 +291,15 @@ fn is_newer(candidate: &ConfigMap, known: &ConfigMap) -> bool {
     !matches!((version(candidate), version(known)), (Some(a), Some(b)) if a <= b)
 }
 
+/// What the `ConfigMap`s of planes hold.
+fn entries(shards: &Shards) -> impl Iterator<Item = (&String, &String)> {
+    let shards = shards.iter().filter(|(name, _)| *name != hub::NAME);
+    shards.flat_map(|(_, map)| map.data.iter().flatten())
+}
+
 /// What the entries say. A key that no plane can have, and an empty value, say nothing.
 fn read(shards: &Shards) -> BTreeMap<PlaneName, IdentityEntry> {
-    let shards = shards.iter().filter(|(name, _)| *name != hub::NAME);
-    let entries = shards.flat_map(|(_, map)| map.data.iter().flatten());
-    entries
+    entries(shards)
         .filter_map(|(name, stored)| Some((PlaneName::new(name).ok()?, IdentityEntry::read(stored)?)))
         .collect()
 }

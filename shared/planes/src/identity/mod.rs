@@ -10,6 +10,7 @@ pub mod hub;
 mod identities;
 mod known_identities;
 mod memory;
+pub(crate) mod pruning;
 mod recognise;
 mod recognition;
 

@@ -13,11 +13,15 @@ mod health;
 #[cfg(test)]
 mod identity;
 #[cfg(test)]
+mod identity_shards;
+#[cfg(test)]
 mod lists;
 #[cfg(test)]
 mod messages;
 #[cfg(test)]
 mod milo;
+#[cfg(test)]
+mod milo_long_gone;
 #[cfg(test)]
 mod milo_marks;
 #[cfg(test)]

@@ -10,6 +10,7 @@ mod federated;
 mod leaving;
 mod project;
 mod resource;
+mod vanished;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -23,6 +24,7 @@ use kube::api::DynamicObject;
 use kube::runtime::events::EventType;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Resource, ResourceExt};
+use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 
 pub use self::resource::resource;
@@ -101,6 +103,8 @@ impl Milo {
         pin_mut!(stream);
         let mut failing = false;
         let leaving = self.leaving.clone();
+        let mut looks = tokio::time::interval_at(Instant::now() + vanished::EVERY, vanished::EVERY);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut listed = BTreeSet::new();
         loop {
             let event = tokio::select! {
@@ -112,6 +116,12 @@ impl Milo {
                     }
                     if news.hub {
                         self.find_leftovers();
+                    }
+                    continue;
+                }
+                _ = looks.tick() => {
+                    if !failing {
+                        self.look_for_vanished();
                     }
                     continue;
                 }
@@ -198,6 +208,21 @@ impl Milo {
                 tracing::warn!(project = name, reason, "failed to inspect the plane of a removed Project");
             }
         }
+    }
+
+    /// Asks which of the Projects are gone whose planes are remembered, once the Projects and what is on the
+    /// hub are known.
+    fn look_for_vanished(&self) {
+        if !self.listed || !self.planes.anchor.synced() || !self.planes.leads() {
+            return;
+        }
+        let there = self.known.values().filter(|known| known.state != ProjectState::Absent);
+        let there = there.filter_map(|known| known.plane.clone()).collect();
+        let look = vanished::look(self.planes.clone(), self.connection.clone(), there);
+        let stop = self.planes.anchor.stop.clone();
+        self.planes.tasks.spawn(async move {
+            tokio::select! { biased; () = stop.cancelled() => (), () = look => () }
+        });
     }
 
     async fn refuse(&self, project: &DynamicObject, reason: String) {
