@@ -6,6 +6,7 @@ use anyhow::Context;
 use clap::Subcommand;
 use fedhub_planes::history::Remembered;
 use fedhub_planes::identity::hub;
+use fedhub_terminal::output::print;
 use kube::Client;
 
 use crate::common::{ManagementArgs, OwnNamespaceArgs, formerly_namespace, perform};
@@ -48,7 +49,7 @@ pub struct MemoryArgs {
 /// Runs the command, and prints its result.
 pub fn main(command: &HubCommand) -> ExitCode {
     perform(async {
-        println!("{}", report(command).await?);
+        print(&report(command).await?)?;
         Ok(ExitCode::SUCCESS)
     })
 }

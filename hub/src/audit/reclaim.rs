@@ -17,6 +17,7 @@ use crate::operator::fleet::check_identity;
 use crate::operator::planes::paused;
 use crate::operator::read::Read;
 use crate::operator::requests::get;
+use fedhub_terminal::plain;
 use fedhub_terminal::table::{age, table};
 
 const WD: Kind = Kind::WorkloadDeployment;
@@ -92,7 +93,8 @@ impl Orphan {
     /// A line that says what became of it.
     pub fn line(&self, outcome: &Outcome) -> String {
         let Self { key, home, .. } = self;
-        format!("{}/{} of {}/{}: {outcome}", key.namespace, key.name, home.plane, home.namespace)
+        let line = format!("{}/{} of {}/{}: {outcome}", key.namespace, key.name, home.plane, home.namespace);
+        plain(&line).into_owned()
     }
 
     /// Proves it anew, and deletes it.

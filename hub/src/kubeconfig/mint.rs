@@ -11,6 +11,7 @@ use fedhub_core::names::PlaneName;
 use fedhub_core::object::{Kind, ObjectView};
 use fedhub_planes::discovery::credentials::{Source, from_secret};
 use fedhub_planes::discovery::kubeconfigs::{plane_of, selector};
+use fedhub_terminal::output::print;
 
 use super::args::MintArgs;
 use super::plan::{self, Wanted, Write};
@@ -18,6 +19,7 @@ use super::purpose::{Account, Purpose, Server};
 use super::render;
 use super::report::{Line, Outcome, Report};
 use super::requests::{Destination, Minted, Target, store, token, tried, write};
+use crate::common::complain;
 use crate::operator::concurrent::all;
 use crate::operator::connect::Connection;
 use crate::operator::read::Read;
@@ -71,9 +73,9 @@ pub async fn printed(args: &MintArgs) -> Result<(), String> {
         let target = Target::of_source(&job.source, order.timeout)?;
         let (content, minted) = made(&order, &target).await?;
         if let Some(warning) = minted.warning {
-            eprintln!("fedhub: warning: {warning}");
+            complain(&format!("warning: {warning}"));
         }
-        println!("{}", content.trim_end());
+        print(content.trim_end()).map_err(|error| errors::chain(&error))?;
     }
     Ok(())
 }

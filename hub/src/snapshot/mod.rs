@@ -17,7 +17,7 @@ use fedhub_planes::pauses::stored::NAME as PAUSED;
 use kube::api::{Api, ListParams};
 use kube::core::{ApiResource, GroupVersionKind, Status};
 
-use crate::common::{misuse, perform};
+use crate::common::{complain, misuse, perform};
 use crate::operator::concurrent;
 use crate::operator::connect::{Connection, Plane};
 use crate::operator::fleet::discover;
@@ -27,6 +27,7 @@ use crate::operator::read::{Failure, Read, ReadError};
 use crate::operator::recording::{Failed, Listed, Recording, Snapshot};
 use crate::operator::requests::get;
 use crate::operator::sources::SourceArgs;
+use fedhub_terminal::output::print;
 use fedhub_terminal::table::counted;
 
 /// How many objects a page of a list has.
@@ -78,15 +79,15 @@ pub fn main(args: &SnapshotArgs) -> ExitCode {
         write(&args.file, &snapshot)?;
         let gaps = snapshot.gaps();
         for gap in &gaps {
-            eprintln!("fedhub: not read: {gap}");
+            complain(&format!("not read: {gap}"));
         }
-        println!(
+        print(&format!(
             "{}: {}, {}, as of {:.0}",
             args.file.display(),
             counted(snapshot.projects.len(), "project plane"),
             counted(snapshot.cells.len(), "cell"),
             snapshot.taken_at
-        );
+        ))?;
         Ok(if gaps.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
     })
 }

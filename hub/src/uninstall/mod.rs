@@ -18,14 +18,14 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use fedhub_core::errors;
 
-use crate::common::{CELL_NAMESPACE, misuse, perform};
+use crate::common::{CELL_NAMESPACE, complain, misuse, perform};
 use crate::operator::concurrent::all;
 use crate::operator::connect::Connection;
 use crate::operator::fleet::{check_identity, discover, planes_of};
 use crate::operator::read::Read;
 use crate::operator::sources::SourceArgs;
 use fedhub_terminal::consent::{agrees, can_ask};
-use fedhub_terminal::output::{OutputArgs, colours};
+use fedhub_terminal::output::{Format, OutputArgs, colours, print, print_error};
 use plan::{Emptying, Place};
 use report::{Line, Report};
 use strip::Order;
@@ -151,19 +151,19 @@ async fn uninstall(args: &UninstallArgs) -> anyhow::Result<ExitCode> {
     };
     let planned = report(args, &planes, emptying.as_ref(), false).await?;
     if args.plan {
-        println!("{}", planned.print(args.output.format(), colours()));
+        print(&planned.print(args.output.format(), colours()))?;
         for place in stopped(args, &planes).await? {
-            eprintln!("fedhub: {place}; --run asks whether every fedhub is stopped");
+            complain(&format!("{place}; --run asks whether every fedhub is stopped"));
         }
         return Ok(code(&planned));
     }
     let unproven = stopped(args, &planes).await?;
     if !is_stopped(args, &unproven)? || !consents(args, &planned, emptying.as_ref()) {
-        eprintln!("fedhub: nothing was written");
+        complain("nothing was written");
         return Ok(ExitCode::from(REMAINS));
     }
     let done = report(args, &planes, emptying.as_ref(), true).await?;
-    println!("{}", done.print(args.output.format(), colours()));
+    print(&done.print(args.output.format(), colours()))?;
     stopped(args, &planes).await.context("a fedhub was started meanwhile: stop it, and run this again")?;
     Ok(code(&done))
 }
@@ -174,7 +174,7 @@ fn code(report: &Report) -> ExitCode {
 
 fn consents(args: &UninstallArgs, planned: &Report, emptying: Option<&Emptying>) -> bool {
     if !args.yes {
-        eprintln!("{}\n", planned.print(fedhub_terminal::output::Format::Table, false));
+        print_error(&format!("{}\n", planned.print(Format::Table, false)));
         let question = format!("Write to {} objects? Instances keep running.", planned.planned());
         if !agrees(&question, "yes") {
             return false;
@@ -182,13 +182,13 @@ fn consents(args: &UninstallArgs, planned: &Report, emptying: Option<&Emptying>)
     }
     match emptying {
         Some(plan) if !args.yes_empty_hub => {
-            eprintln!(
-                "The hub is to be emptied: {} WDs, {} Instances and {} policies are deleted on it. Karmada is first told to leave \
-                 what runs in the cells (preserveResourcesOnDeletion); from then on nobody manages it there.",
+            print_error(&format!(
+                "The hub is to be emptied: {} WDs, {} Instances and {} policies are deleted on it. Karmada is first made to leave \
+                 what runs in the cells (preserveResourcesOnDeletion); from then on nothing manages it there.",
                 plan.deployments.len(),
                 plan.instances.len(),
                 plan.policies.len()
-            );
+            ));
             agrees("Empty the hub?", "empty")
         }
         _ => true,
@@ -324,6 +324,6 @@ fn is_stopped(args: &UninstallArgs, unproven: &[String]) -> anyhow::Result<bool>
     if !can_ask() {
         bail!("{places}\nwithout a terminal to ask, --yes-stopped says that every fedhub is stopped");
     }
-    eprintln!("{places}");
+    print_error(&places);
     Ok(agrees("Is every fedhub stopped?", "stopped"))
 }
