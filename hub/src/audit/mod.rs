@@ -64,6 +64,13 @@ pub struct AuditArgs {
     /// Do not ask before deleting.
     #[arg(long, requires = "reclaim")]
     pub yes: bool,
+    /// Delete nothing where more orphans than this are proven.
+    #[arg(long, default_value_t = 10, requires = "reclaim", value_name = "N")]
+    pub at_most: usize,
+    /// Delete orphans although they are a large share of the WDs that the plane has on the hub, as after the plane was
+    /// restored from an old backup.
+    #[arg(long, requires_all = ["reclaim", "plane"])]
+    pub any_share: bool,
     /// The format.
     #[command(flatten)]
     pub output: OutputArgs,
@@ -105,10 +112,15 @@ async fn reclaim(args: &AuditArgs, gathered: &Gathered, findings: &[Finding]) ->
         print("no orphans")?;
         return Ok(if gathered.unread.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE });
     }
-    print(&format!("{}\n", reclaim::list(&orphans, gathered.world.now)))?;
+    print(&format!("{}\n", reclaim::list(&orphans, &reclaim::deployments(gathered), gathered.world.now)))?;
     let provable: Vec<_> = orphans.iter().filter(|it| it.is_provable()).collect();
+    let too_many =
+        reclaim::too_many(&provable, &reclaim::deployments(gathered), args.at_most, args.any_share);
+    for reason in &too_many {
+        complain(reason);
+    }
     let question = format!("Delete {} of them, and end their Instances?", provable.len());
-    if provable.is_empty() || !(args.yes || agrees(&question, "yes")) {
+    if provable.is_empty() || !too_many.is_empty() || !(args.yes || agrees(&question, "yes")) {
         print("nothing was deleted")?;
         return Ok(ExitCode::from(FOUND));
     }

@@ -11,7 +11,7 @@ mod strip;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -52,8 +52,9 @@ pub enum HubFate {
     }),
     after_help = "\
 Examples:
-  fedhub uninstall --plan --management-kubeconfig management.yaml
-  fedhub uninstall --run --management-kubeconfig management.yaml --cell-kubeconfig cell-dfw=cell-dfw.yaml
+  fedhub uninstall --plan --management-kubeconfig management.yaml --hub-kubeconfig hub.yaml
+  fedhub uninstall --run --management-kubeconfig management.yaml --hub-kubeconfig hub.yaml \\
+      --cell-kubeconfig cell-dfw=cell-dfw.yaml
   fedhub uninstall --run --hub empty --management-kubeconfig management.yaml --hub-kubeconfig hub.yaml
 
 Stop fedhub first. Instances keep running in every case.
@@ -235,11 +236,15 @@ async fn planes(args: &UninstallArgs) -> anyhow::Result<Planes> {
     let (found, identities) = discover(&source, &management, &sources.own.management_namespace).await?;
     let (projects, unread) = planes_of(found, sources.projects()?, None, sources.timeout);
     let mut unread: Vec<Line> = unread.iter().map(Line::unread).collect();
-    if hub.found().is_some() {
-        let names =
-            projects.keys().map(ToString::to_string).chain(unread.iter().map(|line| line.plane.clone()));
-        unread.extend(unknown(&hub::read(&hub).await?, &names.collect()));
-    }
+    let names: BTreeSet<String> = projects
+        .keys()
+        .map(ToString::to_string)
+        .chain(unread.iter().map(|line| line.plane.clone()))
+        .collect();
+    unread.extend(match hub.found() {
+        Some(_) => unknown(&hub::read(&hub).await?, &names),
+        None => forgotten(&identities, &names),
+    });
     let identities = Arc::new(identities);
     let checked = all("planes", projects, args.concurrency.into(), |(name, connection)| {
         let identities = identities.clone();
@@ -265,6 +270,16 @@ fn unknown(hub: &plan::Hub, known: &BTreeSet<String>) -> Vec<Line> {
     let missing = plan::planes(hub).into_iter().filter(|name| !known.contains(name));
     let problem = "it has WDs on the hub, and discovery does not find it: give its --project-kubeconfig";
     missing.map(|plane| Line { plane, entries: Vec::new(), problem: Some(problem.to_owned()) }).collect()
+}
+
+/// Planes that fedhub remembers, and to which nothing leads: without the hub nothing shows that they have no WDs.
+fn forgotten(remembered: &BTreeMap<String, String>, known: &BTreeSet<String>) -> Vec<Line> {
+    let missing = remembered.keys().filter(|name| !known.contains(*name));
+    let problem = "fedhub remembers it, and discovery does not find it: give its --project-kubeconfig, or \
+                   --hub-kubeconfig, by which planes that fedhub left nothing on are passed over";
+    missing
+        .map(|plane| Line { plane: plane.clone(), entries: Vec::new(), problem: Some(problem.to_owned()) })
+        .collect()
 }
 
 /// Each Lease of fedhub, with the connection of its plane.

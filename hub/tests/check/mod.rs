@@ -4,6 +4,7 @@
 
 mod faults;
 mod front;
+mod hurried;
 mod kubeconfigs;
 mod planes;
 mod uninstalls;

@@ -173,7 +173,7 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ),
     ("pause", &["pause --plane project-z M", "pause --plane project-a M", "pause --plane project-a M"]),
     ("resume", &["resume --plane project-a M", "resume M"]),
-    ("hub", &["hub status M", "hub accept-restore M"]),
+    ("hub", &["hub status M", "hub accept-restore --yes M H"]),
     (
         "kubeconfig",
         &[
