@@ -17,6 +17,7 @@ use tokio_util::task::TaskTracker;
 
 pub mod authority;
 mod cluster;
+mod head;
 mod trusting;
 
 use authority::{Authority, authority, client, signed, write};
@@ -45,10 +46,6 @@ struct Named;
 impl Page for Named {
     fn has(&self, path: &str) -> bool {
         path.starts_with("/status")
-    }
-
-    fn is_for_browsers(&self) -> bool {
-        true
     }
 
     fn answer<'a>(&'a self, request: &'a Parts, caller: &'a str) -> Making<'a> {
