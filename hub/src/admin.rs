@@ -39,6 +39,9 @@ const LIMITS: Limits = Limits {
 const ELSEWHERE: &str = "only from the same host: use kubectl port-forward, or for pages --metrics-address, which \
                          serves them over HTTPS to callers with the right to them (deploy/components/metrics-auth)\n";
 
+/// What of its readiness a caller is answered that is elsewhere, or does not name this host.
+const NOT_READY: &str = "not ready; why is answered on the same host\n";
+
 /// What the admin page asks the process.
 pub trait Status: Send + Sync + 'static {
     /// Whether the process can do its work; else why not, a line for each cause.
@@ -57,8 +60,6 @@ pub type Making<'a> = Pin<Box<dyn Future<Output = Answer> + Send + 'a>>;
 pub trait Page: Send + Sync + 'static {
     /// Whether it has that path.
     fn has(&self, path: &str) -> bool;
-    /// Whether a browser shows it, which may be led here by a name of somebody else's (DNS rebinding).
-    fn is_for_browsers(&self) -> bool;
     /// The answer for a path that it has. `caller` is who asks, as far as the server knows: what takes long is done for each
     /// one at a time.
     fn answer<'a>(&'a self, request: &'a Parts, caller: &'a str) -> Making<'a>;
@@ -88,10 +89,6 @@ struct Scrape(Arc<dyn Status>);
 impl Page for Scrape {
     fn has(&self, path: &str) -> bool {
         path == METRICS
-    }
-
-    fn is_for_browsers(&self) -> bool {
-        false
     }
 
     fn answer<'a>(&'a self, _: &'a Parts, _: &'a str) -> Making<'a> {
@@ -159,20 +156,22 @@ impl Admin {
         B::Data: Send,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
+        // A page of another site that a browser loads may have its name lead to this host by now (DNS rebinding).
+        let by_name = names_this_host(request.headers());
         match request.uri().path() {
             "/livez" => text(StatusCode::OK, "ok\n"),
             "/readyz" => match self.status.ready() {
                 Ok(()) => text(StatusCode::OK, "ok\n"),
+                // The causes name addresses of servers, and say what these answered.
+                Err(_) if !(is_local(peer) && by_name) => text(StatusCode::SERVICE_UNAVAILABLE, NOT_READY),
                 Err(causes) => text(StatusCode::SERVICE_UNAVAILABLE, causes.join("\n") + "\n"),
             },
             // As `kubectl port-forward` is on the same host, the right to that is the right to these.
             _ if !is_local(peer) => text(StatusCode::FORBIDDEN, ELSEWHERE),
+            _ if !by_name => text(StatusCode::MISDIRECTED_REQUEST, "ask for localhost, 127.0.0.1 or [::1]\n"),
             "/log" => change_log(request, &self.log).await,
             path => match self.pages.at(path) {
                 None => text(StatusCode::NOT_FOUND, "try /livez, /readyz, /metrics, /log or /status\n"),
-                Some(page) if page.is_for_browsers() && !names_this_host(request.headers()) => {
-                    text(StatusCode::MISDIRECTED_REQUEST, "ask for localhost, 127.0.0.1 or [::1]\n")
-                }
                 Some(page) => page.answer(&request.into_parts().0, "localhost").await,
             },
         }

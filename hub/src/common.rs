@@ -6,6 +6,8 @@ use std::process::ExitCode;
 use anyhow::Context;
 use fedhub_core::errors;
 use fedhub_planes::discovery::credentials::Source;
+use fedhub_terminal::output::print_error;
+use fedhub_terminal::plain;
 
 /// The namespace that `deploy/` gives the management role.
 pub const MANAGEMENT_NAMESPACE: &str = "fedhub-system";
@@ -19,9 +21,15 @@ pub const MISUSE: u8 = 2;
 /// Prints what is wrong with the flags; the exit code where anything is.
 pub fn misuse(faults: &[String]) -> Option<ExitCode> {
     for fault in faults {
-        eprintln!("fedhub: {fault}");
+        complain(fault);
     }
     (!faults.is_empty()).then(|| ExitCode::from(MISUSE))
+}
+
+/// Prints a line about what is wrong on standard error. Nothing of it steers the terminal or begins a line of its own,
+/// whoever wrote it.
+pub fn complain(message: &str) {
+    print_error(&format!("fedhub: {}", plain(message)));
 }
 
 /// Lets the flag be called by its former name, for one release.
@@ -36,7 +44,7 @@ pub fn perform(command: impl Future<Output = anyhow::Result<ExitCode>>) -> ExitC
         runtime.block_on(command)
     });
     done.unwrap_or_else(|error| {
-        eprintln!("fedhub: {}", errors::chain(error.as_ref()));
+        complain(&errors::chain(error.as_ref()));
         ExitCode::FAILURE
     })
 }

@@ -12,6 +12,9 @@
 //!
 //! `deploy` holds tests only: that the kustomizations and `docs/install.md` say what the program needs.
 
+// What others wrote reaches a terminal by `fedhub_terminal::output` alone, which lets nothing of it steer (I15).
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod admin;
 mod args;
 mod audit;

@@ -8,6 +8,7 @@ use clap::CommandFactory;
 use clap_complete::Shell;
 
 use crate::args::Args;
+use crate::common::complain;
 
 /// Prints the completions of a shell.
 pub fn completions(shell: Shell) -> ExitCode {
@@ -38,6 +39,6 @@ fn print(text: &[u8]) -> ExitCode {
 }
 
 fn failed(what: &str, error: &io::Error) -> ExitCode {
-    eprintln!("fedhub: failed to write {what}: {}", fedhub_core::errors::chain(error));
+    complain(&format!("failed to write {what}: {}", fedhub_core::errors::chain(error)));
     ExitCode::FAILURE
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use fedhub_api::cells::is_reachable;
 use fedhub_cell::identity::IdentityFault;
@@ -19,6 +20,8 @@ use crate::webhooks::readiness::Readiness;
 
 /// How many of the planes that lag most are named.
 const WORST: usize = 10;
+/// From what age on a change makes its plane one that lags: what is slow, and not stuck, is done by then.
+const LAGGING: Duration = Duration::from_mins(5);
 
 /// The status of the process, whatever its roles.
 pub struct Status {
@@ -82,8 +85,10 @@ impl Status {
     pub fn gather(&self) -> Vec<MetricFamily> {
         let _one_at_a_time = self.scraping.lock().unwrap_or_else(PoisonError::into_inner);
         let metrics = &self.metrics;
-        // In a process of two roles both have to lead.
-        metrics.leader.set(i64::from(self.roles.iter().all(Role::leads)));
+        // Each role has a Lease of its own, which may have another holder.
+        for role in &self.roles {
+            metrics.leader.with_label_values(&[role.name]).set(role.leads().into());
+        }
         self.planes();
         let faults = self.faults();
         for label in IdentityFault::LABELS {
@@ -133,7 +138,12 @@ impl Status {
     fn queued(&self, role: &Role, Controlled { name, kind, queue }: &Controlled) {
         let metrics = &self.metrics;
         metrics.queue_depth.with_label_values(&[name]).set(number(queue.depth()));
-        metrics.circuit_breakers_open.with_label_values(&[name]).set(number(queue.circuits_open()));
+        let hub = usize::from(queue.hub_is_out());
+        let others = queue.circuits_open().saturating_sub(hub);
+        let bridges = role.registries.first().is_some_and(|planes| planes.anchor().id == PlaneId::Hub);
+        for (kind, open) in [("hub", hub), (if bridges { "project" } else { "cell" }, others)] {
+            metrics.circuit_breakers_open.with_label_values(&[name, kind]).set(number(open));
+        }
         if let Some(kind) = kind {
             metrics.objects.with_label_values(&[name, "pending"]).set(number(queue.unsynced(*kind)));
         }
@@ -142,6 +152,10 @@ impl Status {
         ages.retain(|(plane, _)| !role.registries.iter().any(|planes| planes.is_paused(plane)));
         let oldest = ages.first().map_or(0.0, |(_, age)| age.as_secs_f64());
         metrics.oldest_unsynced.with_label_values(&[name]).set(oldest);
+        let lagging = ages.iter().filter(|(_, age)| *age > LAGGING).count();
+        metrics.lagging_planes.with_label_values(&[name]).set(number(lagging));
+        let planes = if bridges { projects(role) } else { 0 };
+        metrics.lagging_planes_ratio.with_label_values(&[name]).set(share(lagging, planes));
         for (plane, age) in ages.iter().take(WORST) {
             let plane = plane.to_string();
             let age = age.as_secs_f64();
@@ -223,6 +237,19 @@ pub fn cities(planes: &Planes) -> BTreeMap<String, City> {
         }
     }
     cities
+}
+
+/// The project planes that a role works on: those that are neither paused nor suspended.
+fn projects(role: &Role) -> u32 {
+    let states = role.registries.iter().flat_map(|planes| planes.states());
+    let at_work = states.filter(|(state, _)| matches!(*state, "engaging" | "engaged" | "unreachable"));
+    u32::try_from(at_work.map(|(_, count)| count).sum::<i64>()).unwrap_or_default()
+}
+
+/// The share of the planes that lag. A cell, which works on no project plane, lags as a whole.
+fn share(lagging: usize, planes: u32) -> f64 {
+    let lagging = u32::try_from(lagging).unwrap_or(u32::MAX);
+    f64::from(lagging) / f64::from(planes.max(lagging).max(1))
 }
 
 fn number(n: usize) -> i64 {

@@ -13,7 +13,7 @@ use crate::problem::Problem;
 
 /// Prints a text, and ends well if that can be done.
 pub fn print(text: &str) -> Exit {
-    match output::print(text) {
+    match output::print_verbatim(text) {
         Ok(()) => Exit::Done,
         Err(error) => failed("standard output", &error).tell(false),
     }
@@ -32,7 +32,7 @@ pub fn man(program: Program, directory: Option<&Path>) -> Result<(), Problem> {
     let Some(directory) = directory else {
         let mut page = Vec::new();
         Man::new(command).render(&mut page).map_err(|error| failed("the manual page", &error))?;
-        return output::print(String::from_utf8_lossy(&page).trim_end())
+        return output::print_verbatim(String::from_utf8_lossy(&page).trim_end())
             .map_err(|error| failed("standard output", &error));
     };
     std::fs::create_dir_all(directory)

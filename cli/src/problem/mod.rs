@@ -59,7 +59,7 @@ impl Problem {
 
     /// Tells it on standard error, and says how the program ends.
     pub fn tell(&self, verbose: bool) -> Exit {
-        output::tell(&self.told(verbose, Terminal::of_process().error_width));
+        output::print_error(&self.told(verbose, Terminal::of_process().error_width));
         self.exit
     }
 

@@ -73,7 +73,7 @@ impl Session {
 
     /// Tells something that is no data, on standard error.
     pub fn tell(&self, text: &str) {
-        output::tell(text);
+        output::print_error(text);
     }
 
     /// Whether the answer to a question is yes. It is awaited on a thread of its own, so that Ctrl-C ends the command

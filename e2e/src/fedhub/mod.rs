@@ -312,7 +312,8 @@ impl Fedhub {
             if let Member::Cell(_) = self.member { vec![self.member] } else { Member::REPLICAS.to_vec() };
         for replica in replicas {
             let Ok(Some(state)) = State::load(&self.layout, replica) else { continue };
-            if state.runs() && scrape::metrics(state.port).await.is_ok_and(|metrics| leads(&metrics)) {
+            if state.runs() && scrape::metrics(state.port).await.is_ok_and(|metrics| scrape::leads(&metrics))
+            {
                 return true;
             }
         }
@@ -352,10 +353,6 @@ pub async fn end(layout: &Layout) -> Result<(), Error> {
 fn port(layout: &Layout, member: Member) -> Result<u16, Error> {
     let reserved = ports::reserve(&ports_directory(), layout, &[member.name()])?;
     Ok(reserved.values().copied().next().unwrap_or_default())
-}
-
-fn leads(metrics: &str) -> bool {
-    sample(metrics, scrape::LEADER) == Some(1.0)
 }
 
 fn not_started(layout: &Layout, member: Member) -> Error {

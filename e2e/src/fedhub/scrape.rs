@@ -9,8 +9,13 @@ use tokio::net::TcpStream;
 /// How long an answer may take: a process that is paused gives none.
 const ANSWER: Duration = Duration::from_secs(2);
 
-/// Whether this process leads.
-pub const LEADER: &str = "fedhub_leader";
+/// Whether a process leads in all of its roles, by a scrape. The release before had one series without a role.
+pub fn leads(metrics: &str) -> bool {
+    let is_series = |rest: &&str| rest.starts_with([' ', '{']);
+    let mut series =
+        metrics.lines().filter_map(|line| line.strip_prefix("fedhub_leader")).filter(is_series).peekable();
+    series.peek().is_some() && series.all(|it| it.ends_with(" 1"))
+}
 
 /// A scrape.
 pub async fn metrics(port: u16) -> io::Result<String> {
@@ -51,5 +56,21 @@ mod tests {
         let metrics = "# TYPE fedhub_planes gauge\nfedhub_planes{state=\"engaged\"} 2\nfedhub_planesx 3\n";
         assert_eq!(sample(metrics, "fedhub_planes{state=\"engaged\"}"), Some(2.0));
         assert_eq!(sample(metrics, "fedhub_planes"), None);
+    }
+
+    #[test]
+    fn a_process_of_two_roles_leads_in_both() {
+        let of = |management: u8, cell: u8| {
+            format!(
+                "fedhub_leader{{role=\"cell\"}} {cell}\nfedhub_leader{{role=\"management\"}} {management}\n"
+            )
+        };
+        assert!(leads(&of(1, 1)) && leads("fedhub_leader 1\n"));
+        assert!(
+            !leads(&of(0, 1))
+                && !leads(&of(1, 0))
+                && !leads("fedhub_leader 0\n")
+                && !leads("fedhub_leaders 1\n")
+        );
     }
 }

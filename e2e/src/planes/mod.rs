@@ -48,7 +48,6 @@ pub use pki::write_servers;
 
 use self::commands::Programs;
 use self::state::State;
-pub(crate) use self::supervisor::GARBAGE_COLLECTION;
 use self::supervisor::{Manner, Supervisor};
 use self::topology::{PLANES, Plane, Role};
 use crate::Error;

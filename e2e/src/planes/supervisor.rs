@@ -19,9 +19,9 @@ use crate::Error;
 /// How long a process may take to end by itself. The rest of its work is not needed here.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Go's collector runs when the heap has grown by so many percent, not by its default of 100: the planes' and the suites'
-/// programs spend processors, which two lanes have too few of, and not memory.
-pub const GARBAGE_COLLECTION: (&str, &str) = ("GOGC", "400");
+/// Go's collector runs when the heap has grown by so many percent, not by its default of 100: the planes' programs spend
+/// processors, which two lanes have too few of, and not memory.
+const GARBAGE_COLLECTION: (&str, &str) = ("GOGC", "400");
 
 /// The processes of one instance.
 pub struct Supervisor {

@@ -14,8 +14,8 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use super::catalog::Suite;
 use super::output::{News, Reader, Result as SuiteResult};
 use crate::Error;
+use crate::planes::Planes;
 use crate::planes::topology::PLANES;
-use crate::planes::{GARBAGE_COLLECTION, Planes};
 use crate::progress::Progress;
 use crate::tools::{Built, Tool};
 
@@ -176,7 +176,6 @@ fn environment(context: &Context<'_>, command: &mut tokio::process::Command) {
     let libraries = context.programs.terminals.as_ref().map(Built::libraries).unwrap_or_default();
     let default = context.planes.kubeconfig("project-a");
     command
-        .envs([GARBAGE_COLLECTION])
         .env("PATH", std::env::join_paths(path).unwrap_or(rest))
         .env("E2E", context.this)
         .env("E2E_INSTANCE", layout.name())

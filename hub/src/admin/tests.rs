@@ -99,10 +99,11 @@ async fn callers_elsewhere_get_the_probes_and_nothing_else() {
                 Request::builder().method(method).uri(path).header("host", "localhost").body(body).unwrap();
             let answer = admin.answer(request, peer.parse().unwrap()).await;
             assert_eq!(answer.status().as_u16(), code, "{peer} {method} {path}");
-            if code == 403 {
-                let body = answer.into_body().collect().await.unwrap().to_bytes();
-                assert!(String::from_utf8_lossy(&body).contains("--metrics-address"), "{body:?}");
-            }
+            let body = answer.into_body().collect().await.unwrap().to_bytes();
+            let body = String::from_utf8_lossy(&body);
+            assert!(code != 403 || body.contains("--metrics-address"), "{body:?}");
+            // Why it is not ready names servers.
+            assert!(path != "/readyz" || body.contains("the hub") == is_local, "{peer}: {body:?}");
         }
         assert_eq!(*set.lock() == "debug", is_local, "{peer}");
         admin.log.reset();
@@ -126,8 +127,34 @@ async fn the_status_page_is_served_to_who_names_this_host_and_changes_nothing() 
         let (answered, body) = send(at, method, path, "").await;
         assert!(answered == code && body.contains(part), "{method} {path}: {answered} {body}");
     }
-    for (path, code) in [("/status", 421), ("/status/planes", 421), ("/metrics", 200)] {
-        assert_eq!(send_to("rebound.example", at, "GET", path, "").await.0, code, "{path}");
+    stop.cancel();
+}
+
+/// A page that a browser loaded from elsewhere reaches a forwarded port under its own name (DNS rebinding).
+#[tokio::test]
+async fn i15_all_but_the_probes_are_served_to_who_names_this_host() {
+    let ((log, set), stop) = (filter(), CancellationToken::new());
+    let any = SocketAddr::from(([127, 0, 0, 1], 0));
+    let at = admin(log).serve(any, stop.clone()).await.unwrap();
+    for (method, path, code) in [
+        ("GET", "/livez", 200),
+        ("GET", "/readyz", 503),
+        ("GET", "/status", 421),
+        ("GET", "/status/planes", 421),
+        ("GET", "/metrics", 421),
+        ("GET", "/log", 421),
+        ("PUT", "/log?for=24h", 421),
+        ("DELETE", "/log", 421),
+        ("GET", "/", 421),
+    ] {
+        for host in ["rebound.example", "localhost.example:8081", "10.0.0.7:8081", ""] {
+            let (answered, body) = send_to(host, at, method, path, "trace").await;
+            assert_eq!(answered, code, "{host} {method} {path}: {body}");
+            assert!(!body.contains("hub"), "{host} {method} {path}: {body}");
+            assert_ne!(*set.lock(), "trace", "{host} {method} {path}");
+        }
+        let (answered, _) = send_to("127.0.0.1:8081", at, method, path, "info").await;
+        assert_ne!(answered, 421, "{method} {path}");
     }
     stop.cancel();
 }

@@ -19,12 +19,12 @@ use fedhub_core::clock::parse_duration;
 use fedhub_core::names::PlaneName;
 use fedhub_planes::pauses::stored::Pause;
 
-use crate::common::{MISUSE, misuse, perform};
+use crate::common::{MISUSE, complain, misuse, perform};
 use crate::operator::plane_name;
 use crate::operator::sources::SourceArgs;
 use compare::audit;
 use fedhub_terminal::consent::{agrees, can_ask};
-use fedhub_terminal::output::{OutputArgs, colours};
+use fedhub_terminal::output::{OutputArgs, colours, print};
 use finding::Finding;
 use read::{Gathered, Request, gather};
 use report::Report;
@@ -64,6 +64,13 @@ pub struct AuditArgs {
     /// Do not ask before deleting.
     #[arg(long, requires = "reclaim")]
     pub yes: bool,
+    /// Delete nothing where more orphans than this are proven.
+    #[arg(long, default_value_t = 10, requires = "reclaim", value_name = "N")]
+    pub at_most: usize,
+    /// Delete orphans although they are a large share of the WDs that the plane has on the hub, as after the plane was
+    /// restored from an old backup.
+    #[arg(long, requires_all = ["reclaim", "plane"])]
+    pub any_share: bool,
     /// The format.
     #[command(flatten)]
     pub output: OutputArgs,
@@ -75,9 +82,7 @@ pub fn main(args: &AuditArgs) -> ExitCode {
         return code;
     }
     if args.reclaim && !args.yes && !can_ask() {
-        eprintln!(
-            "fedhub: --reclaim asks before it deletes, and there is no terminal; --yes does without asking"
-        );
+        complain("--reclaim asks before it deletes, and there is no terminal; --yes does without asking");
         return ExitCode::from(MISUSE);
     }
     perform(report(args))
@@ -87,44 +92,49 @@ async fn report(args: &AuditArgs) -> anyhow::Result<ExitCode> {
     let mut gathered = Box::pin(gather(request(args)?)).await?;
     let findings = confirmed(&mut gathered).await?;
     if args.reclaim {
-        return Ok(reclaim(args, &gathered, &findings).await);
+        return reclaim(args, &gathered, &findings).await;
     }
     let Gathered { world, unread, .. } = gathered;
     let planes = world.projects.len();
     let paused = pauses(&world);
     let report = Report { now: world.now, planes, findings, unread, paused };
-    println!("{}", report.print(args.output.format(), colours()));
+    print(&report.print(args.output.format(), colours()))?;
     Ok(exit_code(&report))
 }
 
 /// Shows the orphans, asks, and deletes those that are proven, whatever becomes of the others.
-async fn reclaim(args: &AuditArgs, gathered: &Gathered, findings: &[Finding]) -> ExitCode {
+async fn reclaim(args: &AuditArgs, gathered: &Gathered, findings: &[Finding]) -> anyhow::Result<ExitCode> {
     let orphans = reclaim::orphans(gathered, findings);
     for unread in &gathered.unread {
-        eprintln!("fedhub: not read: {}: {}: {}", unread.plane, unread.cause.id(), unread.message);
+        complain(&format!("not read: {}: {}: {}", unread.plane, unread.cause.id(), unread.message));
     }
     if orphans.is_empty() {
-        println!("no orphans");
-        return if gathered.unread.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+        print("no orphans")?;
+        return Ok(if gathered.unread.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE });
     }
-    println!("{}\n", reclaim::list(&orphans, gathered.world.now));
+    print(&format!("{}\n", reclaim::list(&orphans, &reclaim::deployments(gathered), gathered.world.now)))?;
     let provable: Vec<_> = orphans.iter().filter(|it| it.is_provable()).collect();
+    let too_many =
+        reclaim::too_many(&provable, &reclaim::deployments(gathered), args.at_most, args.any_share);
+    for reason in &too_many {
+        complain(reason);
+    }
     let question = format!("Delete {} of them, and end their Instances?", provable.len());
-    if provable.is_empty() || !(args.yes || agrees(&question, "yes")) {
-        println!("nothing was deleted");
-        return ExitCode::from(FOUND);
+    if provable.is_empty() || !too_many.is_empty() || !(args.yes || agrees(&question, "yes")) {
+        print("nothing was deleted")?;
+        return Ok(ExitCode::from(FOUND));
     }
     let mut left = orphans.len();
     for orphan in provable {
         let outcome = orphan.reclaim(gathered).await;
-        println!("{}", orphan.line(&outcome));
+        print(&orphan.line(&outcome))?;
         left -= usize::from(outcome.is_done());
     }
-    match (left, gathered.unread.is_empty()) {
+    Ok(match (left, gathered.unread.is_empty()) {
         (0, true) => ExitCode::SUCCESS,
         (0, false) => ExitCode::FAILURE,
         _ => ExitCode::from(FOUND),
-    }
+    })
 }
 
 /// The pauses of the planes that are audited, by plane.

@@ -3,7 +3,9 @@
 //! An orphan is proven where its plane answers as the very cluster that fedhub remembers for its name, a read of that plane
 //! finds no WD of its UID, and the hub WD is read again; it is deleted as it was read and not otherwise.
 
-use fedhub_core::names::CITY_CODE;
+use std::collections::BTreeMap;
+
+use fedhub_core::names::{CITY_CODE, PlaneName};
 use fedhub_core::object::{Key, Kind, Object, ObjectView};
 use fedhub_federator::is_orphaned;
 use fedhub_federator::snapshot::source;
@@ -17,6 +19,7 @@ use crate::operator::fleet::check_identity;
 use crate::operator::planes::paused;
 use crate::operator::read::Read;
 use crate::operator::requests::get;
+use fedhub_terminal::plain;
 use fedhub_terminal::table::{age, table};
 
 const WD: Kind = Kind::WorkloadDeployment;
@@ -65,12 +68,62 @@ pub fn orphans(gathered: &Gathered, findings: &[Finding]) -> Vec<Orphan> {
     found.filter_map(orphan).collect()
 }
 
+/// How many WDs each plane has on the hub, orphans included.
+pub fn deployments(gathered: &Gathered) -> BTreeMap<PlaneName, usize> {
+    let mut counts = BTreeMap::new();
+    let hub = &gathered.world.hub;
+    for namespace in hub.namespaces.iter() {
+        if let Some(home) = ProjectNamespace::of(&namespace.object) {
+            *counts.entry(home.plane).or_default() += hub.deployments.within(namespace.object.name()).count();
+        }
+    }
+    counts
+}
+
+/// Up to how many orphans of a plane are no sign of anything, whatever share of its WDs they are.
+const FEW: usize = 3;
+/// The share of a plane's WDs on the hub, one of so many, above which orphans are a sign that the plane lost its state.
+const SHARE: usize = 4;
+
+/// Why so many are not deleted at once, a line for each reason: ending what runs is not taken back.
+pub fn too_many(
+    provable: &[&Orphan],
+    deployments: &BTreeMap<PlaneName, usize>,
+    at_most: usize,
+    any_share: bool,
+) -> Vec<String> {
+    let mut reasons = Vec::new();
+    if provable.len() > at_most {
+        reasons.push(format!(
+            "{} orphans are proven, and at most {at_most} are deleted at once: once you are sure of all, raise --at-most",
+            provable.len()
+        ));
+    }
+    let mut orphans = BTreeMap::<&PlaneName, usize>::new();
+    if !any_share {
+        for orphan in provable {
+            *orphans.entry(&orphan.home.plane).or_default() += 1;
+        }
+    }
+    for (plane, count) in orphans {
+        let all = deployments.get(plane).copied().unwrap_or_default();
+        if count > FEW && count * SHARE > all {
+            reasons.push(format!(
+                "{count} of the {all} WDs that plane {plane} has on the hub are orphans: it may have been restored from an \
+                 old backup; once you are sure that it was not, give --plane {plane} --any-share"
+            ));
+        }
+    }
+    reasons
+}
+
 /// The list that an operator agrees to.
-pub fn list(orphans: &[Orphan], now: Timestamp) -> String {
-    let header = ["PLANE", "WD", "HUB NAMESPACE", "CITY", "AGE", "INSTANCES", "PROVEN"];
+pub fn list(orphans: &[Orphan], deployments: &BTreeMap<PlaneName, usize>, now: Timestamp) -> String {
+    let header = ["PLANE", "ITS WDS", "WD", "HUB NAMESPACE", "CITY", "AGE", "INSTANCES", "PROVEN"];
     let row = |it: &Orphan| {
         vec![
             it.home.plane.to_string(),
+            deployments.get(&it.home.plane).copied().unwrap_or_default().to_string(),
             format!("{}/{}", it.home.namespace, it.key.name),
             it.key.namespace.to_string(),
             it.city.clone(),
@@ -92,7 +145,8 @@ impl Orphan {
     /// A line that says what became of it.
     pub fn line(&self, outcome: &Outcome) -> String {
         let Self { key, home, .. } = self;
-        format!("{}/{} of {}/{}: {outcome}", key.namespace, key.name, home.plane, home.namespace)
+        let line = format!("{}/{} of {}/{}: {outcome}", key.namespace, key.name, home.plane, home.namespace);
+        plain(&line).into_owned()
     }
 
     /// Proves it anew, and deletes it.
@@ -145,5 +199,54 @@ impl Orphan {
         };
         let orphaned = is_orphaned(&hub, living.as_ref(), &source(&self.home, &self.key.name));
         if orphaned { Ok(hub) } else { Err(kept("it is no orphan any more")) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fedhub_core::object::PlaneId;
+
+    use super::*;
+
+    fn orphans(of: &[(&str, usize)]) -> Vec<Orphan> {
+        let orphan = |plane: &str| {
+            let plane = PlaneName::new(plane).unwrap();
+            Orphan {
+                key: Key { plane: PlaneId::Hub, kind: WD, namespace: "ns-1".into(), name: "web".into() },
+                uid: String::new(),
+                home: ProjectNamespace { plane, namespace: "shop".to_owned() },
+                city: "DFW".to_owned(),
+                created: None,
+                instances: 1,
+                doubt: None,
+            }
+        };
+        of.iter().flat_map(|(plane, count)| std::iter::repeat_with(|| orphan(plane)).take(*count)).collect()
+    }
+
+    #[test]
+    fn f11_more_orphans_than_asked_for_or_a_share_of_a_plane_are_not_deleted() {
+        for (of, at_most, any_share, expected) in [
+            (&[("a", 3)][..], 10, false, &[][..]),
+            (&[("a", 25)], 25, false, &[]),
+            (&[("a", 25)], 24, false, &["at most 24"]),
+            (&[("a", 26)], 30, false, &["26 of the 100 WDs that plane a"]),
+            (&[("a", 26)], 30, true, &[]),
+            (&[("b", 3)], 10, false, &[]),
+            (&[("b", 4), ("a", 1)], 10, false, &["4 of the 4 WDs that plane b"]),
+            (&[("b", 4), ("a", 26)], 10, false, &["at most 10", "plane a", "plane b"]),
+            (&[("gone", 4)], 10, false, &["4 of the 0"]),
+            (&[("a", 1)], 0, true, &["at most 0"]),
+        ] {
+            let orphans = orphans(of);
+            let counts = [("a", 100), ("b", 4)].map(|(name, count)| (PlaneName::new(name).unwrap(), count));
+            let all: Vec<&Orphan> = orphans.iter().collect();
+            let reasons = too_many(&all, &counts.into(), at_most, any_share);
+            assert_eq!(reasons.len(), expected.len(), "{of:?}: {reasons:?}");
+            assert!(
+                reasons.iter().zip(expected).all(|(reason, part)| reason.contains(part)),
+                "{of:?}: {reasons:?}"
+            );
+        }
     }
 }

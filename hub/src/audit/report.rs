@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::finding::{Discrepancy, Finding};
 use crate::operator::fleet::Unread;
 use fedhub_terminal::output::{Colour, Format, structured};
-use fedhub_terminal::table::{age, counted, table};
+use fedhub_terminal::table::{age, counted, painted, table};
 
 /// What was found, and what was not read.
 #[derive(Debug)]
@@ -73,8 +73,8 @@ impl Report {
         if wide {
             header.insert(1, "STATE");
         }
-        // The last column is of any length: nothing is padded after it.
         header.push("DETAIL");
+        let last = header.len() - 1;
         let row = |finding: &&Finding| {
             let mut row = vec![
                 finding.discrepancy.id().to_owned(),
@@ -88,15 +88,14 @@ impl Report {
             if wide {
                 row.insert(1, state(finding).to_owned());
             }
-            if finding.is_problem()
-                && let Some(detail) = row.last_mut()
-            {
-                *detail = Colour::Red.paint(detail, colours);
-            }
             row
         };
         let header = header.into_iter().map(str::to_owned).collect();
-        table(&std::iter::once(header).chain(findings.iter().map(row)).collect::<Vec<_>>())
+        let rows: Vec<_> = std::iter::once(header).chain(findings.iter().map(row)).collect();
+        painted(&rows, |row, column| {
+            let finding = findings.get(row.checked_sub(1)?)?;
+            (colours && column == last && finding.is_problem()).then_some(Colour::Red)
+        })
     }
 
     fn summary(&self) -> String {

@@ -15,7 +15,7 @@ use anyhow::{Context, anyhow};
 use fedhub_core::names::SOURCE_CLUSTER;
 use fedhub_core::object::{Kind, Object};
 use fedhub_planes::discovery::credentials::Source;
-use fedhub_terminal::output::OutputArgs;
+use fedhub_terminal::output::{OutputArgs, print};
 
 use crate::common::{HubArgs, perform};
 use crate::operator::connect::{Connection, of_source};
@@ -72,7 +72,7 @@ pub fn main(args: &CellsArgs) -> ExitCode {
     }
     perform(async {
         let report = read(args).await?;
-        println!("{}", report.print(args.output.format()));
+        print(&report.print(args.output.format()))?;
         Ok(if report.is_in_order() { ExitCode::SUCCESS } else { ExitCode::from(NOT_READY) })
     })
 }

@@ -16,7 +16,7 @@ use std::process::ExitCode;
 
 use crate::args::RunArgs;
 use crate::common::{misuse, perform};
-use fedhub_terminal::output::colours;
+use fedhub_terminal::output::{colours, print};
 use finding::{Finding, State};
 use flags::CheckArgs;
 
@@ -32,7 +32,7 @@ pub fn main(args: &CheckArgs, run: &RunArgs) -> ExitCode {
     }
     perform(async {
         let findings = decide::decide(&Box::pin(gather::gather(args, run)).await?);
-        println!("{}", report::print(&findings, args.output.format(), colours()));
+        print(&report::print(&findings, args.output.format(), colours()))?;
         Ok(ExitCode::from(code(&findings)))
     })
 }

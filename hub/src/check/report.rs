@@ -7,17 +7,15 @@ use strum::VariantArray;
 
 use super::finding::{CheckId, Finding, Part, State};
 use fedhub_terminal::output::{Colour, Format, structured};
-use fedhub_terminal::table::table;
+use fedhub_terminal::table::painted;
 
 /// The output in a format.
 pub fn print(findings: &[Finding], format: Format, colours: bool) -> String {
     structured(format, &json(findings)).unwrap_or_else(|| {
         let rows = rows(findings, format == Format::Wide);
-        let (table, mut lines) = (table(&rows), Vec::new());
-        for line in table.lines() {
-            lines.push(paint(line, colours));
-        }
-        format!("{}\n\n{}", lines.join("\n"), summary(findings))
+        let table =
+            painted(&rows, |row, column| if colours && column == 0 { colour(&rows[row][0]) } else { None });
+        format!("{table}\n\n{}", summary(findings))
     })
 }
 
@@ -63,17 +61,14 @@ fn shown(finding: &Finding) -> String {
     }
 }
 
-/// The first word of a line, which is a state, in its colour.
-fn paint(line: &str, colours: bool) -> String {
-    let of = State::VARIANTS.iter().find(|state| line.starts_with(&format!("{} ", state.id())));
-    let colour = match of {
-        Some(State::Ok) => Colour::Green,
-        Some(State::Warning) => Colour::Yellow,
-        Some(State::Failed) => Colour::Red,
-        Some(State::Skipped) | None => return line.to_owned(),
-    };
-    let word = of.map_or("", |state| state.id());
-    format!("{}{}", colour.paint(word, colours), &line[word.len()..])
+/// The colour of a cell of the first column, which has a state, the header, or nothing.
+fn colour(cell: &str) -> Option<Colour> {
+    match State::VARIANTS.iter().find(|state| state.id() == cell)? {
+        State::Ok => Some(Colour::Green),
+        State::Warning => Some(Colour::Yellow),
+        State::Failed => Some(Colour::Red),
+        State::Skipped => None,
+    }
 }
 
 fn count(findings: &[Finding], state: State) -> usize {

@@ -107,3 +107,35 @@ fn w4_fedhub_s_own_cluster_asks_its_service_for_the_same() {
         assert!(client["caBundle"].is_null());
     }
 }
+
+/// The key of a CA lies where no role of fedhub reads Secrets: whoever has it is any server, and any caller.
+#[test]
+fn i14_the_key_of_a_ca_is_not_among_the_secrets_that_fedhub_reads() {
+    let (_, served) = deployment(&Overlay::of("base", &["webhooks", "webhooks-cert-manager"]));
+    let own = |it: &Value| it["metadata"]["namespace"].as_str().unwrap_or_default().to_owned();
+    let reads = |role: &&Value| {
+        let rules = role["rules"].as_array().into_iter().flatten();
+        let mut resources = rules.flat_map(|rule| rule["resources"].as_array().into_iter().flatten());
+        resources.any(|resource| resource == "secrets")
+    };
+    let readable: Vec<_> = served.iter().filter(|it| it["kind"] == "Role").filter(reads).map(own).collect();
+    assert!(!readable.is_empty());
+    assert!(!served.iter().filter(|it| it["kind"] == "ClusterRole").any(|role| reads(&role)));
+    let authorities: Vec<_> =
+        served.iter().filter(|it| it["kind"] == "Certificate" && it["spec"]["isCA"] == true).collect();
+    let [authority] = authorities[..] else { panic!("{authorities:?}") };
+    assert!(!readable.contains(&own(authority)), "{authority}");
+    // What signs by it finds it.
+    let issuers =
+        served.iter().filter(|it| it["spec"]["ca"]["secretName"] == authority["spec"]["secretName"]);
+    let issuers: Vec<_> =
+        issuers.map(|it| (it["kind"].as_str().unwrap(), it["metadata"]["name"].clone())).collect();
+    assert_eq!(issuers, [("ClusterIssuer", "fedhub-webhook-ca".into())]);
+    let leaf = served
+        .iter()
+        .find(|it| it["metadata"]["name"] == "fedhub-webhook-tls" && it["kind"] == "Certificate");
+    assert_eq!(
+        leaf.unwrap()["spec"]["issuerRef"],
+        serde_json::json!({"kind": "ClusterIssuer", "name": "fedhub-webhook-ca"})
+    );
+}

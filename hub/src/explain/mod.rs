@@ -23,7 +23,7 @@ pub use args::{ExplainArgs, KindArg};
 pub use cause::Cause;
 pub use chain::{Chain, Subject, SubjectKind};
 pub use diagnose::{State, diagnose};
-use fedhub_terminal::output::colours;
+use fedhub_terminal::output::{colours, print};
 pub use hop::Hop;
 pub use output::{verdict, words};
 pub use read::{ProjectPlane, Request, read};
@@ -50,7 +50,7 @@ pub fn main(args: &ExplainArgs) -> ExitCode {
 async fn one(asked: &Asked<'_>, kind: SubjectKind) -> anyhow::Result<ExitCode> {
     let chain = Box::pin(read(asked.request(kind, &asked.args.name)?)).await;
     let diagnosis = diagnose(&chain);
-    println!("{}", output::print(&chain, &diagnosis, asked.args.output.format(), colours()));
+    print(&output::print(&chain, &diagnosis, asked.args.output.format(), colours()))?;
     Ok(exit_code(diagnose::is_unreadable(&chain), diagnosis.state.is_trouble()))
 }
 

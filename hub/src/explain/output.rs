@@ -9,7 +9,7 @@ use super::chain::Chain;
 use super::diagnose::{Diagnosis, State};
 use super::rows::{Row, rows};
 use fedhub_terminal::output::{Colour, Format, structured};
-use fedhub_terminal::table::{age, table};
+use fedhub_terminal::table::{age, painted, table};
 
 /// The output in a format.
 pub fn print(chain: &Chain, diagnosis: &Diagnosis, format: Format, colours: bool) -> String {
@@ -54,9 +54,10 @@ pub fn lines(chain: &Chain, diagnosis: &Diagnosis, colours: bool) -> String {
         State::OnItsWay | State::Slow => Colour::Yellow,
         State::Stuck | State::Blocked => Colour::Red,
     };
-    let state = ("State", colour.paint(words(diagnosis.state), colours));
+    let state = ("State", words(diagnosis.state).to_owned());
     let parts = std::iter::once(state).chain(verdict(chain, diagnosis));
-    table(&parts.map(|(label, text)| vec![format!("{label}:"), text]).collect::<Vec<_>>())
+    let rows: Vec<_> = parts.map(|(label, text)| vec![format!("{label}:"), text]).collect();
+    painted(&rows, |row, column| (colours && row == 0 && column == 1).then_some(colour))
 }
 
 /// The diagnosis, its state aside: labels and what stands behind each.

@@ -5,7 +5,8 @@ use std::process::ExitCode;
 use anyhow::bail;
 use fedhub_api::conditions::{find, said};
 use fedhub_core::object::{Kind, Object, ObjectView};
-use fedhub_terminal::output::{Format, colours, structured};
+use fedhub_terminal::output::{Format, colours, print, structured};
+use fedhub_terminal::plain;
 use fedhub_terminal::table::table;
 use serde_json::{Value, json};
 
@@ -27,7 +28,7 @@ struct Report {
 /// Reads, decides and prints.
 pub async fn explain(asked: &Asked<'_>) -> anyhow::Result<ExitCode> {
     let report = gather(asked).await?;
-    println!("{}", report.print(asked.args.output.format(), colours()));
+    print(&report.print(asked.args.output.format(), colours()))?;
     Ok(report.code())
 }
 
@@ -73,7 +74,7 @@ impl Report {
             let troubled = self.deployments.iter().filter(|(_, diagnosis)| diagnosis.state.is_trouble());
             let parts = [table(&self.conditions()), table(&self.lines())].into_iter();
             let parts = parts.chain(troubled.map(|(chain, diagnosis)| {
-                format!("{}\n{}", chain.deployment, output::lines(chain, diagnosis, colours))
+                format!("{}\n{}", plain(&chain.deployment), output::lines(chain, diagnosis, colours))
             }));
             parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
         })

@@ -6,16 +6,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::anyhow;
+use fedhub_core::errors;
 use fedhub_core::names::PlaneName;
 use fedhub_core::object::{Kind, ObjectView};
 use fedhub_planes::discovery::credentials::Source;
 use fedhub_planes::discovery::kubeconfigs::{plane_of, selector};
+use fedhub_terminal::output::print;
 
 use super::args::MintArgs;
 use super::plan::{self, Wanted, Write};
 use super::purpose::{Account, Purpose, Server};
 use super::report::{Line, Outcome, Report};
 use super::requests::{Destination, Target, Terms, made, store, write};
+use crate::common::complain;
 use crate::operator::concurrent::all;
 use crate::operator::connect::Connection;
 use crate::operator::read::Read;
@@ -74,9 +77,9 @@ pub async fn printed(args: &MintArgs) -> Result<(), String> {
         let server = order.server.clone().unwrap_or_else(|| plan::server(&target.config));
         let (content, minted) = made(&order.terms(), &target, &server).await?;
         if let Some(warning) = minted.warning {
-            eprintln!("fedhub: warning: {warning}");
+            complain(&format!("warning: {warning}"));
         }
-        println!("{}", content.trim_end());
+        print(content.trim_end()).map_err(|error| errors::chain(&error))?;
     }
     Ok(())
 }

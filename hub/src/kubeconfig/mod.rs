@@ -16,9 +16,9 @@ mod tests;
 
 use std::process::ExitCode;
 
-use crate::common::{misuse, perform};
+use crate::common::{complain, misuse, perform};
 use args::KubeconfigCommand;
-use fedhub_terminal::output::{OutputArgs, colours};
+use fedhub_terminal::output::{OutputArgs, colours, print};
 #[cfg(test)]
 pub use purpose::Account;
 use report::Report;
@@ -40,16 +40,16 @@ async fn report(command: &KubeconfigCommand) -> anyhow::Result<ExitCode> {
         KubeconfigCommand::Mint(args) if args.print => match mint::printed(args).await {
             Ok(()) => Ok(ExitCode::SUCCESS),
             Err(error) => {
-                eprintln!("fedhub: {error}");
+                complain(&error);
                 Ok(ExitCode::from(FAILED))
             }
         },
-        KubeconfigCommand::Mint(args) => Ok(finish(&mint::stored(args).await?, args.common.output)),
-        KubeconfigCommand::Rotate(args) => Ok(finish(&rotate::all(args).await?, args.common.output)),
+        KubeconfigCommand::Mint(args) => finish(&mint::stored(args).await?, args.common.output),
+        KubeconfigCommand::Rotate(args) => finish(&rotate::all(args).await?, args.common.output),
     }
 }
 
-fn finish(report: &Report, output: OutputArgs) -> ExitCode {
-    println!("{}", report.print(output.format(), colours()));
-    if report.is_in_order() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) }
+fn finish(report: &Report, output: OutputArgs) -> anyhow::Result<ExitCode> {
+    print(&report.print(output.format(), colours()))?;
+    Ok(if report.is_in_order() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
 }

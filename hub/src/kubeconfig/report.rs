@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::purpose::{Account, Purpose};
 use fedhub_terminal::output::{Colour, Format, structured};
-use fedhub_terminal::table::table;
+use fedhub_terminal::table::painted;
 
 /// What became of a kubeconfig.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,8 +85,8 @@ impl Report {
         if wide {
             header.extend(["FOR", "SERVER"]);
         }
-        // The last column may be coloured: nothing is padded after it.
         header.push("RESULT");
+        let last = header.len() - 1;
         let header = header.into_iter().map(str::to_owned).collect();
         let row = |line: &Line| {
             let account = line.account.as_ref().map(ToString::to_string);
@@ -99,11 +99,14 @@ impl Report {
             if wide {
                 row.extend([line.purpose.to_string(), line.server.clone()]);
             }
-            row.push(result(line, colours));
+            row.push(result(line));
             row
         };
         let rows: Vec<Vec<String>> = std::iter::once(header).chain(self.0.iter().map(row)).collect();
-        table(&rows)
+        painted(&rows, |row, column| {
+            let line = self.0.get(row.checked_sub(1)?)?;
+            if colours && column == last { colour(line) } else { None }
+        })
     }
 
     /// The same for programs.
@@ -129,11 +132,19 @@ impl Report {
     }
 }
 
-fn result(line: &Line, colours: bool) -> String {
+fn result(line: &Line) -> String {
     let id = line.outcome.id();
     match (&line.outcome, &line.warning) {
-        (Outcome::Failed(error), _) => Colour::Red.paint(&format!("{id}: {error}"), colours),
-        (_, Some(warning)) => Colour::Yellow.paint(&format!("{id}: {warning}"), colours),
+        (Outcome::Failed(error), _) => format!("{id}: {error}"),
+        (_, Some(warning)) => format!("{id}: {warning}"),
         (_, None) => id.to_owned(),
+    }
+}
+
+fn colour(line: &Line) -> Option<Colour> {
+    match (&line.outcome, &line.warning) {
+        (Outcome::Failed(_), _) => Some(Colour::Red),
+        (_, Some(_)) => Some(Colour::Yellow),
+        (_, None) => None,
     }
 }

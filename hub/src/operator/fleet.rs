@@ -9,6 +9,7 @@ use super::connect::Connection;
 use super::discovery::{Found, PlaneSource};
 use super::planes::{identities, remembered};
 use super::read::{Read, ReadError};
+use crate::common::complain;
 use crate::explain::Cause;
 
 /// A plane that could not be read: nothing of it is judged.
@@ -47,11 +48,11 @@ pub async fn discover(
         identities.required(|| "failed to list configmaps on the management plane".to_owned())?;
     found.retain(|plane| plane.ready || identities.contains_key(&plane.name));
     if found.is_empty() && !identities.is_empty() {
-        eprintln!(
-            "fedhub: discovery {} finds no project plane, and fedhub remembers {}: is --discovery that of fedhub run?",
+        complain(&format!(
+            "discovery {} finds no project plane, and fedhub remembers {}: is --discovery that of fedhub run?",
             source.mode,
             identities.len()
-        );
+        ));
     }
     Ok((found, identities))
 }

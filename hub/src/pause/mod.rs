@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use fedhub_core::names::PlaneName;
 use fedhub_planes::pauses::stored::{Pause, update};
+use fedhub_terminal::output::print;
 use jiff::Timestamp;
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 use kube::api::PostParams;
@@ -116,7 +117,7 @@ pub fn resume(args: &ResumeArgs) -> ExitCode {
 
 fn run(command: impl Future<Output = anyhow::Result<String>>) -> ExitCode {
     perform(async {
-        println!("{}", command.await?);
+        print(&command.await?)?;
         Ok(ExitCode::SUCCESS)
     })
 }

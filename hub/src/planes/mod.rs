@@ -21,7 +21,7 @@ use crate::operator::fleet::discover;
 use crate::operator::planes::{identities, paused};
 use crate::operator::read::{Read, ReadError};
 use crate::operator::requests::{Part, Query, each};
-use fedhub_terminal::output::{OutputArgs, colours};
+use fedhub_terminal::output::{OutputArgs, colours, print};
 use report::{Counts, PlaneLine, Report};
 
 /// The exit code where planes were read and one of them has a problem.
@@ -66,7 +66,7 @@ pub fn main(args: &PlanesArgs) -> ExitCode {
     }
     perform(async {
         let report = read(args).await?;
-        println!("{}", report.print(args.output.format(), colours()));
+        print(&report.print(args.output.format(), colours()))?;
         Ok(if report.is_in_order() { ExitCode::SUCCESS } else { ExitCode::from(PROBLEM) })
     })
 }

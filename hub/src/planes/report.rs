@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::explain::Cause;
 use crate::operator::read::ReadError;
 use fedhub_terminal::output::{Colour, Format, structured};
-use fedhub_terminal::table::table;
+use fedhub_terminal::table::painted;
 
 /// The WDs of a plane.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -136,8 +136,8 @@ impl Report {
         if wide {
             header.push("SECRET");
         }
-        // The last column may be coloured: nothing is padded after it.
         header.push("PROBLEM");
+        let last = header.len() - 1;
         let header = header.into_iter().map(str::to_owned).collect();
         let number = |of: fn(&Counts) -> usize, line: &PlaneLine| {
             line.counts.as_ref().map_or_else(String::new, |counts| of(counts).to_string())
@@ -157,18 +157,16 @@ impl Report {
                 row.push(line.secret.clone().unwrap_or_default());
             }
             let problem = line.problem.as_ref().map(|it| {
-                let text = if wide {
-                    format!("{}: {}", it.cause.id(), it.message)
-                } else {
-                    it.cause.id().to_owned()
-                };
-                Colour::Red.paint(&text, colours)
+                if wide { format!("{}: {}", it.cause.id(), it.message) } else { it.cause.id().to_owned() }
             });
             row.push(problem.unwrap_or_default());
             row
         };
         let rows: Vec<Vec<String>> = std::iter::once(header).chain(self.0.iter().map(row)).collect();
-        table(&rows)
+        painted(&rows, |row, column| {
+            let line = self.0.get(row.checked_sub(1)?)?;
+            (colours && column == last && line.problem.is_some()).then_some(Colour::Red)
+        })
     }
 
     /// The same for programs.

@@ -19,7 +19,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::admin::{Admin, Pages};
 use crate::args::{Renamed, RunArgs};
-use crate::common::{MISUSE, install_tls_provider};
+use crate::common::{MISUSE, complain, install_tls_provider};
 use crate::log_filter::LogFilter;
 use crate::secure::Secure;
 use crate::status::Status;
@@ -43,7 +43,7 @@ pub fn main(args: RunArgs, renamed: &[Renamed]) -> ExitCode {
         Ok(log) if faults.is_empty() => LogFilter::new(log, &args.log),
         _ => {
             for fault in faults {
-                eprintln!("fedhub: {fault}");
+                complain(&fault);
             }
             return ExitCode::from(MISUSE);
         }
@@ -52,14 +52,14 @@ pub fn main(args: RunArgs, renamed: &[Renamed]) -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
-            eprintln!("fedhub: {error}");
+            complain(&error.to_string());
             return ExitCode::FAILURE;
         }
     };
     match runtime.block_on(run(args, log, traces)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("fedhub: {}", errors::chain(error.as_ref()));
+            complain(&errors::chain(error.as_ref()));
             ExitCode::from(MISUSE)
         }
     }

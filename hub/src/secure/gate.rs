@@ -80,7 +80,7 @@ impl Refusal {
     /// What the caller gets.
     pub fn answer(&self) -> Answer {
         let (code, body) = match self {
-            Self::Method => (StatusCode::METHOD_NOT_ALLOWED, "try GET\n".to_owned()),
+            Self::Method => (StatusCode::METHOD_NOT_ALLOWED, "try GET or HEAD\n".to_owned()),
             Self::NoCredential => {
                 let missing = "no bearer token, and for /metrics no client certificate\n";
                 (StatusCode::UNAUTHORIZED, missing.to_owned())

@@ -75,7 +75,7 @@ impl Secure {
     /// Who asks, where they may read that path. A certificate is for scrapers: it names no user of the cluster whose right to
     /// another path could be asked about.
     async fn admit(&self, caller: &Caller, request: &Parts) -> Result<String, Refusal> {
-        if request.method != Method::GET {
+        if ![Method::GET, Method::HEAD].contains(&request.method) {
             return Err(Refusal::Method);
         }
         let path = request.uri.path();

@@ -18,6 +18,7 @@ use tokio_util::task::TaskTracker;
 pub mod authority;
 mod bounds;
 mod cluster;
+mod head;
 mod trusting;
 
 use authority::{Authority, authority, client, signed, write};
@@ -49,10 +50,6 @@ struct Named;
 impl Page for Named {
     fn has(&self, path: &str) -> bool {
         path.starts_with("/status")
-    }
-
-    fn is_for_browsers(&self) -> bool {
-        true
     }
 
     fn answer<'a>(&'a self, request: &'a Parts, caller: &'a str) -> Making<'a> {

@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use fedhub_core::errors;
 use fedhub_core::metrics::Metrics;
-use fedhub_planes::discovery::expiry;
-use jiff::Timestamp;
+use fedhub_planes::discovery::expiry::{Expiry, publish};
 use parking_lot::RwLock;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -141,8 +140,8 @@ impl Content {
     }
 
     /// When the first certificate of the server's chain ends.
-    fn end(&self) -> Option<Timestamp> {
-        expiry::of_chain(&self.pair.certificate).map(|(_, end)| end)
+    fn expiry(&self) -> Option<Expiry> {
+        Expiry::of_served(&self.pair.certificate)
     }
 }
 
@@ -190,9 +189,7 @@ impl Tls {
                         tracing::info!(credentials = name, "serving certificate is valid");
                     }
                     metrics.credentials_reloads.with_label_values(&[name]).inc_by(changed.into());
-                    let end = self.current.read().0.end();
-                    let gauge = metrics.credentials_expiry.with_label_values(&[name]);
-                    gauge.set(end.map_or(0, Timestamp::as_second));
+                    publish(name, self.current.read().0.expiry(), &metrics);
                 }
                 Err(error) if failure.as_ref() != Some(&error) => {
                     tracing::warn!(

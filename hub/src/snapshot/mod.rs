@@ -1,13 +1,13 @@
 //! `fedhub snapshot`: writes what `fedhub explain` reads of all planes into one file. Reads only, and asks no fedhub (U4).
 
+mod file;
 mod strip;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::LazyLock;
 
-use anyhow::Context;
 use fedhub_core::errors;
 use fedhub_core::names::IDENTITIES;
 use fedhub_core::object::{Kind, Object, ObjectView};
@@ -17,7 +17,7 @@ use fedhub_planes::pauses::stored::NAME as PAUSED;
 use kube::api::{Api, ListParams};
 use kube::core::{ApiResource, GroupVersionKind, Status};
 
-use crate::common::{misuse, perform};
+use crate::common::{complain, misuse, perform};
 use crate::operator::concurrent;
 use crate::operator::connect::{Connection, Plane};
 use crate::operator::fleet::discover;
@@ -27,6 +27,7 @@ use crate::operator::read::{Failure, Read, ReadError};
 use crate::operator::recording::{Failed, Listed, Recording, Snapshot};
 use crate::operator::requests::get;
 use crate::operator::sources::SourceArgs;
+use fedhub_terminal::output::print;
 use fedhub_terminal::table::counted;
 
 /// How many objects a page of a list has.
@@ -57,7 +58,7 @@ Example:
 Exit codes: 0: written; 1: it could not be written, or the management plane cannot be read; 2: misuse;
             3: written, and a plane could not be read whole: standard error and the file say why.")]
 pub struct SnapshotArgs {
-    /// The file to write; it is replaced.
+    /// The file to write, for its owner alone; it is replaced.
     #[arg(long, value_name = "FILE")]
     pub file: PathBuf,
     /// The planes that are read.
@@ -75,30 +76,20 @@ pub fn main(args: &SnapshotArgs) -> ExitCode {
     }
     perform(async {
         let snapshot = take(args).await?;
-        write(&args.file, &snapshot)?;
+        file::write(&args.file, &serde_json::to_vec(&snapshot)?)?;
         let gaps = snapshot.gaps();
         for gap in &gaps {
-            eprintln!("fedhub: not read: {gap}");
+            complain(&format!("not read: {gap}"));
         }
-        println!(
+        print(&format!(
             "{}: {}, {}, as of {:.0}",
             args.file.display(),
             counted(snapshot.projects.len(), "project plane"),
             counted(snapshot.cells.len(), "cell"),
             snapshot.taken_at
-        );
+        ))?;
         Ok(if gaps.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
     })
-}
-
-/// Writes the file whole or not at all.
-fn write(path: &Path, snapshot: &Snapshot) -> anyhow::Result<()> {
-    let doing = || format!("failed to write {}", path.display());
-    let directory = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let name = path.file_name().with_context(doing)?.to_string_lossy();
-    let partial = directory.join(format!(".{name}.partial"));
-    std::fs::write(&partial, serde_json::to_vec(snapshot)?).with_context(doing)?;
-    std::fs::rename(&partial, path).with_context(doing)
 }
 
 async fn take(args: &SnapshotArgs) -> anyhow::Result<Snapshot> {

@@ -202,3 +202,68 @@ async fn w4_who_answers_reviews_is_ready_once_catalog_and_planes_are_known_and_w
     planes.stop().await;
     types.stop().await;
 }
+
+/// The samples of a scrape whose names begin so, by their labels.
+fn samples(status: &Status, name: &str) -> Vec<String> {
+    series(status, name).into_iter().map(|line| line[name.len()..].to_owned()).collect()
+}
+
+/// Each role has a Lease of its own: in a pair of replicas each may hold one.
+#[tokio::test(start_paused = true)]
+async fn u2_each_role_says_whether_it_leads() {
+    let hub = ApiServer::hub("hub");
+    let (mut status, term) = process(&hub);
+    let (cell, _follows) = process(&hub);
+    status.roles.extend(cell.roles.into_iter().map(|role| Role { name: "cell", ..role }));
+    let leaders = || samples(&status, "fedhub_leader");
+    assert_eq!(leaders(), [r#"{role="cell"} 0"#, r#"{role="management"} 0"#]);
+    lead(&term);
+    until("the one role to lead", || leaders() == [r#"{role="cell"} 0"#, r#"{role="management"} 1"#]).await;
+}
+
+/// One plane that lags is one of many; a cell lags as a whole.
+#[tokio::test(start_paused = true)]
+async fn u2_planes_that_lag_are_counted_and_weighed_against_those_at_work() {
+    let hub = ApiServer::hub("hub");
+    let (status, term) = process(&hub);
+    lead(&term);
+    until("the hub to be in sync", || status.ready().is_ok()).await;
+    let role = &status.roles[0];
+    for n in 0..4 {
+        role.registries[0].refuse(&format!("secret-{n}"), "not a kubeconfig");
+    }
+    let add = |n: usize| {
+        let plane = PlaneId::Project(PlaneName::new(&format!("project-{n}")).unwrap());
+        let (kind, namespace) = (Kind::WorkloadDeployment, format!("ns-{n}").into());
+        let key = Key { plane: plane.clone(), kind, namespace, name: "web".into() };
+        assert!(role.controllers[0].queue.add(key, &plane));
+    };
+    let lagging = || {
+        ["fedhub_lagging_planes", "fedhub_lagging_planes_ratio"]
+            .map(|name| samples(&status, &format!("{name}{{controller=\"federator\"}} ")).concat())
+    };
+    assert_eq!(lagging(), ["0", "0"]);
+    add(0);
+    tokio::time::advance(LAGGING).await;
+    lead(&term);
+    assert_eq!(lagging(), ["0", "0"], "it is slow, and not stuck");
+    tokio::time::advance(Duration::from_secs(1)).await;
+    assert_eq!(lagging(), ["1", "0.25"]);
+    add(1);
+    tokio::time::advance(LAGGING + Duration::from_secs(1)).await;
+    lead(&term);
+    assert_eq!(lagging(), ["2", "0.5"]);
+    for (lagging, planes, expected) in [(0, 0, 0.0), (1, 0, 1.0), (1, 1, 1.0), (3, 2, 1.0), (1, 10, 0.1)] {
+        assert!((share(lagging, planes) - expected).abs() < 1e-9, "{lagging} of {planes}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn u2_the_circuit_of_the_hub_has_a_series_of_its_own() {
+    let hub = ApiServer::hub("hub");
+    let (status, term) = process(&hub);
+    lead(&term);
+    until("the hub to be in sync", || status.ready().is_ok()).await;
+    let open = samples(&status, "fedhub_circuit_breakers_open{controller=\"federator\",");
+    assert_eq!(open, [r#"plane_kind="hub"} 0"#, r#"plane_kind="project"} 0"#]);
+}

@@ -115,10 +115,6 @@ impl Page for StatusPage {
         path.strip_prefix(route::ROOT).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 
-    fn is_for_browsers(&self) -> bool {
-        true
-    }
-
     fn answer<'a>(&'a self, request: &'a Parts, caller: &'a str) -> Making<'a> {
         let (path, query) = (request.uri.path(), request.uri.query().unwrap_or_default());
         Box::pin(self.respond(&request.method, path, query, caller))

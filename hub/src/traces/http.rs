@@ -53,7 +53,7 @@ impl Http {
 /// Whom an HTTPS endpoint has to be vouched for by, and what it is shown: as of an API server.
 fn trust(settings: &Settings) -> anyhow::Result<ClientConfig> {
     if !settings.is_tls {
-        // The image has no CAs of a system, and needs none for plain HTTP.
+        // Plain HTTP needs no CAs, and where the process runs there may be none.
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
         return Ok(builder.with_root_certificates(RootCertStore::empty()).with_no_client_auth());

@@ -11,6 +11,7 @@ use kube::api::ListParams;
 use kube::runtime::wait::await_condition;
 use kube::{Api, ResourceExt};
 
+use crate::common::complain;
 use crate::operator::connect::Plane;
 use crate::operator::read::{Failure, Read};
 use crate::operator::requests::within;
@@ -122,12 +123,12 @@ pub async fn refuse_while_held(plane: &Plane, seat: &Seat) -> anyhow::Result<boo
         ),
     };
     let duration = if seen.duration.is_zero() { USUAL } else { seen.duration };
-    eprintln!(
-        "fedhub: {}: {} holds the Lease; looking for {} s whether it renews it",
+    complain(&format!(
+        "{}: {} holds the Lease; looking for {} s whether it renews it",
         seat.what,
         seen.holder,
         duration.as_secs()
-    );
+    ));
     let api: Api<Lease> = Api::namespaced(plane.client.clone(), &seat.namespace);
     let version = seen.version.clone();
     let is_news = move |lease: Option<&Lease>| {

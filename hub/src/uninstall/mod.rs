@@ -11,21 +11,21 @@ mod strip;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use fedhub_core::errors;
 
-use crate::common::{CELL_NAMESPACE, misuse, perform};
+use crate::common::{CELL_NAMESPACE, complain, misuse, perform};
 use crate::operator::concurrent::all;
 use crate::operator::connect::Connection;
 use crate::operator::fleet::{check_identity, discover, planes_of};
 use crate::operator::read::Read;
 use crate::operator::sources::SourceArgs;
 use fedhub_terminal::consent::{agrees, can_ask};
-use fedhub_terminal::output::{OutputArgs, colours};
+use fedhub_terminal::output::{Format, OutputArgs, colours, print, print_error};
 use plan::{Emptying, Place};
 use report::{Line, Report};
 use strip::Order;
@@ -52,8 +52,9 @@ pub enum HubFate {
     }),
     after_help = "\
 Examples:
-  fedhub uninstall --plan --management-kubeconfig management.yaml
-  fedhub uninstall --run --management-kubeconfig management.yaml --cell-kubeconfig cell-dfw=cell-dfw.yaml
+  fedhub uninstall --plan --management-kubeconfig management.yaml --hub-kubeconfig hub.yaml
+  fedhub uninstall --run --management-kubeconfig management.yaml --hub-kubeconfig hub.yaml \\
+      --cell-kubeconfig cell-dfw=cell-dfw.yaml
   fedhub uninstall --run --hub empty --management-kubeconfig management.yaml --hub-kubeconfig hub.yaml
 
 Stop fedhub first. Instances keep running in every case.
@@ -151,19 +152,19 @@ async fn uninstall(args: &UninstallArgs) -> anyhow::Result<ExitCode> {
     };
     let planned = report(args, &planes, emptying.as_ref(), false).await?;
     if args.plan {
-        println!("{}", planned.print(args.output.format(), colours()));
+        print(&planned.print(args.output.format(), colours()))?;
         for place in stopped(args, &planes).await? {
-            eprintln!("fedhub: {place}; --run asks whether every fedhub is stopped");
+            complain(&format!("{place}; --run asks whether every fedhub is stopped"));
         }
         return Ok(code(&planned));
     }
     let unproven = stopped(args, &planes).await?;
     if !is_stopped(args, &unproven)? || !consents(args, &planned, emptying.as_ref()) {
-        eprintln!("fedhub: nothing was written");
+        complain("nothing was written");
         return Ok(ExitCode::from(REMAINS));
     }
     let done = report(args, &planes, emptying.as_ref(), true).await?;
-    println!("{}", done.print(args.output.format(), colours()));
+    print(&done.print(args.output.format(), colours()))?;
     stopped(args, &planes).await.context("a fedhub was started meanwhile: stop it, and run this again")?;
     Ok(code(&done))
 }
@@ -174,7 +175,7 @@ fn code(report: &Report) -> ExitCode {
 
 fn consents(args: &UninstallArgs, planned: &Report, emptying: Option<&Emptying>) -> bool {
     if !args.yes {
-        eprintln!("{}\n", planned.print(fedhub_terminal::output::Format::Table, false));
+        print_error(&format!("{}\n", planned.print(Format::Table, false)));
         let question = format!("Write to {} objects? Instances keep running.", planned.planned());
         if !agrees(&question, "yes") {
             return false;
@@ -182,13 +183,13 @@ fn consents(args: &UninstallArgs, planned: &Report, emptying: Option<&Emptying>)
     }
     match emptying {
         Some(plan) if !args.yes_empty_hub => {
-            eprintln!(
-                "The hub is to be emptied: {} WDs, {} Instances and {} policies are deleted on it. Karmada is first told to leave \
-                 what runs in the cells (preserveResourcesOnDeletion); from then on nobody manages it there.",
+            print_error(&format!(
+                "The hub is to be emptied: {} WDs, {} Instances and {} policies are deleted on it. Karmada is first made to leave \
+                 what runs in the cells (preserveResourcesOnDeletion); from then on nothing manages it there.",
                 plan.deployments.len(),
                 plan.instances.len(),
                 plan.policies.len()
-            );
+            ));
             agrees("Empty the hub?", "empty")
         }
         _ => true,
@@ -235,11 +236,15 @@ async fn planes(args: &UninstallArgs) -> anyhow::Result<Planes> {
     let (found, identities) = discover(&source, &management, &sources.own.management_namespace).await?;
     let (projects, unread) = planes_of(found, sources.projects()?, None, sources.timeout);
     let mut unread: Vec<Line> = unread.iter().map(Line::unread).collect();
-    if hub.found().is_some() {
-        let names =
-            projects.keys().map(ToString::to_string).chain(unread.iter().map(|line| line.plane.clone()));
-        unread.extend(unknown(&hub::read(&hub).await?, &names.collect()));
-    }
+    let names: BTreeSet<String> = projects
+        .keys()
+        .map(ToString::to_string)
+        .chain(unread.iter().map(|line| line.plane.clone()))
+        .collect();
+    unread.extend(match hub.found() {
+        Some(_) => unknown(&hub::read(&hub).await?, &names),
+        None => forgotten(&identities, &names),
+    });
     let identities = Arc::new(identities);
     let checked = all("planes", projects, args.concurrency.into(), |(name, connection)| {
         let identities = identities.clone();
@@ -265,6 +270,16 @@ fn unknown(hub: &plan::Hub, known: &BTreeSet<String>) -> Vec<Line> {
     let missing = plan::planes(hub).into_iter().filter(|name| !known.contains(name));
     let problem = "it has WDs on the hub, and discovery does not find it: give its --project-kubeconfig";
     missing.map(|plane| Line { plane, entries: Vec::new(), problem: Some(problem.to_owned()) }).collect()
+}
+
+/// Planes that fedhub remembers, and to which nothing leads: without the hub nothing shows that they have no WDs.
+fn forgotten(remembered: &BTreeMap<String, String>, known: &BTreeSet<String>) -> Vec<Line> {
+    let missing = remembered.keys().filter(|name| !known.contains(*name));
+    let problem = "fedhub remembers it, and discovery does not find it: give its --project-kubeconfig, or \
+                   --hub-kubeconfig, by which planes that fedhub left nothing on are passed over";
+    missing
+        .map(|plane| Line { plane: plane.clone(), entries: Vec::new(), problem: Some(problem.to_owned()) })
+        .collect()
 }
 
 /// Each Lease of fedhub, with the connection of its plane.
@@ -324,6 +339,6 @@ fn is_stopped(args: &UninstallArgs, unproven: &[String]) -> anyhow::Result<bool>
     if !can_ask() {
         bail!("{places}\nwithout a terminal to ask, --yes-stopped says that every fedhub is stopped");
     }
-    eprintln!("{places}");
+    print_error(&places);
     Ok(agrees("Is every fedhub stopped?", "stopped"))
 }

@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use crate::operator::fleet::Unread;
 use fedhub_terminal::output::{Colour, Format, structured};
-use fedhub_terminal::table::table;
+use fedhub_terminal::plain;
+use fedhub_terminal::table::painted;
 
 /// What became of an object, or would.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -132,25 +133,29 @@ impl Report {
 
     fn table(&self, wide: bool, colours: bool) -> String {
         let header = ["PLANE", "TO DO", "DONE", "LEFT", "FAILED", "PROBLEM"].map(str::to_owned).to_vec();
+        let last = header.len() - 1;
         let row = |line: &Line| {
             let number = |count: usize| count.to_string();
-            let problem = line.problem.as_ref().map(|problem| Colour::Red.paint(problem, colours));
             vec![
                 line.plane.clone(),
                 number(line.count(|it| *it == Outcome::Planned)),
                 number(line.count(|it| matches!(it, Outcome::Done | Outcome::Gone))),
                 number(line.count(|it| matches!(it, Outcome::Left(_)))),
                 number(line.count(|it| matches!(it, Outcome::Failed(_)))),
-                problem.unwrap_or_default(),
+                line.problem.clone().unwrap_or_default(),
             ]
         };
         let rows: Vec<Vec<String>> = std::iter::once(header).chain(self.0.iter().map(row)).collect();
-        let mut text = vec![table(&rows)];
+        let mut text = vec![painted(&rows, |row, column| {
+            let line = self.0.get(row.checked_sub(1)?)?;
+            (colours && column == last && line.problem.is_some()).then_some(Colour::Red)
+        })];
         // What remains is named each; what is done, where it is asked for.
         for line in &self.0 {
             for entry in line.entries.iter().filter(|it| wide || !it.is_done()) {
                 let reason = entry.outcome.reason().map(|reason| format!(": {reason}")).unwrap_or_default();
-                text.push(format!("{}: {}: {}{reason}", entry.outcome.id(), line.plane, entry.words()));
+                let line = format!("{}: {}: {}{reason}", entry.outcome.id(), line.plane, entry.words());
+                text.push(plain(&line).into_owned());
             }
         }
         text.join("\n")

@@ -5,6 +5,7 @@
 mod admissions;
 mod faults;
 mod front;
+mod hurried;
 mod kubeconfigs;
 mod planes;
 mod rotations;

@@ -3,6 +3,7 @@
 #![allow(clippy::panic, clippy::unwrap_used, reason = "helpers of tests")]
 
 mod commands;
+mod files;
 mod links;
 mod markdown;
 mod reference;

@@ -104,3 +104,69 @@ fn every_role_is_named_with_whom_it_is_for_and_what_it_permits() {
         assert_eq!(row[2].contains("within its namespace"), within, "where {path} holds");
     }
 }
+
+/// The part of a text that is about a place, in the words of the table: up to the next `;`.
+fn part<'a>(text: &'a str, place: &str) -> &'a str {
+    let (_, rest) = text.split_once(place).unwrap_or_else(|| panic!("nothing {place:?} in {text:?}"));
+    rest.split(';').next().unwrap()
+}
+
+/// Resources by the verbs before them, such as "write `a`, `b` and read `c`".
+fn by_verb(text: &str) -> BTreeSet<(&str, &str)> {
+    let (mut verbs, mut found) = (Vec::new(), BTreeSet::new());
+    for (at, span) in text.split('`').enumerate() {
+        if at % 2 == 1 {
+            found.extend(verbs.iter().map(|verb| (*verb, span)));
+            continue;
+        }
+        let words = span.split(|c: char| !c.is_alphabetic());
+        let named: Vec<_> = words.filter(|it| ["write", "read", "create", "delete"].contains(it)).collect();
+        if !named.is_empty() {
+            verbs = named;
+        }
+    }
+    found
+}
+
+/// What a role permits on a resource, a subresource aside, in the words of that table.
+fn in_words(rights: &Rights) -> BTreeSet<(&str, &str)> {
+    let mut words = BTreeSet::new();
+    for (verb, on) in rights.iter().filter(|(_, on)| !on.contains('/') && on != "events") {
+        let on = on.as_str();
+        match verb.as_str() {
+            "create" | "delete" => words.extend([("write", on), (verb.as_str(), on)]),
+            "update" | "patch" => words.extend([("write", on)]),
+            _ => words.extend([("read", on)]),
+        }
+    }
+    words
+}
+
+/// What fedhub in the wrong hands can and cannot do is what its roles permit: all that they let it write, and that they let it
+/// read Secrets.
+#[test]
+fn the_worst_case_claims_what_the_roles_permit() {
+    let document = read("docs/security.md");
+    let rows = rows(section(&document, "If something is compromised"));
+    let row = rows.iter().find(|row| row[0].ends_with("fedhub itself")).unwrap();
+    let all = manifests();
+    let rights = |path: &str| -> Rights {
+        all[path].iter().filter(|object| is(object, "Role")).flat_map(granted).collect()
+    };
+    for (place, path) in [
+        ("in projects, ", "deploy/components/project-plane-rights/cluster-role.yaml"),
+        ("on the hub, ", "deploy/components/hub/cluster-role.yaml"),
+    ] {
+        let rights = rights(path);
+        let permitted = in_words(&rights);
+        let matters = |(verb, on): &&(&str, &str)| *verb == "write" || (*verb == "read" && *on == "secrets");
+        let expected: BTreeSet<_> = permitted.iter().filter(matters).copied().collect();
+        assert_eq!(by_verb(part(&row[1], place)), expected, "what fedhub can do {place}by {path}");
+        for anywhere in [place, "anywhere, "] {
+            let denied = by_verb(part(&row[2], anywhere));
+            assert!(!denied.is_empty(), "{anywhere}");
+            let wrong: Vec<_> = denied.intersection(&permitted).collect();
+            assert!(wrong.is_empty(), "{path} permits {wrong:?}, and docs/security.md says that it cannot");
+        }
+    }
+}

@@ -7,6 +7,7 @@ mod audits;
 mod discoveries;
 mod elsewhere;
 mod faults;
+mod hostile;
 mod objects;
 mod planes;
 mod running;

@@ -30,9 +30,11 @@ const SECONDS: [f64; 14] =
 
 /// Gauges, without `fedhub_`, of what only the leader works on: a standby does not export them, so that rules need not ask
 /// who leads.
-pub const LEADER_ONLY: [&str; 11] = [
+pub const LEADER_ONLY: [&str; 13] = [
     "oldest_unsynced_seconds",
     "oldest_unsynced_plane_seconds",
+    "lagging_planes",
+    "lagging_planes_ratio",
     "objects",
     "quarantined_objects",
     "queue_depth",
@@ -97,6 +99,10 @@ metrics! {
     pub oldest_unsynced: GaugeVec = "oldest_unsynced_seconds" ["controller"];
     "The same for the planes that lag most."
     pub oldest_unsynced_plane: GaugeVec = "oldest_unsynced_plane_seconds" ["controller", "plane"];
+    "Planes with a change that has not been in sync for five minutes."
+    pub lagging_planes: IntGaugeVec = "lagging_planes" ["controller"];
+    "Their share of the planes that fedhub works on."
+    pub lagging_planes_ratio: GaugeVec = "lagging_planes_ratio" ["controller"];
     "Objects by state."
     pub objects: IntGaugeVec = "objects" ["controller", "state"];
     "Instances that no retry can project or write back."
@@ -104,7 +110,7 @@ metrics! {
     "Keys that wait for a worker."
     pub queue_depth: IntGaugeVec = "queue_depth" ["controller"];
     "Planes whose keys wait because the plane fails."
-    pub circuit_breakers_open: IntGaugeVec = "circuit_breakers_open" ["controller"];
+    pub circuit_breakers_open: IntGaugeVec = "circuit_breakers_open" ["controller", "plane_kind"];
     "From ready to taken by a worker."
     pub queue_wait: Histogram = "queue_wait_seconds" [];
     "Reconciles by outcome."
@@ -125,6 +131,8 @@ metrics! {
     pub credentials_stale: IntGaugeVec = "credentials_stale" ["credentials"];
     "Unix time at which credentials end."
     pub credentials_expiry: IntGaugeVec = "credentials_expiry_timestamp_seconds" ["credentials"];
+    "Unix time from which on it is announced that credentials end."
+    pub credentials_notice: IntGaugeVec = "credentials_notice_timestamp_seconds" ["credentials"];
     "Credentials that were replaced while the process ran."
     pub credentials_reloads: IntCounterVec = "credentials_reloads_total" ["credentials"];
     "Requests for pages at --metrics-address that were refused."
@@ -157,8 +165,8 @@ metrics! {
     pub cell_ready: IntGaugeVec = "cell_ready" ["cell", "city"];
     "Changes of the leader, as the Lease counts them."
     pub lease_transitions: IntCounterVec = "lease_transitions_total" ["lease"];
-    "Whether this process leads."
-    pub leader: IntGauge = "leader" [];
+    "Whether this process leads in a role."
+    pub leader: IntGaugeVec = "leader" ["role"];
     "Objects that were in sync by their digests, without a reconcile."
     pub reconciles_skipped: IntCounterVec = "reconciles_skipped_total" ["controller"];
     "Objects in the stores."

@@ -8,5 +8,5 @@ pub mod progress;
 pub mod table;
 mod terminal;
 
-pub use plain::{plain, plain_lines};
+pub use plain::{plain, plain_lines, turns};
 pub use terminal::Terminal;

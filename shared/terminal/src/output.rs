@@ -4,7 +4,7 @@ use std::io::{ErrorKind, IsTerminal, Write};
 
 use serde_json::Value;
 
-use crate::plain_lines;
+use crate::plain::{painted_lines, plain_json, plain_lines, plain_value};
 
 /// An output format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -45,17 +45,27 @@ impl OutputArgs {
     }
 }
 
-/// A value in the words of a program; `None` where the format is a table.
+/// A value in the words of a program, of which nothing steers a terminal; `None` where the format is a table.
 pub fn structured(format: Format, value: &Value) -> Option<String> {
     match format {
-        Format::Json => Some(format!("{value:#}")),
-        Format::Yaml => serde_saphyr::to_string(value).ok().map(|text| text.trim_end().to_owned()),
+        Format::Json => Some(plain_json(&format!("{value:#}")).into_owned()),
+        // YAML leaves characters as they are that turn the direction of a text.
+        Format::Yaml => {
+            serde_saphyr::to_string(&plain_value(value)).ok().map(|text| text.trim_end().to_owned())
+        }
         Format::Table | Format::Wide => None,
     }
 }
 
-/// Prints a text and a line's end on standard output. A reader that stops reading early is no error.
+/// Prints a text and a line's end on standard output, where nothing of it steers a terminal but the colours of this
+/// program. A reader that stops reading early is no error.
 pub fn print(text: &str) -> std::io::Result<()> {
+    let shown = if colours() { painted_lines(text, &SEQUENCES) } else { plain_lines(text) };
+    print_verbatim(&shown)
+}
+
+/// Prints a text that is all of this program, such as a script for a shell, and a line's end on standard output.
+pub fn print_verbatim(text: &str) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
     match writeln!(out, "{text}").and_then(|()| out.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
@@ -63,9 +73,9 @@ pub fn print(text: &str) -> std::io::Result<()> {
     }
 }
 
-/// Tells a text and a line's end on standard error, where nothing of it steers a terminal. Where that is closed,
+/// Prints a text and a line's end on standard error, where nothing of it steers a terminal. Where that is closed,
 /// the exit code still says how the command ended.
-pub fn tell(text: &str) {
+pub fn print_error(text: &str) {
     let mut out = std::io::stderr().lock();
     let _written = writeln!(out, "{}", plain_lines(text)).and_then(|()| out.flush());
 }
@@ -81,15 +91,25 @@ pub enum Colour {
     Red,
 }
 
+/// Ends a colour.
+const RESET: &str = "\u{1b}[0m";
+/// All that a terminal is sent besides text.
+const SEQUENCES: [&str; 4] =
+    [Colour::Green.sequence(), Colour::Yellow.sequence(), Colour::Red.sequence(), RESET];
+
 impl Colour {
-    /// The text in this colour, if `on`.
+    const fn sequence(self) -> &'static str {
+        match self {
+            Self::Green => "\u{1b}[32m",
+            Self::Yellow => "\u{1b}[33m",
+            Self::Red => "\u{1b}[31m",
+        }
+    }
+
+    /// The text in this colour, if `on`. Nothing of the text itself steers a terminal.
     pub fn paint(self, text: &str, on: bool) -> String {
-        let code = match self {
-            Self::Green => 32,
-            Self::Yellow => 33,
-            Self::Red => 31,
-        };
-        if on { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+        let text = plain_lines(text);
+        if on { format!("{}{text}{RESET}", self.sequence()) } else { text.into_owned() }
     }
 }
 

@@ -4,8 +4,9 @@ use jiff::Timestamp;
 use unicode_width::UnicodeWidthStr;
 
 use crate::output::Colour;
+use crate::plain;
 
-/// The rows, the first of which is the header. An empty cell is printed as a dash.
+/// The rows, the first of which is the header. An empty cell is printed as a dash. Nothing in a cell steers a terminal.
 pub fn table(rows: &[Vec<String>]) -> String {
     painted(rows, |_, _| None)
 }
@@ -13,7 +14,7 @@ pub fn table(rows: &[Vec<String>]) -> String {
 /// The same with cells in colours: `colour` says which, by row and column.
 pub fn painted(rows: &[Vec<String>], colour: impl Fn(usize, usize) -> Option<Colour>) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
-    let shown = |cell: &String| if cell.is_empty() { "-".to_owned() } else { cell.clone() };
+    let shown = |cell: &String| if cell.is_empty() { "-".to_owned() } else { plain(cell).into_owned() };
     let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(shown).collect()).collect();
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column));
@@ -69,6 +70,14 @@ mod tests {
         let wide =
             [["東京", "B"], ["long", "C"], ["e\u{301}", "D"]].map(|row| row.map(str::to_owned).to_vec());
         assert_eq!(table(&wide), "東京   B\nlong   C\ne\u{301}      D");
+    }
+
+    #[test]
+    fn i15_a_cell_can_neither_paint_nor_begin_a_row() {
+        let rows = [["A"], ["\u{1b}[32mgood\u{1b}[0m\nB"]].map(|row| row.map(str::to_owned).to_vec());
+        assert_eq!(table(&rows), "A\n\\u{1b}[32mgood\\u{1b}[0m\\u{a}B");
+        let red = painted(&rows, |row, _| (row == 1).then_some(Colour::Red));
+        assert_eq!(red, "A\n\u{1b}[31m\\u{1b}[32mgood\\u{1b}[0m\\u{a}B\u{1b}[0m");
     }
 
     #[test]

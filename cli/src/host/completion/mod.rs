@@ -8,7 +8,7 @@ pub mod names;
 use std::ffi::OsString;
 
 use clap_complete::engine::CompletionCandidate;
-use fedhub_terminal::output;
+use fedhub_terminal::{output, plain};
 
 use names::Line;
 
@@ -56,7 +56,7 @@ pub fn answer(program: Program, environment: &Environment, asked: Words) -> Exit
     let mut command = names::completed(args::command(program));
     let candidates = clap_complete::engine::complete(&mut command, words, last, None);
     let text = reply(&candidates.unwrap_or_default(), described);
-    match output::print(&text) {
+    match output::print_verbatim(&text) {
         Ok(()) => Exit::Done,
         Err(_) => Exit::Failed,
     }
@@ -88,7 +88,8 @@ fn reply(candidates: &[CompletionCandidate], described: bool) -> String {
         let value = candidate.get_value().to_string_lossy();
         let help = candidate.get_help().filter(|_| described).map(ToString::to_string);
         let help = help.as_deref().and_then(|help| help.lines().next().map(str::to_owned));
-        help.map_or_else(|| value.to_string(), |help| format!("{value}\t{help}"))
+        let value = plain(&value);
+        help.map_or_else(|| value.to_string(), |help| format!("{value}\t{}", plain(&help)))
     });
     let directive = format!(":{}", if joins { NO_FILES_NO_SPACE } else { NO_FILES });
     lines.chain([directive]).collect::<Vec<_>>().join("\n")
@@ -101,5 +102,6 @@ pub fn script(shell: &str) -> Result<(), Problem> {
         "zsh" => include_str!("completion.zsh"),
         _ => include_str!("completion.fish"),
     };
-    output::print(script.trim_end()).map_err(|_| Problem::failed("Could not write to standard output."))
+    output::print_verbatim(script.trim_end())
+        .map_err(|_| Problem::failed("Could not write to standard output."))
 }

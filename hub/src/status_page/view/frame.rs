@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use fedhub_core::clock::stamp;
+use fedhub_terminal::turns;
 use http::StatusCode;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -49,11 +50,6 @@ pub struct Framed {
     pub every: u32,
 }
 
-/// Whether a character changes the direction of the text after it, so that a name could disguise what stands behind it.
-pub fn turns_around(character: char) -> bool {
-    matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
 /// The whole document.
 pub fn document(snapshot: &Snapshot, framed: Framed) -> String {
     let Framed { title, route, fixed, live, every, .. } = framed;
@@ -82,7 +78,8 @@ pub fn document(snapshot: &Snapshot, framed: Framed) -> String {
             }
         }
     };
-    document.into_string().replace(turns_around, "\u{fffd}")
+    // A name could disguise the text behind it.
+    document.into_string().replace(turns, "\u{fffd}")
 }
 
 /// The header of all pages: where one is, and which process this is.

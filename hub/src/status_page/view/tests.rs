@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use http_body_util::BodyExt;
 
-use super::frame::{SCRIPT, STYLE, hash, turns_around};
+use super::frame::{SCRIPT, STYLE, hash};
 use super::*;
 use crate::status_page::concerns::concerns;
 use crate::status_page::data::{Attention, Explained};
@@ -143,7 +143,7 @@ async fn every_page_is_well_formed_and_nothing_that_tenants_chose_becomes_markup
             link.starts_with(crate::status_page::route::ROOT) || link == "#main" || link == "data:,"
         };
         assert!(links.iter().all(is_own), "{name}: {links:?}");
-        assert!(!page.contains(turns_around), "{name}");
+        assert!(!page.contains(fedhub_terminal::turns), "{name}");
         assert!(!page.contains(HOSTILE) && !page.contains("<script>alert"), "{name}");
         for one in ["<h1", "<main", "fedhub</title>", "lang=\"en\"", "class=\"skip\"", "id=\"live\""] {
             assert_eq!(page.matches(one).count(), 1, "{name}: {one}");

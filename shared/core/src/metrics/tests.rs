@@ -51,6 +51,7 @@ fn a_standby_leaves_out_what_only_the_leader_works_on() {
         metrics.reconciles.with_label_values(&[controller, "updated"]).inc();
     }
     metrics.finalizers_held.with_label_values(&["hub_unreachable"]).set(1);
+    metrics.leader.with_label_values(&["management"]).set(0);
     let shown = |leads: fn(Option<&str>) -> bool| {
         let text = metrics.encode(leads).unwrap();
         [
@@ -67,7 +68,7 @@ fn a_standby_leaves_out_what_only_the_leader_works_on() {
     for name in LEADER_ONLY {
         assert!(!text.contains(&format!("fedhub_{name}")), "{name}: {text}");
     }
-    assert!(text.contains("fedhub_reconciles_total{") && text.contains("fedhub_leader "), "{text}");
+    assert!(text.contains("fedhub_reconciles_total{") && text.contains("fedhub_leader{"), "{text}");
 }
 
 const UNITS: [&str; 9] =

@@ -16,6 +16,9 @@ pub enum Credential {
     /// The certificate that the client shows.
     #[strum(serialize = "client certificate")]
     ClientCertificate,
+    /// The certificate that a server of this process shows.
+    #[strum(serialize = "serving certificate")]
+    ServingCertificate,
     /// The bearer token.
     #[strum(serialize = "token")]
     Token,
@@ -46,12 +49,11 @@ impl End {
         self.since.zip(self.at).map(|(since, at)| at.duration_since(since))
     }
 
-    /// How long before its end it is warned of. What lives for a short time is renewed by a program, such as the tokens of
-    /// Pods by the kubelet when a fifth of their time is left.
+    /// How long before its end it is warned of: a tenth of its life, for what lives for a short time is renewed by a
+    /// program late in it, such as the tokens of Pods by the kubelet when a fifth of their time is left.
     pub fn notice(&self) -> SignedDuration {
-        const USUAL: SignedDuration = SignedDuration::from_hours(14 * 24);
-        const SHORT: SignedDuration = SignedDuration::from_hours(30 * 24);
-        self.lifetime().filter(|lifetime| *lifetime < SHORT).map_or(USUAL, |lifetime| lifetime / 10)
+        const LONGEST: SignedDuration = SignedDuration::from_hours(14 * 24);
+        self.lifetime().map_or(LONGEST, |lifetime| LONGEST.min(lifetime / 10))
     }
 
     /// Whether less than a third of its life remains; also where its beginning or its end is not known.
@@ -77,17 +79,49 @@ pub fn ends(config: &Config) -> Vec<End> {
     ends
 }
 
-/// When the first of a configuration's own credentials ends. Authorities do not count: while they are exchanged, a bundle
-/// holds old and new ones, and goes on working when the old ones have ended.
-pub fn expires_at(config: &Config) -> Option<Timestamp> {
-    ends(config).into_iter().filter(|end| end.of != Credential::Authority).filter_map(|end| end.at).min()
+/// When the first of some credentials ends, and when the first of them is announced: that need not be the same one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Expiry {
+    /// The end.
+    at: Timestamp,
+    /// From when on it is announced.
+    notice: Timestamp,
 }
 
-/// Sets the metric of these credentials, or takes it away where their end is not known.
-pub(super) fn publish(credentials: &str, expires: Option<Timestamp>, metrics: &Metrics) {
-    match expires {
-        Some(end) => metrics.credentials_expiry.with_label_values(&[credentials]).set(end.as_second()),
-        None => drop(metrics.credentials_expiry.remove_label_values(&[credentials])),
+impl Expiry {
+    /// Of a configuration's own credentials, where they say so. Authorities do not count: while they are exchanged, a
+    /// bundle holds old and new ones, and goes on working when the old ones have ended.
+    pub fn read(config: &Config) -> Option<Self> {
+        let own = ends(config).into_iter().filter(|end| end.of != Credential::Authority);
+        Self::first(own.filter_map(|end| Self::new(&end)))
+    }
+
+    /// Of a certificate that is shown to others, by its chain in PEM.
+    pub fn of_served(pem: &[u8]) -> Option<Self> {
+        Self::new(&End::new(Credential::ServingCertificate, of_chain(pem)))
+    }
+
+    fn new(end: &End) -> Option<Self> {
+        let at = end.at?;
+        Some(Self { at, notice: at.checked_sub(end.notice()).unwrap_or(at) })
+    }
+
+    /// Of all of them together.
+    pub fn first(all: impl IntoIterator<Item = Self>) -> Option<Self> {
+        all.into_iter()
+            .reduce(|one, other| Self { at: one.at.min(other.at), notice: one.notice.min(other.notice) })
+    }
+}
+
+/// Sets the metrics of these credentials, or takes them away where their end is not known: a time that was made up would
+/// raise an alert.
+pub fn publish(credentials: &str, expiry: Option<Expiry>, metrics: &Metrics) {
+    let times = expiry.map(|it| (it.at, it.notice)).unzip();
+    for (gauge, time) in [(&metrics.credentials_expiry, times.0), (&metrics.credentials_notice, times.1)] {
+        match time {
+            Some(time) => gauge.with_label_values(&[credentials]).set(time.as_second()),
+            None => drop(gauge.remove_label_values(&[credentials])),
+        }
     }
 }
 
@@ -188,11 +222,15 @@ mod tests {
             ),
             (json!({"client-certificate-data": data(&leaf), "token": token}), Some("2030-01-01T00:00:00Z")),
         ] {
-            assert_eq!(expires_at(&config(&user, None)).map(|end| end.to_string()).as_deref(), end, "{user}");
+            assert_eq!(
+                Expiry::read(&config(&user, None)).map(|it| it.at.to_string()).as_deref(),
+                end,
+                "{user}"
+            );
         }
         let authority = config(&json!({"token": token}), Some(certificate(2029)));
         assert_eq!(
-            expires_at(&authority),
+            Expiry::read(&authority).map(|it| it.at),
             "2030-01-01T00:00:00Z".parse().ok(),
             "an authority does not count"
         );
@@ -234,7 +272,8 @@ mod tests {
     #[test]
     fn u4_what_is_renewed_often_is_warned_of_late() {
         let at: Timestamp = "2026-02-03T00:00:00Z".parse().unwrap();
-        for (hours, expected) in [(1, Some(6)), (30 * 24 - 1, Some(4314)), (30 * 24, None), (365 * 24, None)]
+        for (hours, expected) in
+            [(1, Some(6)), (40 * 24, Some(4 * 24 * 60)), (140 * 24, None), (365 * 24, None)]
         {
             let since = at - SignedDuration::from_hours(hours);
             let notice = End::new(Credential::Token, Some((since, at))).notice();
@@ -263,14 +302,34 @@ mod tests {
     #[test]
     fn an_end_that_is_not_known_any_more_is_not_shown() {
         let metrics = Metrics::new().unwrap();
-        let shown =
-            || metrics.encode(|_| true).unwrap().contains("fedhub_credentials_expiry_timestamp_seconds{");
+        let shown = || {
+            let text = metrics.encode(|_| true).unwrap();
+            ["expiry", "notice"]
+                .map(|time| text.contains(&format!("fedhub_credentials_{time}_timestamp_seconds{{")))
+        };
         publish("hub", None, &metrics);
-        assert!(!shown());
-        publish("hub", Some(Timestamp::UNIX_EPOCH), &metrics);
-        assert!(shown());
+        assert_eq!(shown(), [false; 2]);
+        publish("hub", Some(Expiry { at: Timestamp::UNIX_EPOCH, notice: Timestamp::UNIX_EPOCH }), &metrics);
+        assert_eq!(shown(), [true; 2]);
         publish("hub", None, &metrics);
-        assert!(!shown());
+        assert_eq!(shown(), [false; 2]);
+    }
+
+    /// Of several credentials the one that is to be announced first need not be the one that ends first.
+    #[test]
+    fn u4_a_token_for_an_hour_hides_no_certificate_that_ends_this_week() {
+        let now: Timestamp = "2026-02-03T00:00:00Z".parse().unwrap();
+        let expiry = |lives: SignedDuration, left: SignedDuration| {
+            let at = now + left;
+            Expiry::new(&End { of: Credential::Token, since: Some(at - lives), at: Some(at) }).unwrap()
+        };
+        let token = expiry(SignedDuration::from_hours(1), SignedDuration::from_mins(30));
+        let certificate = expiry(SignedDuration::from_hours(365 * 24), SignedDuration::from_hours(3 * 24));
+        let first = Expiry::first([token, certificate]).unwrap();
+        assert_eq!(first.at, token.at);
+        assert_eq!(first.notice, certificate.notice);
+        assert!(token.notice > now && certificate.notice < now);
+        assert_eq!(Expiry::first([]), None);
     }
 
     proptest! {

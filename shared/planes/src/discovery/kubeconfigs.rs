@@ -9,7 +9,6 @@ use fedhub_core::hash;
 use fedhub_core::names::{PLANE_NAME, PLANE_SECRET, PlaneName};
 use fedhub_core::object::PlaneId;
 use futures::{StreamExt, pin_mut};
-use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Secret;
 use kube::runtime::WatchStreamExt;
 use kube::runtime::events::EventType;
@@ -17,7 +16,8 @@ use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client, Resource, ResourceExt};
 use tokio_util::sync::CancellationToken;
 
-use super::{credentials, expiry};
+use super::credentials;
+use super::expiry::{self, Expiry};
 use crate::events::Events;
 use crate::transport::Transport;
 use crate::{Origin, Planes};
@@ -41,7 +41,7 @@ pub fn plane_of(secret: &impl Resource) -> &str {
 struct Source {
     plane: PlaneName,
     content: u64,
-    expires: Option<Timestamp>,
+    expires: Option<Expiry>,
 }
 
 /// Watches the Secrets and keeps the registry as they say.
@@ -126,7 +126,7 @@ impl Kubeconfigs {
 
     /// Of all planes together, the end that comes first: there may be ten thousand.
     fn publish_expiry(&self) {
-        let first = self.sources.values().filter_map(|source| source.expires).min();
+        let first = Expiry::first(self.sources.values().filter_map(|source| source.expires));
         expiry::publish("planes", first, self.planes.metrics());
     }
 
@@ -177,7 +177,7 @@ impl Kubeconfigs {
         let config = credentials::from_secret(content).map_err(|e| errors::chain(&e))?;
         let id = PlaneId::Project(plane.clone());
         let server = self.transport.server(&config).map_err(|e| errors::chain(&e))?;
-        let expires = expiry::expires_at(&config);
+        let expires = Expiry::read(&config);
         let source = Source { plane: plane.clone(), content: print, expires };
         if let Some(old) = self.sources.insert(name.clone(), source).filter(|old| old.plane != plane) {
             self.planes.disengage(&old.plane);

@@ -7,11 +7,10 @@ use std::time::Duration;
 
 use fedhub_core::errors;
 use fedhub_core::metrics::Metrics;
-use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
 use super::credentials::{Loaded, Source};
-use super::expiry;
+use super::expiry::{self, Expiry};
 use crate::transport::Server;
 
 /// After this time something that changed is read once more: it is taken when it has not changed since, because no writer
@@ -27,7 +26,7 @@ pub struct Followed {
     /// Of the content in use.
     print: u64,
     /// When that ends.
-    expires: Option<Timestamp>,
+    expires: Option<Expiry>,
     /// What was said last of a source that cannot be used.
     failure: Option<String>,
 }
@@ -35,7 +34,7 @@ pub struct Followed {
 impl Followed {
     /// `server` was made from `loaded`, which was read from `source`.
     pub fn new(name: &'static str, source: Source, loaded: &Loaded, server: &Server) -> Self {
-        let expires = expiry::expires_at(&loaded.config);
+        let expires = Expiry::read(&loaded.config);
         Self { name, source, server: server.clone(), print: loaded.print, expires, failure: None }
     }
 
@@ -76,7 +75,7 @@ impl Followed {
             return Some(loaded.print);
         }
         let server = self.server.clone();
-        let (print, expires) = (loaded.print, expiry::expires_at(&loaded.config));
+        let (print, expires) = (loaded.print, Expiry::read(&loaded.config));
         // Where the kubeconfig names a program that has to be asked, this waits for it.
         let replaced = tokio::task::spawn_blocking(move || server.replace(&loaded.config));
         match replaced.await.map_err(|e| e.to_string()).and_then(|r| r.map_err(|e| errors::chain(&e))) {
