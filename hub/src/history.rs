@@ -119,6 +119,9 @@ async fn accept(args: &AcceptArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// How the cities take an object in.
+type Visit = fn(&mut Cities, &Object);
+
 /// What the hub shows of its cells since the restore.
 async fn cells(args: &AcceptArgs, remembered: &Remembered) -> anyhow::Result<String> {
     let hub = Read::Found(of_source(&args.hub.required()?, TIMEOUT).context("failed to connect to the hub")?);
@@ -126,7 +129,7 @@ async fn cells(args: &AcceptArgs, remembered: &Remembered) -> anyhow::Result<Str
     let clusters = list(&hub, Kind::Cluster.resource(), "", "").await.required(|| failed("clusters"))?;
     let clusters: Vec<_> = clusters.into_iter().map(Arc::new).collect();
     let mut cities = Cities::default();
-    let visits: [(Kind, &str, fn(&mut Cities, &Object)); 2] = [
+    let visits: [(Kind, &str, Visit); 2] = [
         (Kind::WorkloadDeployment, "workloaddeployments", Cities::deployment),
         (Kind::Instance, "instances", Cities::copy),
     ];

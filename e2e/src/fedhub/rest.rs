@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use futures::future::try_join_all;
 
 use super::member::Member;
-use super::scrape::total;
-use super::{Fedhub, START, chain, leads};
+use super::scrape::{leads, total};
+use super::{Fedhub, START, chain};
 use crate::Error;
 use crate::planes::wait::{NotYet, until};
 

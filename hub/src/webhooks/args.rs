@@ -38,8 +38,8 @@ pub struct WebhookArgs {
     )]
     pub tls_key: Option<PathBuf>,
     /// CA, in PEM, one of whose client certificates an API server has to show for a review: that of a project
-    /// plane with the URI fedhub://planes/<plane> among its subject alternative names, that of a Milo's root
-    /// server with fedhub://root. Read again when it changes.
+    /// plane with the URI `fedhub://planes/<plane>` among its subject alternative names, that of a Milo's root
+    /// server with `fedhub://root`. Read again when it changes.
     #[arg(
         id = "webhook_client_ca",
         long = "webhook-client-ca",

@@ -31,7 +31,7 @@ pub fn needed(plane: Option<&PlaneName>, discovery: Discovery) -> Option<String>
 pub fn has(certificate: &CertificateDer<'_>, uri: &str) -> bool {
     let Ok((_, certificate)) = parse_x509_certificate(certificate) else { return false };
     let Ok(Some(names)) = certificate.subject_alternative_name() else { return false };
-    names.value.general_names.iter().any(|name| *name == GeneralName::URI(uri))
+    names.value.general_names.contains(&GeneralName::URI(uri))
 }
 
 #[cfg(test)]

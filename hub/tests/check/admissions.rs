@@ -77,10 +77,13 @@ async fn i14_a_cell_is_entered_once_and_only_what_changed_is_written() {
     assert_eq!(map(&planes)["data"]["cell-dfw"], "ORD/uid-of-rebuilt");
 }
 
+/// Words of the refusal, and how the planes come to deserve it.
+type Case = (&'static str, fn(&Planes));
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn i14_a_cell_that_lies_is_refused_and_nothing_is_written() {
     let injection = r#"x"},"metadata":{"annotations":{"lost.federation.datumapis.com/uid-of-other":"2026-01-02T15:04:05Z"#;
-    let cases: [(&str, fn(&Planes)); 5] = [
+    let cases: [Case; 5] = [
         ("shows no UID", |planes| {
             planes.cell.server.delete("Namespace", "", "kube-system").unwrap();
         }),

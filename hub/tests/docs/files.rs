@@ -41,7 +41,7 @@ fn readable(block: &[&str]) -> Vec<String> {
     let (mut masked, mut found) = (false, Vec::new());
     for command in joined.lines() {
         masked |= command.contains("umask 077");
-        let writes = command.replace("2>", "").replace("<", "").contains('>');
+        let writes = command.replace("2>", "").replace('<', "").contains('>');
         if writes && prints_credentials(command) && !masked {
             found.push(command.to_owned());
         }

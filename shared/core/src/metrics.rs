@@ -175,7 +175,7 @@ metrics! {
     pub cache_bytes: IntGauge = "cache_bytes" [];
     "Whether the hub was restored, so that no deletion is inferred on it."
     pub hub_restored: IntGauge = "hub_restored" [];
-    "Whether that ConfigMap of plane identities, or of the hub's history, could not be stored."
+    "Whether that `ConfigMap` of plane identities, or of the hub's history, could not be stored."
     pub identities_unstored: IntGaugeVec = "identities_unstored" ["config_map"];
     "Whether a cell is not ready for that reason although it is in sync."
     pub cell_refused: IntGaugeVec = "cell_refused" ["reason"];

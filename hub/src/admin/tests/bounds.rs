@@ -23,10 +23,6 @@ impl Page for NoPage {
         false
     }
 
-    fn is_for_browsers(&self) -> bool {
-        false
-    }
-
     fn answer<'a>(&'a self, _: &'a Parts, _: &'a str) -> Making<'a> {
         Box::pin(std::future::ready(text(StatusCode::NOT_FOUND, "")))
     }
@@ -102,7 +98,7 @@ async fn i8_callers_on_this_host_keep_their_places_from_all_others() {
     let mut server = Server::new();
     let mut here = server.connect("127.0.0.1", UNFINISHED).await;
     let mut elsewhere = Vec::new();
-    for _ in 0..LIMITS.connections + 1 {
+    for _ in 0..=LIMITS.connections {
         elsewhere.push(server.connect("10.0.0.7", UNFINISHED).await);
     }
     assert!(has_ended(&mut elsewhere[0]).await, "the oldest makes room");

@@ -13,6 +13,7 @@ use fedhub_core::clock::parse_duration;
 use fedhub_core::errors;
 use fedhub_core::object::{Kind, ObjectView};
 use fedhub_planes::discovery::credentials::Source;
+use fedhub_terminal::output::print;
 use k8s_openapi::api::core::v1::{ConfigMap, ServiceAccount};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Api;
@@ -20,7 +21,7 @@ use kube::api::{Patch, PatchParams, PostParams};
 use serde_json::json;
 
 use super::entries::CELLS;
-use crate::common::{CELL_NAMESPACE, HubArgs, misuse, perform};
+use crate::common::{CELL_NAMESPACE, HubArgs, complain, misuse, perform};
 use crate::operator::connect::{Connection, Plane, of_source};
 use crate::operator::read::Read;
 use crate::operator::requests::{get, get_metadata, list};
@@ -90,11 +91,11 @@ pub fn main(args: &AdmitArgs) -> ExitCode {
         perform(async {
             match report(args).await? {
                 Outcome::Entered(done) => {
-                    println!("{done}");
+                    print(&done)?;
                     Ok(ExitCode::SUCCESS)
                 }
                 Outcome::Refused(refused) => {
-                    eprintln!("fedhub: cell {} is refused: {refused}", args.cluster);
+                    complain(&format!("cell {} is refused: {refused}", args.cluster));
                     Ok(ExitCode::from(REFUSED))
                 }
             }

@@ -39,7 +39,7 @@ pub fn decide(facts: &Facts, name: &PlaneName, hub: &HubFacts) -> Finding {
     let mut unknown = Vec::new();
     if let Read::Found(clusters) = &hub.clusters {
         faults.extend(clusters.iter().flat_map(|cluster| differences(cluster, &entries)));
-        let names: BTreeSet<&str> = clusters.iter().map(|cluster| cluster.name()).collect();
+        let names: BTreeSet<&str> = clusters.iter().map(ObjectView::name).collect();
         let stray = entries.keys().filter(|cell| !names.contains(cell.as_str()));
         faults.extend(stray.map(|cell| format!("the entry of {cell} has no Cluster: remove it")));
         // Their fedhub may not be installed yet.

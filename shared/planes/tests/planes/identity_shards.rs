@@ -45,8 +45,8 @@ fn refusing(management: &ApiServer, name: &str, refuses: &Arc<AtomicBool>) -> ku
                     "kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 422, "reason": "Invalid",
                     "message": "ConfigMap is invalid: []: Too long: may not be more than 1048576 bytes",
                 });
-                let refused = Either::Right(Full::<Bytes>::from(status.to_string()));
-                return Ok(Response::builder().status(422).body(refused).unwrap());
+                let body = Either::Right(Full::<Bytes>::from(status.to_string()));
+                return Ok(Response::builder().status(422).body(body).unwrap());
             }
             let request = Request::from_parts(parts, Body::from(body.to_vec()));
             Ok(Service::call(&mut management, request).await?.map(Either::Left))
@@ -98,10 +98,10 @@ async fn i8_what_cannot_be_stored_of_one_plane_is_named_and_keeps_no_other_from_
     planes.stop().await;
 
     let (second, stop, refuses) = (management(), CancellationToken::new(), Arc::new(AtomicBool::new(true)));
-    let (refused, _) = &all[0];
-    let planes = process(refusing(&second, refused, &refuses), &stop);
+    let (shard, _) = &all[0];
+    let planes = process(refusing(&second, shard, &refuses), &stop);
     until("the others to be stored", || stored(&second) == all[1..]).await;
-    let unstored = || planes.metrics().identities_unstored.with_label_values(&[refused]).get();
+    let unstored = || planes.metrics().identities_unstored.with_label_values(&[shard]).get();
     quiet(60).await;
     assert_eq!((stored(&second), unstored()), (all[1..].to_vec(), 1));
     let text = planes.metrics().encode(|_| true).unwrap();

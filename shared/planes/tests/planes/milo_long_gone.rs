@@ -62,7 +62,7 @@ async fn i4_a_server_that_fails_proves_nothing() {
     for fault in [Fault::Status(503), Fault::Status(403), Fault::Html] {
         let (management, plane) = (management(), ApiServer::project_plane("a"));
         let run = vanished(&management, &plane).await;
-        run.milo.fault(fault.clone().on("get", "projects"));
+        run.milo.fault(fault.on("get", "projects"));
         quiet(LOOK).await;
         assert!(!remembered(&management, "a").is_empty(), "{fault:?}");
         assert_eq!(remembered(&management, "gone_a"), "", "{fault:?}");
