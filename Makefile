@@ -93,12 +93,12 @@ chaos: build ## Kill processes at random moments of rollouts, KILLS=50 times; SE
 storm: chaos
 
 # What ships is measured as it ships; the programs around it look for it beside themselves.
-bench: need-rust need-go ## All benchmarks, into target/bench; STRICT=1 fails where a bar is missed
+bench: need-rust need-go ## All benchmarks, into target/bench; QUICK=1 with fewer objects and laps; STRICT=1 fails where a bar is missed
 	@$(CARGO) build --release $(LOCKED) -p fedhub -p fedhub-cli --bin fedhub --bin datumctl-compute
 	@$(CARGO) build --profile harness $(LOCKED) -p fedhub-e2e -p fedhub-fake-apiserver -p fedhub-simulate \
 		--bin fedhub-bench --bin fedhub-fake-apiserver --bin fedhub-simulate
 	@ln -f $(addprefix $(HARNESS)/,fedhub-bench fedhub-fake-apiserver fedhub-simulate) $(RELEASE)
-	@$(RELEASE)/fedhub-bench all target/bench $(if $(filter-out 0,$(STRICT)),--strict)
+	@$(RELEASE)/fedhub-bench all target/bench $(if $(filter-out 0,$(QUICK)),--quick) $(if $(filter-out 0,$(STRICT)),--strict)
 
 messages: need-rust ## Accept the messages in tests/snapshots as they are now
 	INSTA_UPDATE=always INSTA_FORCE_PASS=1 $(CARGO) test $(LOCKED) -q --workspace -- read_well reads_well explains_itself is_explained

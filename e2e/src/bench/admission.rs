@@ -15,9 +15,12 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use super::Options;
 use super::environment::{Environment, PROJECT};
+use super::figure::Figure;
+use super::judge::Bar;
 use super::process::Process;
-use super::report::{Claim, Report};
-use super::stats::{median, percentile, rounded};
+use super::race::{Race, digits};
+use super::report::Findings;
+use super::stats::{percentile, rounded};
 use crate::Error;
 use crate::planes::{Holder, ports, ports_directory};
 
@@ -35,9 +38,9 @@ const PATHS: [&str; 2] = [
     "/planes/project-a/validate-compute-datumapis-com-v1alpha-workload",
 ];
 
-/// In turns a lap with one user, whose right is remembered, one in which the plane is asked about each, and one in which a
-/// bare client asks the plane that; the median of the laps counts.
-pub async fn run(environment: &Environment, options: &Options) -> Result<Report, Error> {
+/// In turns a lap with one user, whose right is remembered, one in which the plane is asked about each, and
+/// one in which a bare client asks the plane that.
+pub async fn run(environment: &Environment, options: &Options) -> Result<Findings, Error> {
     allow(&environment.project).await?;
     let layout = environment.planes().layout();
     let name = "fedhub-bench/admission".to_owned();
@@ -61,25 +64,41 @@ pub async fn run(environment: &Environment, options: &Options) -> Result<Report,
     let one = |_| "one".to_owned();
     lap(&client, usize::from(PACE), one).await?;
     let plane = environment.as_fedhub(PROJECT).await?;
-    let (mut remembered, mut asked, mut alone) = (Vec::new(), Vec::new(), Vec::new());
-    for at in 0..options.repetitions {
-        remembered.push(lap(&client, count, one).await?);
-        asked.push(lap(&client, count, |write| format!("user-{at}-{write}")).await?);
-        alone.push(bare(&plane, count, at).await?);
-        environment.progress.step(format!("lap {} of {}", at + 1, options.repetitions));
-    }
+    let (race, figures) = Race::run(
+        options,
+        async |turn| {
+            let remembered = lap(&client, count, one).await?;
+            let asked = lap(&client, count, |write| format!("user-{turn}-{write}")).await?;
+            Ok([remembered, asked])
+        },
+        async |turn| bare(&plane, count, turn).await,
+        |race: &Race<[Vec<f64>; 2], Vec<f64>>, error| {
+            let judged = |what, kind: usize| {
+                Figure::ratio(what, "ms (p99)", &race.each(|laps| tail(&laps[kind])))
+                    .within(Bar::at_most(BAR), error)
+            };
+            let beyond = race.ours.iter().zip(&race.bare).map(|(laps, bare)| tail(&laps[1]) - tail(bare));
+            vec![
+                judged("the right is remembered", 0),
+                judged("the plane is asked about each user", 1),
+                Figure::mean(
+                    "that, beyond a bare client's question",
+                    "ms (p99)",
+                    &beyond.collect::<Vec<_>>(),
+                ),
+            ]
+        },
+    )
+    .await?;
     let details = json!({
-        "per_second": PACE, "reviews_of_a_lap": count, "remembered": summary(&remembered), "asked": summary(&asked),
-        "bare_access_review": summary(&alone),
-        "cpu_ms_for_a_review": cpu(&process, &client, count).await?,
+        "per_second": PACE, "reviews_of_a_lap": count,
+        "remembered": summary(race.ours.iter().map(|laps| &laps[0])),
+        "asked": summary(race.ours.iter().map(|laps| &laps[1])),
+        "bare_access_review": summary(race.bare.iter()),
     });
+    let cpu = Figure::exact("a review", "ms of CPU", cpu(&process, &client, count).await?);
     process.stop().await?;
-    let p99 = |laps: &[Vec<f64>]| of_laps(laps, 99);
-    let claims = [
-        Claim::at_most("p99", p99(&remembered), BAR),
-        Claim::at_most("p99 where the plane is asked about each user", p99(&asked), BAR),
-    ];
-    Ok(Report::on("admission", p99(&remembered), "ms (p99 at 200 reviews a second)", &claims, details))
+    Ok(Findings { figures: figures.into_iter().chain([cpu]).collect(), details })
 }
 
 /// Lets fedhub ask the plane about users, as `deploy/components/webhooks-project-plane` does, and everybody use networks.
@@ -198,20 +217,18 @@ async fn cpu(process: &Process, client: &Client, count: usize) -> Result<f64, Er
     Ok(rounded(used.as_secs_f64() * 1e3 / super::stats::number(count.min(2_000)), 3))
 }
 
-/// A percentile of each lap.
-fn percentiles(laps: &[Vec<f64>], percent: usize) -> Vec<f64> {
-    laps.iter().filter_map(|lap| percentile(lap, percent)).collect()
+/// The p99 of a lap.
+fn tail(lap: &[f64]) -> f64 {
+    percentile(lap, 99).unwrap_or(f64::NAN)
 }
 
-/// The median of the laps' percentiles.
-fn of_laps(laps: &[Vec<f64>], percent: usize) -> f64 {
-    median(&percentiles(laps, percent)).unwrap_or(f64::NAN)
-}
-
-fn summary(laps: &[Vec<f64>]) -> Value {
-    let at = |percent| rounded(of_laps(laps, percent), 2);
-    let each: Vec<_> = percentiles(laps, 99).into_iter().map(|p99| rounded(p99, 2)).collect();
-    json!({ "p50_ms": at(50), "p99_ms": at(99), "max_ms": at(100), "p99_ms_of_laps": each })
+/// Percentiles of each lap.
+fn summary<'a>(laps: impl Iterator<Item = &'a Vec<f64>> + Clone) -> Value {
+    let at = |percent| {
+        let each = laps.clone().filter_map(|lap| percentile(lap, percent)).collect::<Vec<_>>();
+        digits(&each, 2)
+    };
+    json!({ "p50_ms": at(50), "p99_ms": at(99), "max_ms": at(100) })
 }
 
 /// A review of a write: by turns both webhooks of a create, and both of an update.

@@ -12,10 +12,13 @@ use tokio::process::Command;
 
 use super::Options;
 use super::environment::{Environment, HANDS, PROJECT, Space};
+use super::figure::Figure;
+use super::judge::Bar;
 use super::loader::{self, create};
 use super::objects::{self, CITIES, Kind, Owner, api};
-use super::report::{Claim, Report};
-use super::stats::{median, rounded};
+use super::race::{Race, digits};
+use super::report::Findings;
+use super::stats::median;
 use crate::Error;
 use crate::demo::objects::{PLACEMENT, deployment_name};
 use crate::fedhub;
@@ -29,7 +32,7 @@ const RUNS: usize = 5;
 const KINDS: &str = "workloads.compute.datumapis.com,workloaddeployments.compute.datumapis.com,instances.compute.datumapis.com";
 
 /// Laps of the help, of `status` and of kubectl's lists in turn.
-pub async fn run(environment: &Environment, options: &Options) -> Result<Report, Error> {
+pub async fn run(environment: &Environment, options: &Options) -> Result<Findings, Error> {
     let count = options.scaled(WORKLOADS);
     let spaces = loader::spaces(&environment.project, "cli", 1).await?;
     let space = spaces.first().ok_or_else(|| Error::Benchmark("no namespace".to_owned()))?;
@@ -45,28 +48,40 @@ pub async fn run(environment: &Environment, options: &Options) -> Result<Report,
     };
     // kubectl keeps what a server serves; the first time it has to ask.
     user.lists().await?;
-    let (mut help, mut status, mut lists) = (Vec::new(), Vec::new(), Vec::new());
-    for lap in 0..options.repetitions {
-        for _ in 0..RUNS {
-            help.push(user.help().await?);
-            status.push(user.status(count).await?);
-            lists.push(user.lists().await?);
-        }
-        let last = [&help, &status, &lists].map(|all| all.last().copied().unwrap_or(f64::NAN));
-        environment.progress.step(format!(
-            "lap {lap}: help {:.3} s, status {:.3} s, kubectl {:.3} s",
-            last[0], last[1], last[2]
-        ));
-    }
-    let [help_s, status_s, lists_s] = [&help, &status, &lists].map(|all| median(all).unwrap_or(f64::NAN));
-    let claims =
-        [Claim::at_most("", status_s / lists_s, 1.5), Claim::at_most("ms for --help", help_s * 1e3, 20.0)];
-    let each = |values: &[f64]| values.iter().map(|value| rounded(*value, 4)).collect::<Vec<_>>();
+    let middle = |runs: &[f64]| median(runs).unwrap_or(f64::NAN);
+    let (race, figures) = Race::run(
+        options,
+        async |_| {
+            let mut help = Vec::new();
+            let mut status = Vec::new();
+            for _ in 0..RUNS {
+                help.push(user.help().await?);
+                status.push(user.status(count).await?);
+            }
+            Ok([help, status].map(|runs| middle(&runs)))
+        },
+        async |_| {
+            let mut lists = Vec::new();
+            for _ in 0..RUNS {
+                lists.push(user.lists().await?);
+            }
+            Ok(middle(&lists))
+        },
+        |race: &Race<[f64; 2], f64>, error| {
+            let ratios = race.ratios(|[_, status]| *status, |lists| *lists);
+            let help = race.each(|[help, _]| help * 1e3);
+            vec![
+                Figure::ratio("`status`", "times kubectl's lists", &ratios).within(Bar::at_most(1.5), error),
+                Figure::mean("`--help`", "ms", &help).within(Bar::at_most(20.0), error),
+            ]
+        },
+    )
+    .await?;
     let details = json!({
-        "workloads": count, "help_ms": rounded(help_s * 1e3, 2), "status_s": each(&status), "kubectl_s": each(&lists),
-        "help_s": each(&help),
+        "workloads": count, "runs_of_a_lap": RUNS, "help_s": digits(&race.each(|[help, _]| *help), 4),
+        "status_s": digits(&race.each(|[_, status]| *status), 4), "kubectl_s": digits(&race.bare, 4),
     });
-    Ok(Report::on("cli", status_s / lists_s, "times kubectl's lists", &claims, details))
+    Ok(Findings { figures, details })
 }
 
 /// A project as its planes leave it where all runs. No fedhub is needed for that.

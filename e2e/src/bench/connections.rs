@@ -7,8 +7,10 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use super::environment::{Environment, PROJECT};
 use super::fake_apiserver::Fleet;
+use super::figure::Figure;
+use super::judge::Bar;
 use super::objects::Kind;
-use super::report::{Claim, Part};
+use super::report::Findings;
 use super::stats::number;
 use super::watch::Arrivals;
 use super::{Options, loader};
@@ -31,7 +33,7 @@ fn limit(streams: usize) -> usize {
 }
 
 /// Counts once, in memory, when all watches of all planes stand.
-pub async fn fake(options: &Options) -> Result<Part, Error> {
+pub async fn fake(options: &Options) -> Result<Findings, Error> {
     let fleet = Fleet::up(options, options.scaled(PLANES)).await?;
     fleet.populate(fleet.planes, fleet.planes, "in-order", "wd").await?;
     let fedhub = fleet.fedhub(&["--leader-elect=true"]).await?;
@@ -40,9 +42,9 @@ pub async fn fake(options: &Options) -> Result<Part, Error> {
     let own = fedhub.scrape().await?.sum("fedhub_plane_connections", &[]);
     fedhub.stop().await?;
     let limit = limit(streams);
-    Ok(Part {
-        value: number(connections),
-        claims: vec![Claim::at_most(&format!("for {streams} streams"), number(connections), number(limit))],
+    let figure = Figure::exact("in memory", "connections", number(connections));
+    Ok(Findings {
+        figures: vec![figure.exactly(Bar::at_most(number(limit)))],
         details: json!({
             "planes": fleet.planes, "streams": streams, "limit": limit, "connections_by_own_metric": own,
         }),
@@ -51,7 +53,7 @@ pub async fn fake(options: &Options) -> Result<Part, Error> {
 
 /// Counts on real planes, which take one name for one identity, so that there are few: again and again while WDs are
 /// federated as fast as they are created.
-pub async fn real(environment: &Environment, options: &Options) -> Result<Part, Error> {
+pub async fn real(environment: &Environment, options: &Options) -> Result<Findings, Error> {
     let fedhub = environment.fedhub().await?;
     let spaces = loader::spaces(&environment.project, "s", 10).await?;
     let count = options.scaled(DEPLOYMENTS);
@@ -79,9 +81,9 @@ pub async fn real(environment: &Environment, options: &Options) -> Result<Part, 
     fedhub.stop().await?;
     let connections = most.into_iter().max().unwrap_or_default();
     let limit = limit(BUSY);
-    Ok(Part {
-        value: number(connections),
-        claims: vec![Claim::at_most("on real planes", number(connections), number(limit))],
+    let figure = Figure::exact("to a real plane", "connections", number(connections));
+    Ok(Findings {
+        figures: vec![figure.exactly(Bar::at_most(number(limit)))],
         details: json!({ "deployments": count, "hub": most[0], "project": most[1], "limit": limit }),
     })
 }

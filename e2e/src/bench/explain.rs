@@ -15,7 +15,9 @@ use tokio::process::Command;
 use super::Options;
 use super::environment::HANDS;
 use super::fake_apiserver::{Fleet, name};
-use super::report::{Claim, Report};
+use super::figure::Figure;
+use super::judge::Bar;
+use super::report::Findings;
 use super::stats::{median, rounded};
 use crate::Error;
 
@@ -29,14 +31,14 @@ const EXPLANATIONS: usize = 10;
 const OWN: &str = "fedhub-system";
 
 /// Explains WDs all over the planes; audits one plane, then all.
-pub async fn run(options: &Options) -> Result<Report, Error> {
+pub async fn run(options: &Options) -> Result<Findings, Error> {
     let fleet = Fleet::up(options, options.scaled(PLANES)).await?;
     let count = options.scaled(DEPLOYMENTS);
     fleet.populate(count, count, "in-order", "wd").await?;
     secrets(&fleet).await?;
     let operator = Operator { fleet: &fleet, program: options.fedhub()? };
     let (mut explained, mut one, mut all) = (Ran::default(), Ran::default(), Ran::default());
-    for lap in 0..options.repetitions {
+    for lap in 0..options.counts() {
         for turn in 0..EXPLANATIONS {
             // Each of another plane; every second is named by an annotation.
             let nth = (lap * EXPLANATIONS + turn) * (fleet.planes / EXPLANATIONS).max(1) + turn;
@@ -58,7 +60,14 @@ pub async fn run(options: &Options) -> Result<Report, Error> {
         "planes": fleet.planes, "objects": count * 4,
         "explain": explained.json(), "audit_of_one": one.json(), "audit_of_all": all.json(),
     });
-    Ok(Report::on("explain", slowest, "s", &[Claim::at_most("seconds", slowest, 2.0)], details))
+    let seconds = |what, ran: &Ran| Figure::exact(what, "s", median(&ran.seconds).unwrap_or(f64::NAN));
+    let figures = vec![
+        Figure::exact("the slowest explanation", "s", slowest).exactly(Bar::at_most(2.0)),
+        seconds("the median explanation", &explained),
+        seconds("audit of one plane", &one),
+        seconds("audit of all planes", &all),
+    ];
+    Ok(Findings { figures, details })
 }
 
 /// Puts a Secret for each plane, every second one under another name than the plane's.

@@ -10,10 +10,13 @@ use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use super::environment::{Environment, Space};
+use super::figure::Figure;
+use super::judge::Bar;
 use super::objects::{Kind, api, api_all};
 use super::process::Process;
-use super::report::{Claim, Report};
-use super::stats::{median, percentile, rounded};
+use super::race::digits;
+use super::report::Findings;
+use super::stats::{percentile, rounded};
 use super::watch::Arrivals;
 use super::{Options, loader};
 use crate::Error;
@@ -34,33 +37,37 @@ const STOPPED: Duration = Duration::from_mins(1);
 const CHANGED: usize = 50;
 
 /// Ends a leader in three ways.
-pub async fn run(environment: &Environment, options: &Options) -> Result<Report, Error> {
+pub async fn run(environment: &Environment, options: &Options) -> Result<Findings, Error> {
     let (mut asked, mut killed) = (Vec::new(), Vec::new());
-    for at in 0..options.repetitions {
+    for at in 0..options.counts() {
         asked.push(Box::pin(gap(environment, &format!("f{at}term"), Signal::SIGTERM, 8)).await?);
         environment.progress.step(format!("SIGTERM: {:.3} s", asked[at]));
     }
-    for at in 0..options.repetitions {
+    for at in 0..options.counts() {
         killed.push(Box::pin(gap(environment, &format!("f{at}kill"), Signal::SIGKILL, 30)).await?);
         environment.progress.step(format!("SIGKILL: {:.3} s", killed[at]));
     }
-    let stopped = Box::pin(stop(environment)).await?;
-    let middle = |values: &[f64]| median(values).unwrap_or(f64::NAN);
+    let stopped = Box::pin(stop(environment, options)).await?;
+    // These bars are promises about each failover, so the worst one is judged.
     let worst = |values: &[f64]| percentile(values, 100).unwrap_or(f64::NAN);
-    let digits = |values: &[f64]| values.iter().map(|value| rounded(*value, 3)).collect::<Vec<_>>();
-    let claims = [
-        Claim::at_most("SIGTERM: seconds", worst(&asked), 1.0),
-        Claim::at_most("SIGKILL: seconds", worst(&killed), LEASE + 1.0),
-        Claim::at_most("SIGSTOP: stale objects", stopped.stale, 0.0),
+    let figures = vec![
+        Figure::exact("SIGTERM", "s", worst(&asked)).exactly(Bar::at_most(1.0)),
+        Figure::exact("SIGKILL", "s", worst(&killed)).exactly(Bar::at_most(LEASE + 1.0)),
+        Figure::exact("SIGSTOP", "stale objects", stopped.stale).exactly(Bar::at_most(0.0)),
     ];
     let details = json!({
-        "sigterm_s": digits(&asked), "sigkill_s": digits(&killed), "sigkill_median_s": rounded(middle(&killed), 3),
+        "sigterm_s": digits(&asked, 3), "sigkill_s": digits(&killed, 3),
         "sigstop": {
-            "gap_s": rounded(stopped.gap, 3), "stopped_s": STOPPED.as_secs(),
+            "gap_s": rounded(stopped.gap, 3), "stopped_s": self::stopped(options).as_secs(),
             "stale_objects": stopped.stale, "writes_since_just_before": stopped.writes,
         },
     });
-    Ok(Report::on("failover", middle(&asked), "s without a leader after SIGTERM", &claims, details))
+    Ok(Findings { figures, details })
+}
+
+/// How long the leader is stopped: longer than its Lease lasts in any case.
+fn stopped(options: &Options) -> Duration {
+    options.or_quick(STOPPED, Duration::from_secs(20))
 }
 
 /// Seconds that the unluckiest WD waits when the leader gets a signal.
@@ -88,7 +95,7 @@ struct Stopped {
 }
 
 /// Stops the leader at work, lets the other one carry edits and deletions, and lets the first go on.
-async fn stop(environment: &Environment) -> Result<Stopped, Error> {
+async fn stop(environment: &Environment, options: &Options) -> Result<Stopped, Error> {
     let spaces = &loader::spaces(&environment.project, "fstop", NAMESPACES).await?;
     let mut pair = Pair::start(environment).await?;
     let leader = pair.leader().await?;
@@ -103,7 +110,7 @@ async fn stop(environment: &Environment) -> Result<Stopped, Error> {
     change(environment, spaces).await?;
     pair.0[1 - leader].settled().await?;
     // Not a condition but a part of what is measured: it sleeps for so long.
-    tokio::time::sleep((STOPPED + BEFORE).saturating_sub(began.elapsed())).await;
+    tokio::time::sleep((stopped(options) + BEFORE).saturating_sub(began.elapsed())).await;
     environment.progress.step("the stopped leader resumes");
     pair.0[leader].signal(Signal::SIGCONT)?;
     let gave_up = pair.0[leader].port();

@@ -4,8 +4,11 @@ use serde_json::{Value, json};
 
 use super::Options;
 use super::fake_apiserver::Fleet;
-use super::report::{Claim, Report};
-use super::stats::{median, number, rounded};
+use super::figure::Figure;
+use super::judge::Bar;
+use super::laps::ERROR;
+use super::report::Findings;
+use super::stats::{number, rounded};
 use crate::Error;
 
 /// Planes that the process takes its own memory with, those that a scrape is compared with, and those that count.
@@ -14,28 +17,29 @@ const PLANES: [usize; 3] = [10, 100, 10_000];
 /// Restarts on few planes and on many; the difference is the cost of the planes. First without any object; then with a
 /// WD on each plane that is in sync on the hub, with its namespace and its policy there. A scrape with many
 /// planes has about the series of one with 100.
-pub async fn run(options: &Options) -> Result<Report, Error> {
+pub async fn run(options: &Options) -> Result<Findings, Error> {
     let planes = [PLANES[0], PLANES[1], options.scaled(PLANES[2])];
     let few = Seen::on(options, planes[0]).await?;
     let some = Seen::on(options, planes[1]).await?;
     let many = Seen::on(options, planes[2]).await?;
     let each = |few: &[f64], many: &[f64]| {
-        let [few, many] = [few, many].map(|laps| median(laps).unwrap_or(f64::NAN));
-        rounded((many - few) / 1e3 / number(planes[2] - planes[0]), 2)
+        let added = few.iter().zip(many).map(|(few, many)| (many - few) / number(planes[2] - planes[0]));
+        added.map(|bytes| bytes / 1e3).collect::<Vec<_>>()
     };
-    let idle = each(&few.empty.resident, &many.empty.resident);
-    let with_a_deployment = each(&few.filled.resident, &many.filled.resident);
-    let claims = [
-        Claim::at_most("kB for each plane", idle, 30.0),
-        Claim::at_most("series of a scrape", many.filled.scrape[0], 500.0),
+    let mean = |what, few: &[f64], many: &[f64]| Figure::mean(what, "kB for each plane", &each(few, many));
+    let megabytes = |laps: &[f64]| laps.iter().map(|bytes| bytes / 1e6).collect::<Vec<_>>();
+    // The planes in memory cannot be exchanged between two laps at a bearable price, so these laps are so
+    // many.
+    let figures = vec![
+        mean("idle", &few.empty.resident, &many.empty.resident).within(Bar::at_most(30.0), ERROR),
+        Figure::exact("a scrape", "series", many.filled.scrape[0]).exactly(Bar::at_most(500.0)),
+        Figure::mean("idle, in all", "MB", &megabytes(&many.empty.resident)),
+        mean("idle, at the peak of the start", &few.empty.peak, &many.empty.peak),
+        mean("with a WD in order", &few.filled.resident, &many.filled.resident),
+        mean("with a WD in order, at the peak of the start", &few.filled.peak, &many.filled.peak),
     ];
-    let details = json!({
-        "planes": planes, "kb_each": idle, "kb_each_with_a_deployment": with_a_deployment,
-        "kb_each_at_the_peak": each(&few.empty.peak, &many.empty.peak),
-        "kb_each_with_a_deployment_at_the_peak": each(&few.filled.peak, &many.filled.peak),
-        "few": few.json(), "some": some.json(), "many": many.json(),
-    });
-    Ok(Report::on("footprint", idle, "kB for each idle plane", &claims, details))
+    let details = json!({ "planes": planes, "few": few.json(), "some": some.json(), "many": many.json() });
+    Ok(Findings { figures, details })
 }
 
 struct Seen {
@@ -68,7 +72,7 @@ struct Laps {
 impl Laps {
     async fn on(fleet: &Fleet, options: &Options) -> Result<Self, Error> {
         let mut laps = Self::default();
-        for _ in 0..options.repetitions {
+        for _ in 0..options.repeats() {
             let fedhub = fleet.fedhub(&["--leader-elect=false"]).await?;
             fleet.watched().await?;
             laps.resident.push(fedhub.steady().await?);

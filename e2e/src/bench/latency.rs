@@ -6,9 +6,12 @@ use serde_json::{Value, json};
 
 use super::baseline::{Bare, CONCURRENCY};
 use super::environment::Environment;
+use super::figure::Figure;
+use super::judge::Bar;
 use super::objects::Kind;
-use super::report::{Claim, Report};
-use super::stats::{median, percentile, rounded};
+use super::race::Race;
+use super::report::Findings;
+use super::stats::{percentile, rounded};
 use super::watch::Arrivals;
 use super::{Options, loader};
 use crate::Error;
@@ -30,26 +33,30 @@ struct Lap {
 }
 
 /// Laps of fedhub and of the bare client in turn.
-pub async fn run(environment: &Environment, options: &Options) -> Result<Report, Error> {
+pub async fn run(environment: &Environment, options: &Options) -> Result<Findings, Error> {
     let count = options.scaled(SECONDS * usize::from(PACE));
-    let (mut ours, mut bare) = (Vec::new(), Vec::new());
-    for at in 0..options.repetitions {
-        ours.push(Box::pin(lap(environment, count, &format!("l{at}f"), true)).await?);
-        bare.push(Box::pin(lap(environment, count, &format!("l{at}b"), false)).await?);
-    }
-    let ratio = |of: fn(&Lap) -> f64| {
-        let ratios: Vec<_> = ours.iter().zip(&bare).map(|(ours, bare)| of(ours) / of(bare)).collect();
-        median(&ratios).unwrap_or(f64::NAN)
-    };
-    let (p50, p99) = (ratio(|lap| lap.p50), ratio(|lap| lap.p99));
+    let (race, figures) = Race::run(
+        options,
+        async |at| Box::pin(lap(environment, count, &format!("l{at}f"), true)).await,
+        async |at| Box::pin(lap(environment, count, &format!("l{at}b"), false)).await,
+        |race: &Race<Lap, Lap>, error| {
+            let judged = |what, percentile: fn(&Lap) -> f64, bar| {
+                let ratios = race.ratios(percentile, percentile);
+                Figure::ratio(what, "times the bare client's", &ratios).within(bar, error)
+            };
+            vec![
+                judged("p50", |lap| lap.p50, Bar::at_most(2.0)),
+                judged("p99", |lap| lap.p99, Bar::at_most(3.0)),
+            ]
+        },
+    )
+    .await?;
     let details = |laps: &[Lap]| laps.iter().map(|lap| lap.more.clone()).collect::<Vec<_>>();
     let details = json!({
         "deployments": count, "per_second": PACE, "concurrency": CONCURRENCY,
-        "p50_ratio": rounded(p50, 3), "p99_ratio": rounded(p99, 3),
-        "fedhub": details(&ours), "bare": details(&bare),
+        "fedhub": details(&race.ours), "bare": details(&race.bare),
     });
-    let claims = [Claim::at_most("p50", p50, 2.0), Claim::at_most("p99", p99, 3.0)];
-    Ok(Report::on("latency", p50, "of the bare client's p50", &claims, details))
+    Ok(Findings { figures, details })
 }
 
 async fn lap(environment: &Environment, count: usize, prefix: &str, fedhub: bool) -> Result<Lap, Error> {

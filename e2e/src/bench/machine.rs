@@ -1,9 +1,35 @@
-//! The machine that is measured on.
+//! The machine that is measured on, and what is measured.
 
+use std::process::Command;
 use std::{fs, thread};
 
+use super::Options;
+use super::report::Measured;
+
+/// Under what conditions this run measures.
+pub fn measured(command: &str, options: &Options) -> Measured {
+    Measured {
+        date: super::today(),
+        command: command.to_owned(),
+        machine: words(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        revision: revision(),
+        quick: options.quick,
+        scale: options.scale,
+    }
+}
+
+/// The commit of the source, marked where something was changed. None outside of a repository of git.
+fn revision() -> Option<String> {
+    let mut git = Command::new("git");
+    git.arg("-C").arg(crate::repository());
+    git.args(["describe", "--always", "--dirty", "--abbrev=8", "--exclude=*"]);
+    let output = git.output().ok().filter(|output| output.status.success())?;
+    Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
 /// Its processors and its memory, in words.
-pub fn words() -> String {
+fn words() -> String {
     let read = |path| fs::read_to_string(path).unwrap_or_default();
     let cores = thread::available_parallelism().map_or(1, usize::from);
     describe(&read("/proc/cpuinfo"), &read("/proc/meminfo"), cores)

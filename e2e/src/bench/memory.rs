@@ -7,12 +7,16 @@ use serde_json::{Value, json};
 
 use super::environment::Environment;
 use super::fake_apiserver::{Fleet, name};
+use super::figure::Figure;
 use super::fixture::Fixture;
+use super::judge::{Bar, Scale};
+use super::laps::ERROR;
 use super::noisy_neighbor::{Drained, create_as, paced};
 use super::objects::{Kind, deployment, runs};
 use super::process::Process;
-use super::report::{Claim, Part};
-use super::stats::{median, percentile, rounded};
+use super::race::digits;
+use super::report::Findings;
+use super::stats::{percentile, rounded};
 use super::watch::Arrivals;
 use super::{Options, loader};
 use crate::Error;
@@ -39,59 +43,76 @@ const NAMESPACES: usize = 50;
 const EACH: usize = 2;
 
 /// Planes in memory: starts on existing objects.
-pub async fn fake(options: &Options) -> Result<Part, Error> {
+pub async fn fake(options: &Options) -> Result<Findings, Error> {
     let planes = options.scaled(FAKE_PLANES);
     let mut fleet = Fleet::up(options, planes + 1).await?;
     fleet.withdraw_last().await?;
     let deployments = options.scaled(FAKE_DEPLOYMENTS);
     fleet.populate(deployments, deployments * FAKE_EACH, "in-order", "wd").await?;
-    let (mut at_once, mut steady, mut peaks, mut objects) = (Vec::new(), Vec::new(), Vec::new(), 0.0);
-    for _ in 0..options.repetitions {
-        let fedhub = fleet.fedhub(&["--leader-elect=false"]).await?;
-        at_once.push(megabytes(fedhub.resident()?));
-        steady.push(megabytes(fedhub.steady().await?));
-        peaks.push(megabytes(fedhub.peak()?));
-        objects = fedhub.scrape().await?.sum("fedhub_cache_objects", &[]);
-        fedhub.stop().await?;
-        fleet.progress.step(format!("{:?} MB, at most {:?}", steady.last(), peaks.last()));
+    let mut starts = Starts::default();
+    let mut laps = options.laps();
+    while laps.begin().is_some() {
+        starts.add(fleet.fedhub(&["--leader-elect=false"]).await?).await?;
+        fleet.progress.step(format!("{:?} MB, at most {:?}", starts.steady.last(), starts.peaks.last()));
+        laps.judge(|error| {
+            vec![
+                Figure::mean("in memory", "MB", &starts.steady).within(Bar::at_most(150.0), error),
+                starts.peak("in memory, the peak of a start").within(Bar::at_most(1.3), error),
+            ]
+        });
     }
-    let value = median(&steady).unwrap_or(f64::NAN);
-    let ratios: Vec<_> = peaks.iter().zip(&steady).map(|(peak, steady)| peak / steady).collect();
     let hostile = hostile(&fleet, options).await?;
-    let claims = vec![
-        Claim::at_most("MB", value, 150.0),
-        Claim::at_most("peak: times that", median(&ratios).unwrap_or(f64::NAN), 1.3),
-        Claim::at_most("hostile tenant: MB more at the peak", hostile.more, 67.1),
-        Claim::at_most("hostile tenant: times the others' p99", hostile.ratio, 1.5),
-    ];
+    let figures = laps.figures().into_iter().chain(hostile.figures).collect();
     let details = json!({
         "planes": fleet.planes, "deployments": deployments, "instances": deployments * FAKE_EACH,
-        "objects_in_stores": objects, "at_once_mb": at_once, "resident_mb": steady, "peak_mb": peaks,
-        "hostile": hostile.details,
+        "starts": starts.json(), "hostile": hostile.details,
     });
-    Ok(Part { value, claims, details })
+    Ok(Findings { figures, details })
 }
 
-/// What a hostile tenant costs.
-struct Hostile {
-    /// Megabytes at the peak, more than without it.
-    more: f64,
-    /// The others' p99, in those without it.
-    ratio: f64,
-    details: Value,
+/// Starts on existing objects; memory in megabytes.
+#[derive(Default)]
+struct Starts {
+    at_once: Vec<f64>,
+    steady: Vec<f64>,
+    peaks: Vec<f64>,
+    objects: f64,
+}
+
+impl Starts {
+    async fn add(&mut self, fedhub: Process) -> Result<(), Error> {
+        self.at_once.push(megabytes(fedhub.resident()?));
+        self.steady.push(megabytes(fedhub.steady().await?));
+        self.peaks.push(megabytes(fedhub.peak()?));
+        self.objects = fedhub.scrape().await?.sum("fedhub_cache_objects", &[]);
+        fedhub.stop().await
+    }
+
+    fn peak(&self, what: &str) -> Figure {
+        let ratios = self.peaks.iter().zip(&self.steady).map(|(peak, steady)| peak / steady);
+        Figure::ratio(what, "times what stays", &ratios.collect::<Vec<_>>())
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "objects_in_stores": self.objects, "at_once_mb": self.at_once, "resident_mb": self.steady,
+            "peak_mb": self.peaks,
+        })
+    }
 }
 
 /// The others' WDs without it; then a start that finds its WDs and federates them, the others' WDs while it changes its own,
 /// in turns with laps in which it does that on a plane that is not fedhub's (see `noisy-neighbor`), and a start on what
 /// stands.
-async fn hostile(fleet: &Fleet, options: &Options) -> Result<Hostile, Error> {
+async fn hostile(fleet: &Fleet, options: &Options) -> Result<Findings, Error> {
     let fedhub = fleet.fedhub(&["--leader-elect=false"]).await?;
     let mut alone = Vec::new();
-    for lap in 0..options.repetitions {
-        alone.push(rounded(others(fleet, options, &format!("o{lap}")).await?, 2));
+    // The hostile WDs cannot be taken away between two laps, so these are so many, and those without come
+    // first.
+    for lap in 0..options.repeats() {
+        alone.push(others(fleet, options, &format!("o{lap}")).await?);
     }
-    let of = |laps: &[f64]| median(laps).unwrap_or(f64::NAN);
-    let ordinary_p99 = of(&alone);
+    let ordinary_p99 = Scale::Logarithmic.mean(&alone);
     let ordinary = megabytes(fedhub.peak()?);
     fedhub.stop().await?;
     let (management, count) = (fleet.management().await?, options.scaled(HOSTILE.0));
@@ -114,7 +135,7 @@ async fn hostile(fleet: &Fleet, options: &Options) -> Result<Hostile, Error> {
     fedhub.settled().await?;
     let watching = Drained::of(&management, elsewhere);
     let (mut there, mut here) = (Vec::new(), Vec::new());
-    for lap in 0..options.repetitions {
+    for lap in 0..options.repeats() {
         there.push(changing(fleet, options, elsewhere, &format!("e{lap}")).await?);
         here.push(changing(fleet, options, 0, &format!("h{lap}")).await?);
     }
@@ -125,17 +146,24 @@ async fn hostile(fleet: &Fleet, options: &Options) -> Result<Hostile, Error> {
     let fedhub = fleet.fedhub(&["--leader-elect=false"]).await?;
     let in_order = megabytes(fedhub.peak()?);
     fedhub.stop().await?;
-    let (elsewhere_p99, with) = (of(&there), of(&here));
+    let [elsewhere_p99, with] = [&there, &here].map(|laps| Scale::Logarithmic.mean(laps));
     fleet.progress.step(format!(
         "hostile: {federating} MB at most, then {in_order}, p99 {elsewhere_p99:.1} and {with:.1} ms"
     ));
     let details = json!({
         "deployments": count, "bytes": HOSTILE.1, "changes_a_second": CHANGES, "ordinary_peak_mb": ordinary,
         "federating_peak_mb": federating, "in_order_peak_mb": in_order,
-        "others_p99_ms": { "without": alone, "elsewhere": there, "hostile": here },
+        "others_p99_ms": { "without": digits(&alone, 2), "elsewhere": digits(&there, 2), "hostile": digits(&here, 2) },
     });
-    let more = rounded(federating.max(in_order) - ordinary, 1);
-    Ok(Hostile { more, ratio: rounded(with / ordinary_p99, 3), details })
+    let more = federating.max(in_order) - ordinary;
+    let ratios: Vec<_> = here.iter().zip(&alone).map(|(with, without)| with / without).collect();
+    let figures = vec![
+        Figure::exact("hostile tenant, at the peak", "MB more", more).exactly(Bar::at_most(67.1)),
+        Figure::ratio("hostile tenant, the others' p99", "times theirs without", &ratios)
+            .within(Bar::at_most(1.5), ERROR),
+        Figure::ratio("hostile tenant on a plane that is not fedhub's, the others' p99", "ms", &there),
+    ];
+    Ok(Findings { figures, details })
 }
 
 /// The others' p99 while the tenant of a plane changes its WDs.
@@ -143,7 +171,7 @@ async fn changing(fleet: &Fleet, options: &Options, plane: usize, prefix: &str) 
     let changes = json!({ "updates": options.scaled(CHANGED), "what": "spec", "per_second": CHANGES });
     let path = format!("/planes/{}/touch", name(plane));
     let (p99, _) = tokio::try_join!(others(fleet, options, prefix), fleet.ask(Method::POST, &path, changes))?;
-    Ok(rounded(p99, 2))
+    Ok(p99)
 }
 
 /// From a WD's create on a plane of the others to the hub's event, in milliseconds: the p99.
@@ -174,7 +202,7 @@ fn large(name: &str, bytes: usize) -> Value {
 }
 
 /// Real planes: fills them once, then starts on existing objects.
-pub async fn real(environment: &Environment, options: &Options) -> Result<Part, Error> {
+pub async fn real(environment: &Environment, options: &Options) -> Result<Findings, Error> {
     let count = options.scaled(DEPLOYMENTS);
     let spaces = loader::spaces(&environment.project, "m", options.scaled(NAMESPACES)).await?;
     let mut fedhub = environment.fedhub().await?;
@@ -195,29 +223,27 @@ pub async fn real(environment: &Environment, options: &Options) -> Result<Part, 
         .step(format!("and {} Instances: {after_load} MB, {load_peak} at most", count * EACH));
     fedhub.stop().await?;
 
-    let (mut at_once, mut after_restart, mut peaks) = (Vec::new(), Vec::new(), Vec::new());
-    for _ in 0..options.repetitions {
-        let fedhub: Process = environment.fedhub().await?;
-        at_once.push(megabytes(fedhub.resident()?));
-        after_restart.push(megabytes(fedhub.steady().await?));
-        peaks.push(megabytes(fedhub.peak()?));
-        fedhub.stop().await?;
+    let mut starts = Starts::default();
+    let mut laps = options.laps();
+    while laps.begin().is_some() {
+        starts.add(environment.fedhub().await?).await?;
+        laps.judge(|error| {
+            vec![
+                // There is one load only, which takes a minute.
+                Figure::exact("real planes, after the load", "MB", after_load).exactly(Bar::at_most(40.0)),
+                Figure::mean("real planes, after a restart", "MB", &starts.steady)
+                    .within(Bar::at_most(40.0), error),
+                starts.peak("real planes, the peak of a restart").within(Bar::at_most(1.5), error),
+                Figure::exact("real planes, the peak of the load", "MB", load_peak),
+            ]
+        });
     }
-    let restarted = median(&after_restart).unwrap_or(f64::NAN);
-    environment.progress.step(format!("after a restart: {restarted} MB, at most {peaks:?}"));
-    let value = after_load.max(restarted);
+    environment.progress.step(format!("after a restart: {:?} MB, at most {:?}", starts.steady, starts.peaks));
     let details = json!({
         "deployments": count, "instances": count * EACH, "objects_in_stores": objects,
-        "empty_mb": empty, "with_deployments_mb": with_deployments,
-        "after_load_mb": after_load, "load_peak_mb": load_peak,
-        "after_restart_at_once_mb": at_once, "after_restart_mb": after_restart, "restart_peak_mb": peaks,
+        "empty_mb": empty, "with_deployments_mb": with_deployments, "starts": starts.json(),
     });
-    let ratios: Vec<_> = peaks.iter().zip(&after_restart).map(|(peak, after)| peak / after).collect();
-    let claims = vec![
-        Claim::at_most("real planes: MB", value, 40.0),
-        Claim::at_most("peak of a start: times what stays", median(&ratios).unwrap_or(f64::NAN), 1.5),
-    ];
-    Ok(Part { value, claims, details })
+    Ok(Findings { figures: laps.figures(), details })
 }
 
 fn megabytes(bytes: f64) -> f64 {

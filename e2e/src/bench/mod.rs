@@ -1,20 +1,28 @@
-//! Benchmarks: figures of fedhub, each against a bar and, where that says more, against a baseline in the same run.
+//! Benchmarks: figures of fedhub, each against a bar and, where that says more, against a baseline in the
+//! same run.
 //!
-//! What runs is the release build of fedhub as a process of its own, on real planes. Where there is a baseline, laps of
-//! fedhub and of the baseline follow each other, both judged by the same watch of the benchmark's own, and the median of
-//! the laps counts. Karmada's controllers are stopped, but for `rollout`, which has the whole chain. What takes more
-//! planes than a machine has room for runs on planes in memory ([`fake_apiserver`]).
+//! What runs is the release build of fedhub as a process of its own, on real planes. Where there is a
+//! baseline, laps of fedhub and of the baseline follow each other, both measured by the same watch of the
+//! benchmark's own, until [`judge`] can decide on which side of its bar each figure is. Karmada's controllers
+//! are stopped, but for `rollout`, which has the whole chain. What takes more planes than a machine has room
+//! for runs on planes in memory ([`fake_apiserver`]).
 
 pub mod baseline;
+pub mod documents;
 pub mod environment;
 pub mod fake_apiserver;
+pub mod figure;
 pub mod fixture;
+pub mod judge;
+pub mod laps;
 pub mod loader;
 pub mod metrics;
 pub mod objects;
 pub mod process;
+pub mod race;
 pub mod report;
 pub mod stats;
+pub mod table;
 pub mod watch;
 
 mod admission;
@@ -38,11 +46,16 @@ mod throughput;
 mod workload;
 
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 pub use environment::clear_up;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 
 use self::environment::Environment;
-use self::report::Report;
+use self::figure::Figure;
+use self::laps::Laps;
+use self::report::{Findings, Report};
 use crate::Error;
 use crate::progress::Progress;
 
@@ -86,17 +99,33 @@ pub const BENCHMARKS: [(&str, &str); 18] = [
     ),
 ];
 
+/// For how long a quick run of all benchmarks begins new laps. Planes that start, first laps and what is
+/// repeated in any case are not bounded by it.
+const QUICK_TIME: Duration = Duration::from_mins(20);
+/// The part of the usual number of objects that a quick run has.
+const QUICK_SCALE: f64 = 0.1;
+/// Laps of a quick run, if there is time for them: as few as an interval can be made from that is of any use.
+const QUICK_LAPS: usize = 3;
+/// Laps where they cannot go on until all is decided, usually and in a quick run.
+const REPEATS: [usize; 2] = [3, 2];
+/// Laps of what is counted, where chance has some part in it, likewise.
+const COUNTS: [usize; 2] = [3, 1];
+
 /// How to measure.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The program that is measured.
     pub fedhub: PathBuf,
-    /// Laps of each side.
-    pub repetitions: usize,
+    /// Laps of each side, at most.
+    pub laps: usize,
     /// The part of the usual number of objects; 1 for figures that count.
     pub scale: f64,
     /// Minutes of doing nothing.
     pub minutes: u32,
+    /// Whether figures have to come soon rather than be exact.
+    pub quick: bool,
+    /// When the last lap begins.
+    pub deadline: Option<Instant>,
     /// Planes that run already, in place of planes of the benchmark's own.
     pub instance: Option<String>,
     /// Where it says what it does.
@@ -104,6 +133,42 @@ pub struct Options {
 }
 
 impl Options {
+    /// With fewer objects and laps, and less time of doing nothing.
+    #[must_use]
+    pub fn quick(self) -> Self {
+        let laps = self.laps.min(QUICK_LAPS);
+        Self { quick: true, laps, scale: self.scale.min(QUICK_SCALE), ..self }
+    }
+
+    /// Laps that go on until every bar is decided.
+    pub fn laps(&self) -> Laps {
+        Laps::at_most(self.laps).until(self.deadline)
+    }
+
+    /// How many laps there are where that does not depend on what they show.
+    pub fn repeats(&self) -> usize {
+        self.laps.min(REPEATS[usize::from(self.quick)])
+    }
+
+    /// How many laps there are of what is counted.
+    pub fn counts(&self) -> usize {
+        self.laps.min(COUNTS[usize::from(self.quick)])
+    }
+
+    /// The options of the benchmark at this place of the catalogue in a run that began then: in a quick run
+    /// all of them share its time, and what one has left the next may take.
+    #[must_use]
+    pub fn in_turn(&self, began: Instant, place: usize) -> Self {
+        let share = stats::number(place + 1) / stats::number(BENCHMARKS.len());
+        let share = QUICK_TIME.mul_f64(share);
+        Self { deadline: self.quick.then(|| began + share), ..self.clone() }
+    }
+
+    /// A time that is shorter in a quick run.
+    pub fn or_quick(&self, usual: Duration, quick: Duration) -> Duration {
+        if self.quick { quick } else { usual }
+    }
+
     /// The program as the kernel names it, without symbolic links.
     pub fn fedhub(&self) -> Result<PathBuf, Error> {
         std::fs::canonicalize(&self.fedhub).map_err(Error::file("find", &self.fedhub))
@@ -116,22 +181,32 @@ impl Options {
     }
 }
 
+/// The day, anywhere on Earth the same.
+pub fn today() -> Date {
+    jiff::Timestamp::now().to_zoned(TimeZone::UTC).date()
+}
+
 /// The names of the benchmarks.
 pub fn names() -> impl Iterator<Item = &'static str> {
     BENCHMARKS.into_iter().map(|(name, _)| name)
 }
 
-/// Runs one benchmark, on planes that are there for nothing else.
-pub async fn run(name: &str, options: &Options) -> Result<Report, Error> {
-    let report = Box::pin(measure(name, options)).await;
+/// Runs one benchmark, on planes that are there for nothing else. `command` is what the user typed.
+pub async fn run(name: &str, command: &str, options: &Options) -> Result<Report, Error> {
+    let findings = Box::pin(measure(name, options)).await;
     let cleared = environment::clear_up().await;
-    let report = report?;
+    let Findings { figures, details } = findings?;
     cleared?;
-    let date = jiff::Timestamp::now().strftime("%Y-%m-%d").to_string();
-    Ok(report.measured(&machine::words(), &date, options.scale, options.repetitions))
+    Ok(Report {
+        name: name.to_owned(),
+        measured: machine::measured(command, options),
+        figures: figures.into_iter().map(Figure::rounded).collect(),
+        note: String::new(),
+        details,
+    })
 }
 
-async fn measure(name: &str, options: &Options) -> Result<Report, Error> {
+async fn measure(name: &str, options: &Options) -> Result<Findings, Error> {
     let in_memory = match name {
         "noisy-neighbor" => return Box::pin(noisy_neighbor::run(options)).await,
         "recovery" => return Box::pin(recovery::run(options)).await,
@@ -149,33 +224,66 @@ async fn measure(name: &str, options: &Options) -> Result<Report, Error> {
         return Box::pin(rollout::run(&Environment::whole(options).await?, options)).await;
     }
     let environment = Environment::up(options).await?;
-    match (name, in_memory) {
-        ("throughput", _) => Box::pin(throughput::run(&environment, options)).await,
-        ("projection", _) => Box::pin(projection::run(&environment, options)).await,
-        ("workload", _) => Box::pin(workload::run(&environment, options)).await,
-        ("latency", _) => Box::pin(latency::run(&environment, options)).await,
-        ("requests", _) => Box::pin(requests::run(&environment, options)).await,
-        ("admission", _) => Box::pin(admission::run(&environment, options)).await,
-        ("cli", _) => Box::pin(cli::run(&environment, options)).await,
-        ("failover", _) => Box::pin(failover::run(&environment, options)).await,
-        ("memory", Some(fake)) => {
-            Ok(Report::of(name, "MB", fake, Box::pin(memory::real(&environment, options)).await?))
-        }
-        ("restart", Some(fake)) => Ok(Report::of(
-            name,
-            "times the bare list",
-            fake,
-            Box::pin(restart::real(&environment, options)).await?,
-        )),
-        ("connections", Some(fake)) => Ok(Report::of(
-            name,
-            "connections",
-            fake,
-            Box::pin(connections::real(&environment, options)).await?,
-        )),
+    let on_real_planes = match name {
+        "throughput" => Box::pin(throughput::run(&environment, options)).await,
+        "projection" => Box::pin(projection::run(&environment, options)).await,
+        "workload" => Box::pin(workload::run(&environment, options)).await,
+        "latency" => Box::pin(latency::run(&environment, options)).await,
+        "requests" => Box::pin(requests::run(&environment, options)).await,
+        "admission" => Box::pin(admission::run(&environment, options)).await,
+        "cli" => Box::pin(cli::run(&environment, options)).await,
+        "failover" => Box::pin(failover::run(&environment, options)).await,
+        "memory" => Box::pin(memory::real(&environment, options)).await,
+        "restart" => Box::pin(restart::real(&environment, options)).await,
+        "connections" => Box::pin(connections::real(&environment, options)).await,
         _ => {
             let known = names().collect::<Vec<_>>().join(", ");
             Err(Error::Unknown { kind: "benchmark", name: name.to_owned(), known })
         }
+    }?;
+    Ok(match in_memory {
+        Some(in_memory) => in_memory.and(on_real_planes),
+        None => on_real_planes,
+    })
+}
+
+#[cfg(test)]
+impl Options {
+    /// Options for what measures nothing.
+    fn for_tests() -> Self {
+        Self {
+            fedhub: PathBuf::from("fedhub"),
+            laps: 12,
+            scale: 1.0,
+            minutes: 5,
+            quick: false,
+            deadline: None,
+            instance: None,
+            progress: Progress::stderr(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quick_run_has_fewer_objects_and_laps_and_a_deadline() {
+        let usual = Options::for_tests();
+        let quick = usual.clone().quick();
+        assert_eq!([usual.scaled(5_000), quick.scaled(5_000)], [5_000, 500]);
+        assert_eq!([usual.laps, usual.repeats(), usual.counts()], [12, 3, 3]);
+        assert_eq!([quick.laps, quick.repeats(), quick.counts()], [3, 2, 1]);
+        let [long, short] = [60, 20].map(Duration::from_secs);
+        assert_eq!([usual.or_quick(long, short), quick.or_quick(long, short)], [long, short]);
+        let began = Instant::now();
+        let [first, last] =
+            [0, BENCHMARKS.len() - 1].map(|place| quick.in_turn(began, place).deadline.unwrap());
+        assert!(first > began && first < last);
+        assert_eq!(last.duration_since(began).as_secs(), QUICK_TIME.as_secs());
+        assert!(usual.in_turn(began, 0).deadline.is_none());
+        let tiny = Options { laps: 1, scale: 0.01, ..usual }.quick();
+        assert_eq!([tiny.laps, tiny.scaled(5_000)], [1, 50]);
     }
 }

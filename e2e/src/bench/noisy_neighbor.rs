@@ -16,9 +16,11 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use super::Options;
 use super::fake_apiserver::{Fleet, name, project_path};
+use super::figure::Figure;
+use super::judge::Bar;
 use super::objects::{Kind, deployment};
-use super::report::{Claim, Report};
-use super::stats::{median, percentile, rounded};
+use super::report::Findings;
+use super::stats::{percentile, rounded};
 use super::watch::Arrivals;
 use crate::Error;
 
@@ -37,9 +39,6 @@ const FLOOD: usize = FLOOD_RATE * MEASURED / 100;
 /// How many of them a second: some times as many as an API server takes on such a machine. As fast as a plane in memory
 /// can, its own work would be what the others wait for: all share two cores here.
 const FLOOD_RATE: usize = 2_000;
-
-/// Laps of each kind, unless more are asked for: a p99 of some milliseconds differs by half from lap to lap.
-const LAPS: usize = 5;
 
 /// What is the matter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -66,8 +65,7 @@ impl Trouble {
 }
 
 /// Laps without trouble and with it in turn: what else the machine does, and what has gathered by then, weighs on both.
-/// The medians of either are compared.
-pub async fn run(options: &Options) -> Result<Report, Error> {
+pub async fn run(options: &Options) -> Result<Findings, Error> {
     let mut fleet = Fleet::up(options, PLANES + 1).await?;
     fleet.withdraw_last().await?;
     let deployments = options.scaled(DEPLOYMENTS);
@@ -79,32 +77,44 @@ pub async fn run(options: &Options) -> Result<Report, Error> {
     let mut fedhub = fleet.fedhub(&["--leader-elect=false"]).await?;
     let (mut p99, mut details) = (HashMap::<Trouble, Vec<f64>>::new(), Vec::new());
     let turns = [Trouble::None, Trouble::Hangs, Trouble::FloodsElsewhere, Trouble::Floods];
-    for (at, trouble) in
-        turns.into_iter().cycle().take(turns.len() * options.repetitions.max(LAPS)).enumerate()
-    {
-        let took = lap(&fleet, options, trouble, at).await?;
-        let (p50, worst) = (percentile(&took, 50), percentile(&took, 99));
-        let (p50, worst) = (p50.unwrap_or(f64::NAN), worst.unwrap_or(f64::NAN));
-        fleet.progress.step(format!("{trouble:?}: p50 {p50:.1} ms, p99 {worst:.1} ms"));
-        details.push(json!({ "trouble": format!("{trouble:?}"), "p50_ms": rounded(p50, 2), "p99_ms": rounded(worst, 2) }));
-        p99.entry(trouble).or_default().push(worst);
-        // What a lap leaves is not to be done in the next one, which may be one without trouble.
-        fedhub.settled().await?;
+    let mut laps = options.laps();
+    while let Some(turn) = laps.begin() {
+        for trouble in turns {
+            let took = lap(&fleet, options, trouble, turn).await?;
+            let [p50, worst] = [50, 99].map(|percent| percentile(&took, percent).unwrap_or(f64::NAN));
+            fleet.progress.step(format!("{trouble:?}: p50 {p50:.1} ms, p99 {worst:.1} ms"));
+            details.push(json!({ "trouble": format!("{trouble:?}"), "p50_ms": rounded(p50, 2), "p99_ms": rounded(worst, 2) }));
+            p99.entry(trouble).or_default().push(worst);
+            // What a lap leaves is not to be done in the next one, which may be one without trouble.
+            fedhub.settled().await?;
+        }
+        laps.judge(|error| figures(&p99, error));
     }
     fedhub.stop().await?;
-    let of = |trouble| p99.get(&trouble).and_then(|laps| median(laps)).unwrap_or(f64::NAN);
-    let (none, elsewhere) = (of(Trouble::None), of(Trouble::FloodsElsewhere));
-    let (hangs, floods) = (of(Trouble::Hangs) / none, of(Trouble::Floods) / none);
-    let claims = [
-        Claim::at_most("one hangs: times the p99 without", hangs, 1.5),
-        Claim::at_most("one floods", floods, 1.5),
-    ];
-    let details = json!({
-        "planes": PLANES, "p99_ms": rounded(none, 2), "p99_ms_flood_elsewhere": rounded(elsewhere, 2),
-        "p99_ratio_hangs": rounded(hangs, 3), "p99_ratio_floods": rounded(floods, 3),
-        "p99_ratio_floods_to_elsewhere": rounded(of(Trouble::Floods) / elsewhere, 3), "laps": details,
-    });
-    Ok(Report::on("noisy-neighbor", hangs.max(floods), "times the p99 without", &claims, details))
+    let details = json!({ "planes": PLANES, "laps": details });
+    Ok(Findings { figures: laps.figures(), details })
+}
+
+/// The p99 of the others with a trouble, beside that of the same turn without it.
+fn figures(p99: &HashMap<Trouble, Vec<f64>>, error: f64) -> Vec<Figure> {
+    let laps = |trouble| p99.get(&trouble).map(Vec::as_slice).unwrap_or_default();
+    let ratios = |trouble, beside| {
+        laps(trouble).iter().zip(laps(beside)).map(|(with, without)| with / without).collect::<Vec<_>>()
+    };
+    let judged = |what, trouble| {
+        Figure::ratio(what, "times the p99 without", &ratios(trouble, Trouble::None))
+            .within(Bar::at_most(1.5), error)
+    };
+    let to_elsewhere = ratios(Trouble::Floods, Trouble::FloodsElsewhere);
+    vec![
+        judged("one hangs", Trouble::Hangs),
+        judged("one floods", Trouble::Floods),
+        Figure::ratio("one floods", "times the p99 with the flood elsewhere", &to_elsewhere),
+        Figure::ratio("none has trouble", "ms", laps(Trouble::None)),
+        Figure::ratio("one hangs", "ms", laps(Trouble::Hangs)),
+        Figure::ratio("one floods", "ms", laps(Trouble::Floods)),
+        Figure::ratio("a plane that is not fedhub's floods", "ms", laps(Trouble::FloodsElsewhere)),
+    ]
 }
 
 /// From each WD's create acknowledged to the hub's event, in milliseconds.

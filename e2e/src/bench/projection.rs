@@ -2,15 +2,16 @@
 
 use std::time::Instant;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::baseline::{Bare, CONCURRENCY};
 use super::environment::Environment;
+use super::figure::Figure;
 use super::fixture::Fixture;
+use super::judge::Bar;
 use super::objects::{Kind, runs};
-use super::report::{Claim, Report};
-use super::stats::{median, number, rounded};
-use super::throughput::anatomy;
+use super::race::{Accounted, Race, accounted, rates};
+use super::report::Findings;
 use super::watch::Arrivals;
 use super::{Options, loader};
 use crate::Error;
@@ -23,48 +24,36 @@ const NAMESPACES: usize = 50;
 const EACH: usize = 20;
 
 /// Laps of fedhub and of the bare client in turn.
-pub async fn run(environment: &Environment, options: &Options) -> Result<Report, Error> {
+pub async fn run(environment: &Environment, options: &Options) -> Result<Findings, Error> {
     let fixture =
         Fixture::build(environment, "p", options.scaled(NAMESPACES), options.scaled(DEPLOYMENTS)).await?;
     let count = fixture.on_hub.len() * EACH;
-    let (mut ours, mut bare, mut details) = (Vec::new(), Vec::new(), Vec::new());
-    for at in 0..options.repetitions {
-        let (rate, more) = Box::pin(fedhub_lap(environment, &fixture, count)).await?;
-        environment.progress.step(format!("lap {at}: fedhub projects {rate:.0} Instances a second"));
-        ours.push(rate);
-        details.push(more);
-        let rate = Box::pin(bare_lap(environment, &fixture, count)).await?;
-        environment.progress.step(format!("lap {at}: the bare client projects {rate:.0} Instances a second"));
-        bare.push(rate);
-    }
-    let ratios: Vec<_> = ours.iter().zip(&bare).map(|(ours, bare)| ours / bare).collect();
-    let ratio = median(&ratios).unwrap_or(f64::NAN);
+    let (race, figures) = Race::run(
+        options,
+        async |_| Box::pin(fedhub_lap(environment, &fixture, count)).await,
+        async |_| Box::pin(bare_lap(environment, &fixture, count)).await,
+        |race: &Race<Accounted, f64>, error| {
+            let paces = race.ratios(|ours| 1.0 / ours.seconds, |bare| 1.0 / bare);
+            vec![Figure::ratio("pace", "of the bare client", &paces).within(Bar::at_least(0.8), error)]
+        },
+    )
+    .await?;
     let details = json!({
         "instances": count,
         "concurrency": CONCURRENCY,
-        "instances_per_second": ours.iter().map(|rate| rounded(*rate, 1)).collect::<Vec<_>>(),
-        "bare_instances_per_second": bare.iter().map(|rate| rounded(*rate, 1)).collect::<Vec<_>>(),
-        "fedhub": details,
+        "instances_per_second": rates(count, &race.each(|ours| ours.seconds)),
+        "bare_instances_per_second": rates(count, &race.bare),
+        "fedhub": race.ours.iter().map(|ours| &ours.anatomy).collect::<Vec<_>>(),
     });
-    Ok(Report::on("projection", ratio, "of the bare client", &[Claim::at_least("", ratio, 0.8)], details))
+    Ok(Findings { figures, details })
 }
 
-async fn fedhub_lap(
-    environment: &Environment,
-    fixture: &Fixture,
-    count: usize,
-) -> Result<(f64, Value), Error> {
+async fn fedhub_lap(environment: &Environment, fixture: &Fixture, count: usize) -> Result<Accounted, Error> {
     let mut fedhub = environment.fedhub().await?;
-    let (before, cpu) = (fedhub.scrape().await?, fedhub.cpu()?);
-    let took = lap(environment, fixture, count).await?;
-    let cpu = fedhub.cpu()?.saturating_sub(cpu);
-    fedhub.settled().await?;
-    let mut details = anatomy(&fedhub.scrape().await?.since(&before), number(count));
-    details["cpu_ms_each"] = json!(rounded(cpu.as_secs_f64() * 1e3 / number(count), 3));
-    details["resident_mb"] = json!(rounded(fedhub.resident()? / 1e6, 1));
+    let lap = accounted(&mut fedhub, count, 0, lap(environment, fixture, count)).await?;
     fedhub.stop().await?;
     fixture.vacate(environment).await?;
-    Ok((number(count) / took, details))
+    Ok(lap)
 }
 
 async fn bare_lap(environment: &Environment, fixture: &Fixture, count: usize) -> Result<f64, Error> {
@@ -73,7 +62,7 @@ async fn bare_lap(environment: &Environment, fixture: &Fixture, count: usize) ->
     let took = lap(environment, fixture, count).await;
     bare.end().await?;
     fixture.vacate(environment).await?;
-    Ok(number(count) / took?)
+    took
 }
 
 /// From the first create to the last projection with its status that the project's watch shows, in seconds.

@@ -10,11 +10,13 @@ use serde_json::{Value, json};
 
 use super::Options;
 use super::fake_apiserver::{Counters, Fleet, name, project_path};
+use super::figure::Figure;
+use super::judge::Bar;
 use super::objects::{Kind, deployment};
 use super::process::Process;
-use super::report::{Claim, Report};
+use super::report::Findings;
 use super::restart::page;
-use super::stats::{median, number, percentile, rounded};
+use super::stats::{number, percentile, rounded};
 use super::watch::Arrivals;
 use crate::Error;
 use crate::planes::wait::{NotYet, until};
@@ -49,53 +51,55 @@ struct Lap {
 }
 
 /// Laps of each time away, in turn.
-pub async fn run(options: &Options) -> Result<Report, Error> {
+pub async fn run(options: &Options) -> Result<Findings, Error> {
     let fleet = Fleet::apart(options, options.scaled(PLANES)).await?;
     let count = options.scaled(DEPLOYMENTS);
     fleet.populate(count, count, "in-order", "wd").await?;
     let mut fedhub = fleet.fedhub(&["--leader-elect=false"]).await?;
+    let away = if options.quick { &AWAY[..1] } else { &AWAY[..] };
+    let mut turns = options.laps();
     let mut laps = Vec::new();
-    for at in 0..options.repetitions {
-        for away in AWAY {
-            let before = laps.len();
-            let lap = lap(&fleet, &mut fedhub, &format!("x{at}-{away}"), away, before).await?;
+    while let Some(turn) = turns.begin() {
+        for away in away {
+            let prefix = format!("x{turn}-{away}");
+            let lap = Box::pin(lap(&fleet, &mut fedhub, &prefix, *away, laps.len())).await?;
             let Lap { own_list, most, all, created, lines, .. } = lap;
             fleet.progress.step(format!(
                 "{away} s away: 95 % after {most:.1} s, all after {all:.1} s (own list {own_list:.1} s), new WDs {created:.2} s after their planes, {lines} log lines"
             ));
             laps.push(lap);
         }
+        turns.judge(|error| figures(&laps, away.len(), error));
     }
     fedhub.stop().await?;
-    // The worse of the two times away, each in the median of its laps.
-    let worst = |of: fn(&Lap) -> f64| {
-        let medians = AWAY.map(|away| {
-            let values: Vec<_> = laps.iter().filter(|lap| lap.away == away).map(of).collect();
-            median(&values).unwrap_or(f64::NAN)
-        });
-        medians
-            .into_iter()
-            .fold(0.0, |worst, value| if value > worst || value.is_nan() { value } else { worst })
-    };
-    let most = worst(|lap| lap.most - lap.own_list);
-    let (all, created) = (worst(|lap| lap.all - lap.own_list), worst(|lap| lap.created));
-    let lines = worst(|lap| number(lap.lines));
-    let claims = [
-        Claim::at_most("95 % of the planes, seconds beyond the server's own list time", most, 5.0),
-        Claim::at_most("all", all, 15.0),
-        Claim::at_most("a WD made meanwhile, seconds after its plane", created, 2.0),
-        Claim::at_most("log lines", lines, 50.0),
-    ];
     let details: Vec<_> = laps.iter().map(|lap| json!({
         "away_s": lap.away, "own_list_s": rounded(lap.own_list, 2), "in_sync_95_s": rounded(lap.most, 2),
         "in_sync_all_s": rounded(lap.all, 2), "created_meanwhile_s": rounded(lap.created, 2), "log_lines": lap.lines,
     })).collect();
     let details = json!({
-        "planes": fleet.planes, "objects": count * 4, "starting_s": STARTING.as_secs_f64(),
-        "in_sync_95_s": rounded(most, 2), "in_sync_all_s": rounded(all, 2), "created_meanwhile_s": rounded(created, 2),
-        "log_lines": lines, "laps": details,
+        "planes": fleet.planes, "objects": count * 4, "starting_s": STARTING.as_secs_f64(), "laps": details,
     });
-    Ok(Report::on("recovery", most, "s beyond the server's own list time", &claims, details))
+    Ok(Findings { figures: turns.figures(), details })
+}
+
+/// In each turn the worst of its times away counts.
+fn figures(laps: &[Lap], turn: usize, error: f64) -> Vec<Figure> {
+    let worst = |of: fn(&Lap) -> f64| {
+        laps.chunks(turn)
+            .map(|turn| percentile(&turn.iter().map(of).collect::<Vec<_>>(), 100).unwrap_or(f64::NAN))
+            .collect::<Vec<_>>()
+    };
+    let beyond = "s beyond the server's own list time";
+    let lines = percentile(&worst(|lap| number(lap.lines)), 100).unwrap_or(f64::NAN);
+    vec![
+        Figure::mean("95 % of the planes in sync", beyond, &worst(|lap| lap.most - lap.own_list))
+            .within(Bar::at_most(5.0), error),
+        Figure::mean("all planes in sync", beyond, &worst(|lap| lap.all - lap.own_list))
+            .within(Bar::at_most(15.0), error),
+        Figure::mean("a WD made meanwhile", "s after its plane", &worst(|lap| lap.created))
+            .within(Bar::at_most(2.0), error),
+        Figure::exact("an outage", "log lines", lines).exactly(Bar::at_most(50.0)),
+    ]
 }
 
 /// One outage after so many, from the moment in which the server is killed until everything is idle again, and the users of

@@ -7,11 +7,13 @@ use kube::api::{Patch, PatchParams};
 use serde_json::json;
 
 use super::environment::{Environment, HANDS};
+use super::figure::Figure;
 use super::fixture::Fixture;
+use super::judge::Bar;
 use super::metrics::Scrape;
 use super::objects::{Kind, api, reported};
 use super::process::Process;
-use super::report::{Claim, Report};
+use super::report::Findings;
 use super::stats::{number, rounded};
 use super::watch::Arrivals;
 use super::{Options, loader};
@@ -33,7 +35,7 @@ const CHECKED: [(&str, &str, &str, &str, &str); 4] = [
 ];
 
 /// Counts, once: requests do not depend on the time of day.
-pub async fn run(environment: &Environment, options: &Options) -> Result<Report, Error> {
+pub async fn run(environment: &Environment, options: &Options) -> Result<Findings, Error> {
     let count = options.scaled(DEPLOYMENTS);
     let each = |requests: f64| rounded(requests / number(count), 4);
     let spaces = loader::spaces(&environment.project, "r", options.scaled(NAMESPACES)).await?;
@@ -65,13 +67,14 @@ pub async fn run(environment: &Environment, options: &Options) -> Result<Report,
     let reads = each(all(&updates) - writes(&updates) - after);
     let (writes, noop) = (each(writes(&updates)), each(all(&touched)));
     let differing = differences.iter().map(|(_, _, difference)| difference.abs()).sum();
-    let claims = [
-        Claim::at_most("for a WD", federation, 3.0),
-        Claim::at_most("for a status change: writes", writes, 1.0),
-        Claim::at_most("reads", reads, 1.0),
-        Claim::at_most("for a no-op", noop, 0.0),
-        Claim::at_most("questions to Karmada, for a WD", each(before + after), 1.0),
-        Claim::at_most("difference from the API servers' count", differing, 0.0),
+    let counted = |what, requests, bar| Figure::exact(what, "", requests).exactly(Bar::at_most(bar));
+    let figures = vec![
+        counted("for a WD", federation, 3.0),
+        counted("for a status change: writes", writes, 1.0),
+        counted("for a status change: reads", reads, 1.0),
+        counted("for a no-op", noop, 0.0),
+        counted("questions to Karmada, for a WD", each(before + after), 1.0),
+        counted("difference from the API servers' count", differing, 0.0),
     ];
     let series = |scrape: &Scrape| {
         json!(scrape.by("fedhub_api_requests_total", &["plane_kind", "verb", "resource", "code"]))
@@ -92,7 +95,7 @@ pub async fn run(environment: &Environment, options: &Options) -> Result<Report,
             "what": what, "theirs": theirs, "difference": difference,
         })).collect::<Vec<_>>(),
     });
-    Ok(Report::on("requests", federation, "requests per WD", &claims, details))
+    Ok(Findings { figures, details })
 }
 
 /// A cell reports on every WD; the growth of fedhub's counters until the project shows it all.

@@ -14,11 +14,14 @@ use serde_json::{Value, json};
 use super::Options;
 use super::environment::{Environment, PROJECT};
 use super::fake_apiserver::{Fleet, project_path};
+use super::figure::Figure;
 use super::fixture::Fixture;
+use super::judge::Bar;
 use super::objects::{Kind, api, api_all};
 use super::process::Process;
-use super::report::{Claim, Part};
-use super::stats::{median, number, rounded};
+use super::race::{Race, digits};
+use super::report::Findings;
+use super::stats::{number, rounded};
 use super::watch::Arrivals;
 use crate::Error;
 use crate::planes::topology::{HUB, projects};
@@ -41,36 +44,61 @@ const FAKE_PLANES: usize = 1_000;
 const LISTS: usize = 16;
 
 /// Planes in memory: starts, and the bare list of the same, in turn.
-pub async fn fake(options: &Options) -> Result<Part, Error> {
+pub async fn fake(options: &Options) -> Result<Findings, Error> {
     let fleet = Fleet::up(options, options.scaled(FAKE_PLANES)).await?;
     let count = options.scaled(DEPLOYMENTS);
     fleet.populate(count, count * EACH, "in-order", "wd").await?;
-    let (mut starts, mut lists, mut writes) = (Vec::new(), Vec::new(), 0);
     // The first start remembers the identities of the planes.
     let mut first = fleet.spawn(&["--leader-elect=false"])?;
     first.settled().await?;
     first.stop().await?;
-    for _ in 0..options.repetitions {
-        fleet.count_anew().await?;
-        let began = Instant::now();
-        let mut fedhub = fleet.spawn(&["--leader-elect=false"])?;
-        starts.push(in_order(&mut fedhub, fleet.planes, began).await?);
-        fedhub.stop().await?;
-        writes += fleet.counters().await?.writes;
-        lists.push(fake_list(&fleet).await?);
-        fleet.progress.step(format!("in sync after {:?} s, bare list {:?} s", starts.last(), lists.last()));
+    let (race, figures) = Race::run(
+        options,
+        async |_| Box::pin(fake_start(&fleet)).await,
+        async |_| fake_list(&fleet).await,
+        |race: &Race<Start, f64>, error| race.judged("in memory", error),
+    )
+    .await?;
+    let details = json!({ "planes": fleet.planes, "objects": count * 2 * (1 + EACH), "race": race.json() });
+    Ok(Findings { figures, details })
+}
+
+async fn fake_start(fleet: &Fleet) -> Result<Start, Error> {
+    fleet.count_anew().await?;
+    let began = Instant::now();
+    let mut fedhub = fleet.spawn(&["--leader-elect=false"])?;
+    let seconds = in_order(&mut fedhub, fleet.planes, began).await?;
+    fedhub.stop().await?;
+    let writes = f64::from(u32::try_from(fleet.counters().await?.writes).unwrap_or(u32::MAX));
+    Ok(Start { seconds, writes, edit: f64::NAN, more: Value::Null })
+}
+
+/// A start of fedhub.
+struct Start {
+    seconds: f64,
+    writes: f64,
+    /// Seconds to an edit, of another start; else not a number.
+    edit: f64,
+    more: Value,
+}
+
+impl Race<Start, f64> {
+    /// The bars that starts have in memory and on real planes alike.
+    fn judged(&self, planes: &str, error: f64) -> Vec<Figure> {
+        let ratios = self.ratios(|start| start.seconds, |list| *list);
+        let writes = self.each(|start| start.writes).iter().sum();
+        vec![
+            Figure::ratio(planes, "times the bare list", &ratios).within(Bar::at_most(2.0), error),
+            Figure::exact(planes, "writes", writes).exactly(Bar::at_most(0.0)),
+        ]
     }
-    let ratios: Vec<_> = starts.iter().zip(&lists).map(|(start, list)| start / list).collect();
-    let ratio = median(&ratios).unwrap_or(f64::NAN);
-    let writes = f64::from(u32::try_from(writes).unwrap_or(u32::MAX));
-    let claims =
-        vec![Claim::at_most("times the bare list", ratio, 2.0), Claim::at_most("writes", writes, 0.0)];
-    let two = |values: &[f64]| values.iter().map(|value| rounded(*value, 2)).collect::<Vec<_>>();
-    let details = json!({
-        "planes": fleet.planes, "objects": count * 2 * (1 + EACH), "start_s": two(&starts),
-        "bare_list_s": two(&lists), "writes": writes,
-    });
-    Ok(Part { value: ratio, claims, details })
+
+    fn json(&self) -> Value {
+        json!({
+            "start_s": digits(&self.each(|start| start.seconds), 2), "bare_list_s": digits(&self.bare, 2),
+            "starts": self.ours.iter().map(|start| &start.more).collect::<Vec<_>>(),
+        })
+    }
 }
 
 /// Seconds of a paged list of everything that fedhub watches there.
@@ -96,65 +124,57 @@ pub(super) async fn page(client: &Client, path: String) -> Result<usize, Error> 
     Ok(list.items.len())
 }
 
-/// Starts without changes, and the bare list of the same, in turn; then starts with an edit.
-pub async fn real(environment: &Environment, options: &Options) -> Result<Part, Error> {
+/// Starts without changes, and the bare list of the same, in turn; after each start another one with an edit.
+pub async fn real(environment: &Environment, options: &Options) -> Result<Findings, Error> {
     let fixture =
         Fixture::build(environment, "s", options.scaled(NAMESPACES), options.scaled(DEPLOYMENTS)).await?;
     fixture.populate(environment, EACH).await?;
-    let (mut starts, mut lists, mut edits) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut written, mut probes, mut details) = (0, 0.0, Vec::new());
-    for at in 0..options.repetitions {
-        let (took, stored, asked, more) = start(environment).await?;
-        starts.push(took);
-        written += stored;
-        probes += asked;
-        details.push(more);
-        lists.push(list(environment).await?);
-        edits.push(edit(environment, &fixture, at).await?);
-        let (start, list, edit) = (starts[at], lists[at], edits[at]);
-        environment
-            .progress
-            .step(format!("in sync after {start:.2} s, bare list {list:.2} s, edit {edit:.2} s"));
-    }
-    let ratios: Vec<_> = starts.iter().zip(&lists).map(|(start, list)| start / list).collect();
-    let (ratio, edit) = (median(&ratios).unwrap_or(f64::NAN), median(&edits).unwrap_or(f64::NAN));
-    let two = |values: &[f64]| values.iter().map(|value| rounded(*value, 2)).collect::<Vec<_>>();
+    let (race, figures) = Race::run(
+        options,
+        async |lap| {
+            let mut start = Box::pin(start(environment)).await?;
+            start.edit = Box::pin(edit(environment, &fixture, lap)).await?;
+            Ok(start)
+        },
+        async |_| Box::pin(list(environment)).await,
+        |race: &Race<Start, f64>, error| {
+            let edit = Figure::mean("an edit after leadership", "s", &race.each(|start| start.edit));
+            let mut figures = race.judged("real planes", error);
+            figures.push(edit.within(Bar::at_most(2.0), error));
+            figures
+        },
+    )
+    .await?;
     let details = json!({
-        "objects": fixture.on_hub.len() * 2 * (1 + EACH),
-        "start_s": two(&starts), "bare_list_s": two(&lists), "edit_s": two(&edits),
-        "writes": written, "dry_runs": probes, "starts": details,
+        "objects": fixture.on_hub.len() * 2 * (1 + EACH), "race": race.json(),
+        "edit_s": digits(&race.each(|start| start.edit), 2),
     });
-    let claims = vec![
-        Claim::at_most("real planes: times the bare list", ratio, 2.0),
-        Claim::at_most("writes", number(written), 0.0),
-        Claim::at_most("seconds to an edit after leadership", edit, 2.0),
-    ];
-    Ok(Part { value: ratio, claims, details })
+    Ok(Findings { figures, details })
 }
 
-/// Seconds to everything in order; what was written by the planes' own record; dry runs.
-async fn start(environment: &Environment) -> Result<(f64, usize, f64, Value), Error> {
+/// A start, with what was written by the planes' own record.
+async fn start(environment: &Environment) -> Result<Start, Error> {
     let (since, began) = (Timestamp::now(), Instant::now());
     let mut fedhub = environment.spawn(0, &["--leader-elect=false".to_owned()])?;
-    let took = in_order(&mut fedhub, projects().count(), began).await?;
+    let seconds = in_order(&mut fedhub, projects().count(), began).await?;
     fedhub.settled().await?;
     let scrape = fedhub.scrape().await?;
-    let cpu = fedhub.cpu()?.as_secs_f64();
-    let more = json!({
-        "cpu_s": rounded(cpu, 2),
+    let asked = scrape.sum("fedhub_api_requests_total", &[("verb", &WRITES)]);
+    let mut more = json!({
+        "cpu_s": rounded(fedhub.cpu()?.as_secs_f64(), 2),
         "passes": scrape.by("fedhub_reconciles_total", &["controller", "outcome"]),
         "requests": scrape.by("fedhub_api_requests_total", &["plane_kind", "verb", "resource"]),
         "peak_mb": rounded(fedhub.peak()? / 1e6, 1),
         "resident_mb": rounded(fedhub.resident()? / 1e6, 1),
     });
-    let asked = scrape.sum("fedhub_api_requests_total", &[("verb", &WRITES)]);
     fedhub.stop().await?;
     let layout = environment.planes().layout();
-    let mut stored = 0;
+    let mut writes = 0.0;
     for plane in [HUB, PROJECT] {
-        stored += writes::since(layout, plane, since, &[])?.len();
+        writes += number(writes::since(layout, plane, since, &[])?.len());
     }
-    Ok((took, stored, asked - number(stored), more))
+    more["dry_runs"] = json!(asked - writes);
+    Ok(Start { seconds, writes, edit: f64::NAN, more })
 }
 
 /// Looks until the process has looked at everything and has nothing left to do. The looks are close: what they cost is

@@ -10,13 +10,15 @@ use serde_json::json;
 
 use super::baseline::{Bare, CONCURRENCY, NECESSARY_FOR_A_WORKLOAD};
 use super::environment::{Environment, HANDS, Space, delete_all};
+use super::figure::Figure;
 use super::fixture::Fixture;
+use super::judge::Bar;
 use super::metrics::Scrape;
 use super::objects::{CITIES, Kind, api};
-use super::report::{Claim, Report};
+use super::race::{Race, accounted, digits, rates};
+use super::report::Findings;
 use super::requests::{all, overdue, status_changes, writes};
-use super::stats::{median, number, rounded};
-use super::throughput::anatomy;
+use super::stats::number;
 use super::watch::Arrivals;
 use super::{Options, loader};
 use crate::Error;
@@ -31,44 +33,47 @@ const REST: Duration = Duration::from_mins(1);
 const NECESSARY_FOR_A_DEPLOYMENT: f64 = 2.0;
 
 /// Laps of fedhub and of the bare clients in turn.
-pub async fn run(environment: &Environment, options: &Options) -> Result<Report, Error> {
+pub async fn run(environment: &Environment, options: &Options) -> Result<Findings, Error> {
     let (count, namespaces) = (options.scaled(WORKLOADS), options.scaled(NAMESPACES));
-    let (mut ours, mut bare, mut costs) = (Vec::new(), Vec::new(), Vec::new());
-    for lap in 0..options.repetitions {
-        let spaces = loader::spaces(&environment.project, &format!("w{lap}f"), namespaces).await?;
-        let (rate, cost) =
-            Box::pin(fedhub_lap(environment, &spaces, count, &format!("w{lap}f"), lap == 0)).await?;
-        environment.progress.step(format!("lap {lap}: fedhub places {rate:.1} Workloads a second"));
-        ours.push(rate);
-        costs.push(cost);
-        let rate = Box::pin(bare_lap(environment, count, namespaces, &format!("w{lap}b"))).await?;
-        environment.progress.step(format!("lap {lap}: the bare clients place {rate:.1} Workloads a second"));
-        bare.push(rate);
-    }
-    let ratios: Vec<_> = ours.iter().zip(&bare).map(|(ours, bare)| ours / bare).collect();
-    let ratio = median(&ratios).unwrap_or(f64::NAN);
     let necessary = NECESSARY_FOR_A_WORKLOAD + NECESSARY_FOR_A_DEPLOYMENT * number(CITIES.len());
-    let most = |of: fn(&Cost) -> f64| costs.iter().map(of).fold(f64::NAN, f64::max);
-    let claims = [
-        Claim::at_least("", ratio, 0.8),
-        Claim::at_most("times the necessary requests", most(|cost| cost.each) / necessary, 1.25),
-        Claim::at_most("requests at rest", most(|cost| cost.at_rest), 0.0),
-        Claim::at_most("writes of a restart", most(|cost| cost.restart), 0.0),
-    ];
-    let each = |values: &[f64]| values.iter().map(|value| rounded(*value, 3)).collect::<Vec<_>>();
+    let most =
+        |race: &Race<Lap, f64>, cost: fn(&Lap) -> f64| race.each(cost).into_iter().fold(f64::NAN, f64::max);
+    let rest = options.or_quick(REST, Duration::from_secs(20));
+    let (race, figures) = Race::run(
+        options,
+        async |lap| {
+            let rest = (lap == 0).then_some(rest);
+            Box::pin(fedhub_lap(environment, count, namespaces, &format!("w{lap}f"), rest)).await
+        },
+        async |lap| Box::pin(bare_lap(environment, count, namespaces, &format!("w{lap}b"))).await,
+        |race: &Race<Lap, f64>, error| {
+            let paces = race.ratios(|ours| 1.0 / ours.seconds, |bare| 1.0 / bare);
+            let each = most(race, |lap| lap.each) / necessary;
+            vec![
+                Figure::ratio("pace", "of the bare clients", &paces).within(Bar::at_least(0.8), error),
+                Figure::exact("requests", "times the necessary ones", each).exactly(Bar::at_most(1.25)),
+                Figure::exact("requests at rest", "", most(race, |lap| lap.at_rest))
+                    .exactly(Bar::at_most(0.0)),
+                Figure::exact("writes of a restart", "", most(race, |lap| lap.restart))
+                    .exactly(Bar::at_most(0.0)),
+            ]
+        },
+    )
+    .await?;
     let details = json!({
-        "workloads": count, "namespaces": namespaces, "concurrency": CONCURRENCY, "laps": each(&ratios),
-        "workloads_per_second": each(&ours), "bare_workloads_per_second": each(&bare),
+        "workloads": count, "namespaces": namespaces, "concurrency": CONCURRENCY, "rest_s": rest.as_secs(),
+        "workloads_per_second": rates(count, &race.each(|ours| ours.seconds)),
+        "bare_workloads_per_second": rates(count, &race.bare),
         "necessary_requests": necessary,
-        "requests_each": each(&costs.iter().map(|cost| cost.each).collect::<Vec<_>>()),
-        "requests_at_rest": most(|cost| cost.at_rest), "writes_of_a_restart": most(|cost| cost.restart),
-        "fedhub": costs.iter().map(|cost| cost.anatomy.clone()).collect::<Vec<_>>(),
+        "requests_each": digits(&race.each(|lap| lap.each), 3),
+        "fedhub": race.ours.iter().map(|lap| &lap.anatomy).collect::<Vec<_>>(),
     });
-    Ok(Report::on("workload", ratio, "of the bare client", &claims, details))
+    Ok(Findings { figures, details })
 }
 
-/// What a lap cost.
-struct Cost {
+/// What a lap of fedhub took and cost.
+struct Lap {
+    seconds: f64,
     /// Requests for a Workload, without what informs users of each of its WDs.
     each: f64,
     /// Requests while nothing happened, where that was measured; else not a number.
@@ -78,44 +83,43 @@ struct Cost {
     anatomy: serde_json::Value,
 }
 
+/// A lap; with `rest`, fedhub then has nothing to do for so long, and starts again.
 async fn fedhub_lap(
     environment: &Environment,
-    spaces: &[Space],
     count: usize,
+    namespaces: usize,
     prefix: &str,
-    with_rest: bool,
-) -> Result<(f64, Cost), Error> {
+    rest: Option<Duration>,
+) -> Result<Lap, Error> {
+    let spaces = &loader::spaces(&environment.project, prefix, namespaces).await?;
     let mut fedhub = environment.fedhub().await?;
-    let (before, cpu) = (fedhub.scrape().await?, fedhub.cpu()?);
-    let took = lap(environment, spaces, prefix, count).await?;
-    let cpu = fedhub.cpu()?.saturating_sub(cpu);
-    fedhub.settled().await?;
-    fedhub.conditions_written(CITIES.len() * count).await?;
-    fedhub.settled().await?;
-    let grown = fedhub.scrape().await?.since(&before);
-    let mut cost = Cost {
-        each: (all(&grown) - informing(&grown) - overdue(&grown)) / number(count),
+    let conditions = CITIES.len() * count;
+    let placed = lap(environment, spaces, prefix, count);
+    let placed = Box::pin(accounted(&mut fedhub, count, conditions, placed)).await?;
+    let grown = &placed.grown;
+    let mut lap = Lap {
+        seconds: placed.seconds,
+        each: (all(grown) - informing(grown) - overdue(grown)) / number(count),
         at_rest: f64::NAN,
         restart: f64::NAN,
-        anatomy: anatomy(&grown, number(count)),
+        anatomy: placed.anatomy,
     };
-    cost.anatomy["cpu_ms_each"] = json!(rounded(cpu.as_secs_f64() * 1e3 / number(count), 3));
-    if with_rest {
+    if let Some(rest) = rest {
         // Without a cell's report fedhub would look after each WD again.
-        let fixture = Fixture::find(environment, prefix, spaces.to_vec()).await?;
+        let fixture = Fixture::find(environment, prefix, spaces.clone()).await?;
         status_changes(environment, prefix, &fixture, &mut fedhub).await?;
         let done = fedhub.scrape().await?;
-        tokio::time::sleep(REST).await;
+        tokio::time::sleep(rest).await;
         let grown = fedhub.scrape().await?.since(&done);
-        cost.at_rest = all(&grown) - identity(&grown);
-        cost.anatomy["at_rest"] = requests(&grown);
+        lap.at_rest = all(&grown) - identity(&grown);
+        lap.anatomy["at_rest"] = requests(&grown);
         fedhub.stop().await?;
         fedhub = environment.fedhub().await?;
-        cost.restart = writes(&fedhub.scrape().await?);
+        lap.restart = writes(&fedhub.scrape().await?);
     }
     fedhub.stop().await?;
     Box::pin(clear(environment, spaces)).await?;
-    Ok((number(count) / took, cost))
+    Ok(lap)
 }
 
 async fn bare_lap(
@@ -131,7 +135,7 @@ async fn bare_lap(
     workloads.end().await?;
     federator.end().await?;
     Box::pin(clear(environment, &spaces)).await?;
-    Ok(number(count) / took?)
+    took
 }
 
 /// From the first create to the last WD that the hub's watch shows, in seconds.

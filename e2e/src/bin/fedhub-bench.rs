@@ -2,17 +2,19 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Instant;
 
 use anyhow::Context;
 use clap::Parser;
 use clap::builder::PossibleValuesParser;
-use fedhub_e2e::bench::{self, BENCHMARKS, Options, report};
-use fedhub_e2e::fedhub;
+use fedhub_e2e::bench::table::{self, Now};
+use fedhub_e2e::bench::{self, BENCHMARKS, Options, documents, report};
 use fedhub_e2e::progress::Progress;
+use fedhub_e2e::{fedhub, repository};
 use tokio::signal::unix::{SignalKind, signal};
 
 /// What there is beside the benchmarks.
-const OTHERS: [&str; 3] = ["all", "list", "table"];
+const OTHERS: [&str; 4] = ["all", "list", "show", "table"];
 /// Where the reports are, unless another directory is named.
 const REPORTS: &str = "target/bench";
 
@@ -20,21 +22,30 @@ const REPORTS: &str = "target/bench";
 #[derive(Parser)]
 #[command(name = "fedhub-bench", max_term_width = 110)]
 struct Arguments {
-    /// A benchmark; `all` runs every one and writes its report, `list` names them, `table` prints the table of
-    /// docs/benchmarks.md from reports.
+    /// A benchmark; `all` runs every one and writes its report, `list` names them, `show` prints reports,
+    /// `table` writes the tables of README.md and docs/benchmarks.md from the reports in docs/benchmarks.
     #[arg(value_parser = names())]
     what: String,
-    /// With `all` and `table`: the directory of the reports [default: target/bench].
+    /// With `all` and `show`: the directory of the reports [default: target/bench].
     directory: Option<PathBuf>,
     /// Print the report as one line of JSON.
     #[arg(long)]
     json: bool,
-    /// With `all`: exit with 1 where a bar is missed.
+    /// With `all`: exit with 1 where a bar is missed. One that cannot be told from the noise here is not.
     #[arg(long)]
     strict: bool,
-    /// Laps of each side; the median counts.
-    #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=99))]
-    repetitions: u8,
+    /// Fewer objects and laps, and with `all` no new laps after twenty minutes. The figures are marked as such.
+    #[arg(long)]
+    quick: bool,
+    /// With `table`: change nothing, and exit with 1 where the documents are not what would be written.
+    #[arg(long)]
+    check: bool,
+    /// With `table`: take the reports of this directory over into docs/benchmarks first.
+    #[arg(long, value_name = "DIRECTORY", conflicts_with = "check")]
+    adopt: Option<PathBuf>,
+    /// Laps of each side at most. They end as soon as every bar is decided.
+    #[arg(long, default_value_t = 12, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=99))]
+    laps: u8,
     /// The part of the usual number of objects, for a quick try. Figures at another scale than 1 prove nothing.
     #[arg(long, default_value_t = 1.0, value_name = "PART")]
     scale: f64,
@@ -82,14 +93,15 @@ async fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
                 println!("{name:<14} {about}");
             }
         }
-        "table" => print_table(&directory)?,
+        "show" => println!("{}", table::whole(&report::load(&directory)?, now())),
+        "table" => write_documents(arguments)?,
         "all" => return all(arguments, &directory).await,
         name => {
-            let report = bench::run(name, &options(arguments)).await?;
+            let report = bench::run(name, &command(), &options(arguments)).await?;
             if arguments.json {
                 println!("{}", report.line()?);
             } else {
-                println!("{}", report::table(std::slice::from_ref(&report)));
+                println!("{}", table::whole(std::slice::from_ref(&report), now()));
                 println!("{:#}", report.details);
             }
         }
@@ -100,10 +112,12 @@ async fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 /// Runs every benchmark, also after one that could not run.
 async fn all(arguments: &Arguments, directory: &Path) -> anyhow::Result<ExitCode> {
     let options = options(arguments);
+    let command = command();
+    let began = Instant::now();
     let (mut reports, mut broken) = (Vec::new(), Vec::new());
-    for name in bench::names() {
+    for (place, name) in bench::names().enumerate() {
         options.progress.step(format!("benchmark {name}"));
-        match bench::run(name, &options).await {
+        match bench::run(name, &command, &options.in_turn(began, place)).await {
             Ok(report) => {
                 report.save(directory)?;
                 reports.push(report);
@@ -114,28 +128,51 @@ async fn all(arguments: &Arguments, directory: &Path) -> anyhow::Result<ExitCode
             }
         }
     }
-    println!("{}", report::table(&reports));
+    println!("{}", table::whole(&reports, now()));
+    options.progress.step(format!("all benchmarks took {:.1} minutes", began.elapsed().as_secs_f64() / 60.0));
     if !broken.is_empty() {
         anyhow::bail!("could not run: {}", broken.join(", "));
     }
-    let missed = reports.iter().any(|report| !report.pass);
+    let missed = reports.iter().any(report::Report::misses);
     Ok(if missed && arguments.strict { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 fn options(arguments: &Arguments) -> Options {
-    Options {
+    let options = Options {
         fedhub: arguments.fedhub.clone().unwrap_or_else(|| fedhub::Options::new().program),
-        repetitions: usize::from(arguments.repetitions),
+        laps: usize::from(arguments.laps),
         scale: arguments.scale,
         minutes: arguments.minutes,
+        quick: false,
+        deadline: None,
         instance: arguments.instance.clone(),
         progress: Progress::stderr(),
-    }
+    };
+    if arguments.quick { options.quick() } else { options }
 }
 
-fn print_table(directory: &Path) -> anyhow::Result<()> {
-    let reports = report::load(directory, &bench::names().collect::<Vec<_>>())?;
-    println!("{}\n\n{}", report::table(&reports), report::footnotes(&reports));
+/// What the user typed, with the program by its name alone: where it was is a fact of the machine.
+fn command() -> String {
+    let arguments = std::env::args().skip(1);
+    std::iter::once("fedhub-bench".to_owned()).chain(arguments).collect::<Vec<_>>().join(" ")
+}
+
+fn now() -> Now<'static> {
+    Now { today: bench::today(), version: env!("CARGO_PKG_VERSION") }
+}
+
+/// Writes the tables of the documents, or checks them.
+fn write_documents(arguments: &Arguments) -> Result<(), fedhub_e2e::Error> {
+    let repository = repository();
+    if arguments.check {
+        return documents::check(&repository, bench::today());
+    }
+    if let Some(directory) = &arguments.adopt {
+        documents::adopt(&repository, directory)?;
+    }
+    for document in documents::write(&repository, bench::today())? {
+        println!("{document}");
+    }
     Ok(())
 }
 

@@ -16,9 +16,12 @@ use serde_json::{Value, json};
 use self::hops::{Observations, Times};
 use self::necessary::{Features, Plane, Request, Table, necessary};
 use super::environment::{self, Environment, PROJECT, Space};
+use super::figure::Figure;
+use super::judge::Bar;
 use super::objects::{FINALIZER, Kind, api_all};
-use super::report::{Claim, Report};
-use super::stats::{median, number, rounded};
+use super::race::digits;
+use super::report::Findings;
+use super::stats::{number, percentile, rounded};
 use super::watch::{Arrivals, Seen};
 use super::{Options, loader};
 use crate::Error;
@@ -51,7 +54,7 @@ struct Chain<'a> {
 }
 
 /// Laps one after the other.
-pub async fn run(environment: &Environment, options: &Options) -> Result<Report, Error> {
+pub async fn run(environment: &Environment, options: &Options) -> Result<Findings, Error> {
     let layout = environment.planes().layout();
     let program = fedhub::Options { program: options.fedhub()?, arguments: Vec::new() };
     let mut fedhubs = vec![Fedhub::start(layout, &program).await?];
@@ -66,9 +69,11 @@ pub async fn run(environment: &Environment, options: &Options) -> Result<Report,
     chain.serve().await?;
     let served = chain.laps("rs", options).await?;
     fedhub::end(layout).await?;
-    let claims = [
-        Claim::at_most("requests for an Instance", plain.ratio, BAR),
-        Claim::at_most("requests with quota and networking", served.ratio, BAR),
+    let unit = "times the necessary requests";
+    let figures = vec![
+        Figure::exact("an Instance", unit, plain.ratio).exactly(Bar::at_most(BAR)),
+        Figure::exact("an Instance with quota and networking", unit, served.ratio).exactly(Bar::at_most(BAR)),
+        Figure::mean("all WDs, from created to Ready", "s", &plain.seconds),
     ];
     let count = options.scaled(DEPLOYMENTS);
     let details = json!({
@@ -77,12 +82,13 @@ pub async fn run(environment: &Environment, options: &Options) -> Result<Report,
         "without_quota_and_networking": plain.details,
         "with_quota_and_networking": served.details,
     });
-    Ok(Report::on("rollout", plain.ratio, "times the necessary requests", &claims, details))
+    Ok(Findings { figures, details })
 }
 
 /// What laps of one kind were.
 struct Laps {
     ratio: f64,
+    seconds: Vec<f64>,
     details: Value,
 }
 
@@ -94,24 +100,24 @@ struct Lap {
 }
 
 impl Chain<'_> {
-    /// Laps one after the other, the median of which counts.
+    /// Laps one after the other. Requests are counted, so the most of any lap is judged.
     async fn laps(&self, prefix: &str, options: &Options) -> Result<Laps, Error> {
         let (count, namespaces) = (options.scaled(DEPLOYMENTS), options.scaled(NAMESPACES));
         let (mut ratios, mut seconds, mut laps) = (Vec::new(), Vec::new(), Vec::new());
-        for at in 0..options.repetitions {
+        for at in 0..options.counts() {
             let lap = Box::pin(self.lap(&format!("{prefix}{at}"), namespaces, count)).await?;
             ratios.push(lap.ratio);
-            seconds.push(rounded(lap.seconds, 2));
+            seconds.push(lap.seconds);
             laps.push(lap.details);
         }
-        let ratio = median(&ratios).unwrap_or(f64::NAN);
+        let ratio = percentile(&ratios, 100).unwrap_or(f64::NAN);
         let details = json!({
-            "ratio": rounded(ratio, 3),
-            "seconds": seconds,
+            "ratio": digits(&ratios, 3),
+            "seconds": digits(&seconds, 2),
             "necessary_requests": necessary(self.features),
             "laps": laps,
         });
-        Ok(Laps { ratio, details })
+        Ok(Laps { ratio, seconds, details })
     }
 
     /// Has the cells ask for quota and networks from now on.
