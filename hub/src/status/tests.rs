@@ -143,7 +143,7 @@ async fn a_standby_shows_what_is_its_own_and_nothing_of_the_leader() {
     let (status, term) = process(&hub);
     until("the hub to be in sync", || status.ready().is_ok()).await;
     let of_leader = |name: &&str| !series(&status, &format!("fedhub_{name}")).is_empty();
-    let own = ["leader 0", "planes{", "cache_objects ", "build_info{"];
+    let own = ["leader{role=\"management\"} 0", "planes{", "cache_objects ", "build_info{"];
     let shown = |names: &[&str]| names.iter().filter(|name| of_leader(name)).count();
     assert_eq!(
         (shown(&["objects{", "queue_depth{", "cells_for_city{", "cell_ready{"]), shown(&own)),
@@ -151,7 +151,16 @@ async fn a_standby_shows_what_is_its_own_and_nothing_of_the_leader() {
     );
     assert!(!series(&status, "process_start_time_seconds ").is_empty());
     lead(&term);
-    assert_eq!(shown(&["leader 1", "objects{", "queue_depth{", "cells_for_city{", "cell_ready{"]), 5);
+    assert_eq!(
+        shown(&[
+            "leader{role=\"management\"} 1",
+            "objects{",
+            "queue_depth{",
+            "cells_for_city{",
+            "cell_ready{"
+        ]),
+        5
+    );
     term.send(None).unwrap();
     assert_eq!(shown(&["objects{", "queue_depth{", "cells_for_city{", "cell_ready{"]), 0);
 }

@@ -109,6 +109,12 @@ async fn u4_a_chain_is_read_by_the_clients_of_the_process_with_the_rights_it_has
     let world = world().await;
     let shop = world.projects[0].get("Namespace", "", "shop").unwrap();
     let space = hub_namespace(shop["metadata"]["uid"].as_str().unwrap());
+    let labels = json!({
+        "meta.datumapis.com/upstream-cluster-name": "cluster-project-a",
+        "meta.datumapis.com/upstream-namespace": "shop",
+    });
+    let metadata = json!({"name": space, "labels": labels});
+    world.hub.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})).unwrap();
     world
         .hub
         .put(json!({

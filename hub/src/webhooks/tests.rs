@@ -13,10 +13,25 @@ use http::Response;
 use http_body_util::{BodyExt, Full};
 use kube::client::Body;
 use parking_lot::Mutex;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::secure::tests::authority::{authority, signed_as};
 use crate::status::tests::process;
+
+/// A certificate with these URIs. That the CA vouches for it is the handshake's business.
+fn certificate(uris: &[&str]) -> CertificateDer<'static> {
+    let (pem, _) = signed_as(&authority(), uris);
+    CertificateDer::from_pem_slice(pem.as_bytes()).unwrap()
+}
+
+/// The certificate of whoever may ask at a route.
+fn needed_at(route: &Route, discovery: Discovery) -> CertificateDer<'static> {
+    let uri = identity::needed(route.plane.as_ref(), discovery);
+    certificate(&uri.iter().map(String::as_str).collect::<Vec<_>>())
+}
 
 /// A project plane that answers reviews, in front of one that serves objects.
 #[derive(Clone)]
@@ -132,7 +147,7 @@ impl World {
         let route = Route::of(path, self.webhooks.discovery).map_err(|fault| (404, fault))?;
         let caller = Caller {
             address: [127, 0, 0, 1].into(),
-            certificate: Some(callers::needed_at(&route, self.webhooks.discovery)),
+            certificate: Some(needed_at(&route, self.webhooks.discovery)),
         };
         let answer = self.webhooks.respond(&caller, &route, Full::new(Bytes::from(review.to_string()))).await;
         let code = answer.status().as_u16();

@@ -51,11 +51,11 @@ async fn i3_a_remembered_plane_that_is_not_read_is_a_problem_unless_the_hub_show
     assert!(with_hub.code == 3 && with_hub.text.contains("project-b"), "{}", with_hub.text);
 }
 
-/// A hub that was restored at version 100; its cell has a copy that was not written since.
+/// A hub that was restored at a version beyond those that its server counts; its cell has a copy that was not written since.
 async fn restored() -> Planes {
     let planes = Planes::installed().await;
     let data = json!({
-        "highestResourceVersion": "100000", "restoredAtResourceVersion": "100000",
+        "highestResourceVersion": "9000000000000000000", "restoredAtResourceVersion": "9000000000000000000",
         "lastRestore": "2026-01-02T00:00:00Z",
     });
     let label = ("federation.datumapis.com/remembers", "plane-identities");

@@ -49,6 +49,23 @@ fn name(planes: &Planes, space: &str) {
     planes.project.patch("WorkloadDeployment", "shop", "web", &mark).unwrap();
 }
 
+/// Has the plane show another UID of the project namespace, with the same objects in it. An object that stands keeps its
+/// UID in the server in memory, and a namespace goes with what is in it.
+fn show_as_the_namespace(planes: &Planes, uid: &str) {
+    let names = [("WorkloadDeployment", "web"), ("Instance", "web-0")];
+    let objects: Vec<_> =
+        names.iter().filter_map(|(kind, name)| planes.project.get(kind, "shop", name)).collect();
+    planes.project.delete("Namespace", "", "shop").unwrap();
+    for (kind, name) in names {
+        let _gone = planes.project.patch(kind, "shop", name, &json!({"metadata": {"finalizers": null}}));
+    }
+    let metadata = json!({"name": "shop", "uid": uid});
+    planes.project.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})).unwrap();
+    for object in objects {
+        planes.project.put(object).unwrap();
+    }
+}
+
 /// That no object of the other tenant was asked for.
 fn untouched(planes: &Planes, marks: [Mark; 2]) {
     for (server, mark) in [&planes.hub, &planes.cell].into_iter().zip(marks) {
@@ -82,10 +99,7 @@ async fn i14_the_uid_that_a_plane_shows_leads_to_no_other_tenants_hub_namespace(
     let planes = Planes::in_sync().await;
     put_stranger(&planes, &theirs());
     name(&planes, STRANGE);
-    let metadata = json!({"name": "shop", "uid": "uid-strange"});
-    // An object that stands keeps its UID.
-    planes.project.delete("Namespace", "", "shop").unwrap();
-    planes.project.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})).unwrap();
+    show_as_the_namespace(&planes, "uid-strange");
     let marks = [planes.hub.mark(), planes.cell.mark()];
     let ran = explain(&planes).await;
     assert!(!ran.text.contains(SECRET), "{}", ran.text);
@@ -96,10 +110,7 @@ async fn i14_the_uid_that_a_plane_shows_leads_to_no_other_tenants_hub_namespace(
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn i14_a_former_hub_namespace_of_its_own_is_followed() {
     let planes = Planes::in_sync().await;
-    let metadata = json!({"name": "shop", "uid": "uid-of-shop-made-anew"});
-    // An object that stands keeps its UID.
-    planes.project.delete("Namespace", "", "shop").unwrap();
-    planes.project.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})).unwrap();
+    show_as_the_namespace(&planes, "uid-of-shop-made-anew");
     let ran = explain(&planes).await;
     assert_eq!((ran.code, &ran.json["cause"]), (0, &json!("in-sync")), "{}", ran.text);
 }

@@ -1,4 +1,6 @@
 //! Text of others, which is not to steer a terminal.
+//!
+//! Decides I15.
 
 use std::borrow::Cow;
 use std::fmt::Write;

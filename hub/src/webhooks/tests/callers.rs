@@ -1,7 +1,6 @@
 //! Who may ask about a plane (I6): its own API server, by its certificate. Whoever shows none learns nothing
 //! of planes.
 
-use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_util::task::TaskTracker;
@@ -9,18 +8,6 @@ use tokio_util::task::TaskTracker;
 use super::bounds::{Server, whole};
 use super::*;
 use crate::secure::tests::authority::{Authority, authority, client, signed, signed_as};
-
-/// A certificate with these URIs. That the CA vouches for it is the handshake's business.
-fn certificate(uris: &[&str]) -> CertificateDer<'static> {
-    let (pem, _) = signed_as(&authority(), uris);
-    CertificateDer::from_pem_slice(pem.as_bytes()).unwrap()
-}
-
-/// The certificate of whoever may ask at a route.
-pub fn needed_at(route: &Route, discovery: Discovery) -> CertificateDer<'static> {
-    let uri = identity::needed(route.plane.as_ref(), discovery);
-    certificate(&uri.iter().map(String::as_str).collect::<Vec<_>>())
-}
 
 impl World {
     /// The answer to a caller with that certificate, or without one: its code and body.

@@ -6,7 +6,7 @@
 //! server that fails and a Secret that is gone prove nothing. Nothing but the entry is deleted: a Project of
 //! that name that comes later has another UID, and is a new plane with the entry as without it.
 //!
-//! Decides I4 for what is remembered.
+//! I4 allows it: nothing is inferred from an absence.
 
 use std::collections::{BTreeMap, BTreeSet};
 
