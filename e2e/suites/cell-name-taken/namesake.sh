@@ -22,6 +22,17 @@ case $1 in
   end)
     ord delete --ignore-not-found --namespace "$2" workloaddeployment web --timeout=60s || true
     "$E2E" fedhub stop --cell ord
+    # What it claimed under the other's name for what earlier suites left in it would refuse the other for good.
+    mark="cell-dfw/$(ord get namespace kube-system -o 'jsonpath={.metadata.uid}')/"
+    for plane in project-a project-b; do
+      project() { kubectl --kubeconfig "$KUBECONFIGS/$plane.yaml" "$@"; }
+      project get --all-namespaces resourceclaims.quota.miloapis.com -o json | jq -r --arg mark "$mark" '
+        .items[] | select((.metadata.annotations["federation.datumapis.com/cell-source"] // "") | startswith($mark)) |
+        "\(.metadata.namespace) \(.metadata.name)"' |
+        while read -r namespace claim; do
+          project delete --namespace "$namespace" resourceclaims.quota.miloapis.com "$claim" </dev/null
+        done
+    done
     rm -rf "$scratch"
     ;;
   readyz)

@@ -16,6 +16,9 @@ use super::watches::{asks, is_watch};
 
 /// Bytes of an answer: of one object with its `managedFields`, or of anything else that is read whole.
 const ANSWER: usize = 8 << 20;
+/// Bytes of a Namespace. It is the first thing that is read of every plane, by every replica, and decoding it takes some
+/// forty times its bytes where they are chosen for that: 8 MB of tiny maps ended the process at each start.
+const NAMESPACE: usize = 256 << 10;
 /// Bytes of a page of a list. What reads it asks for less.
 const PAGE: usize = 64 << 20;
 /// Bytes of a line of a watch.
@@ -134,6 +137,8 @@ impl<B> Limited<B> {
             LINE
         } else if asks(uri.query(), "limit=") {
             PAGE
+        } else if is_namespace(uri) {
+            NAMESPACE
         } else {
             ANSWER
         };
@@ -145,6 +150,12 @@ impl<B> Limited<B> {
         self.read = last_line.map_or(self.read + bytes.len(), |at| bytes.len() - at - 1);
         if self.read > self.limit { Err(TooLong(self.limit)) } else { Ok(()) }
     }
+}
+
+/// Whether a request is about one Namespace itself, on a server of its own or below the path of a project.
+fn is_namespace(uri: &Uri) -> bool {
+    let name = uri.path().rsplit_once("/api/v1/namespaces/").map(|(_, name)| name);
+    name.is_some_and(|name| !name.is_empty() && !name.contains('/'))
 }
 
 impl<B> Limited<B>
@@ -208,6 +219,10 @@ mod tests {
             (1..=100).take_while(|_| body.count(&line).and_then(|()| body.count(end)).is_ok()).count()
         };
         assert_eq!(longest("/api/v1/pods/a", b""), 8);
+        assert_eq!(longest("/api/v1/namespaces/kube-system", b""), 0, "not even one of them");
+        assert_eq!(longest("/apis/x/v1/projects/a/control-plane/api/v1/namespaces/default", b""), 0);
+        assert_eq!(longest("/api/v1/namespaces/shop/secrets/a", b""), 8);
+        assert_eq!(longest("/api/v1/namespaces", b""), 8);
         assert_eq!(longest("/api/v1/pods?limit=500", b"\n"), 64 - 1, "lines are nothing to it");
         assert_eq!(longest("/api/v1/pods?watch=true", b""), 16);
         assert_eq!(longest("/api/v1/pods?a=1&watch=true", b"\n{"), 100);
