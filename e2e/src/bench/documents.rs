@@ -49,7 +49,7 @@ pub fn write(repository: &Path, today: Date) -> Result<Vec<&'static str>, Error>
     Ok(outdated.into_iter().map(|(name, _)| name).collect())
 }
 
-/// Fails if a document is not what [`write`] would leave.
+/// Fails if a document is not what [`write()`] would leave.
 pub fn check(repository: &Path, today: Date) -> Result<(), Error> {
     consistent(outdated(repository, |_| today)?)
 }
