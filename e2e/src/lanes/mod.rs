@@ -76,7 +76,7 @@ impl Options {
         self.lanes().chain(checks).chain([self.again()]).collect()
     }
 
-    /// Whether the planes of each are still there, with logs; some of them may never have been.
+    /// The instances on which suites ran, as far as they left files: some of them may never have been started.
     fn layouts(&self) -> Result<Vec<Layout>, Error> {
         let names = self.lanes().chain([self.again()]);
         let layouts = names.map(|name| Layout::of(&name)).collect::<Result<Vec<_>, _>>()?;

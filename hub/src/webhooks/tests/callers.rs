@@ -53,7 +53,7 @@ async fn i6_the_api_server_of_one_plane_asks_about_no_other() {
     let (code, body) = world.answer(Some(certificate(&["fedhub://planes/project-b"])), &other, &asked).await;
     assert_eq!(code, 403);
     assert!(body.contains("fedhub://planes/project-c"), "{body}");
-    // The catalogue of types may be on no project plane, and nobody is asked about one.
+    // The catalogue of types may be on no project plane, so that no plane is asked about it.
     let types = "/validate-compute-datumapis-com-v1alpha-instancetype";
     let asked = review("InstanceType", user("net"), None, &json!({"metadata": {"name": "t"}, "spec": {}}));
     assert_eq!(world.answer(Some(certificate(&[])), types, &asked).await.0, 200);
