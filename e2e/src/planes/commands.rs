@@ -153,8 +153,7 @@ impl<'a> Commands<'a> {
             flag("profiling", false),
             flag("v", 1),
         ];
-        let admission = admission::configuration(self.layout, plane);
-        arguments.extend(admission.map(|file| flag("admission-control-config-file", file.display())));
+        arguments.extend(admission::flags(self.layout, plane));
         command(name, Role::ApiServer, self.programs.kubernetes.program("kube-apiserver"), arguments)
     }
 

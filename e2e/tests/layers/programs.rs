@@ -1,4 +1,5 @@
-//! The integration tests of a crate are one program, and no file of theirs is left out of it.
+//! The integration tests of a crate are one program, and no file of theirs is left out of it; examples in its
+//! documentation are tests, too.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -58,5 +59,27 @@ fn every_file_of_integration_tests_is_part_of_its_program() {
         let there: BTreeSet<_> = files(&tests).into_iter().map(|(name, _)| tests.join(name)).collect();
         let forgotten: Vec<_> = there.difference(&built).collect();
         assert!(forgotten.is_empty(), "no `mod` names {forgotten:?}, so that its tests do not run");
+    }
+}
+
+/// Whether a line of a source begins or ends a block of code in documentation.
+fn is_fence(line: &str) -> bool {
+    let line = line.trim_start();
+    let text = line.strip_prefix("//!").or_else(|| line.strip_prefix("///"));
+    text.is_some_and(|text| text.trim_start().starts_with("```"))
+}
+
+#[test]
+fn a_crate_whose_documentation_has_examples_tests_them() {
+    for package in packages() {
+        let sources = files(&repository().join(folder(&package)).join("src"));
+        let has_examples = sources.iter().any(|(_, text)| text.lines().any(is_fence));
+        let targets = package["targets"].as_array().unwrap();
+        let Some(library) = targets.iter().find(|target| target["kind"][0] == "lib") else { continue };
+        assert_eq!(
+            library["doctest"], has_examples,
+            "`doctest` in {}'s Cargo.toml: a crate with examples runs them, and one without has nothing to look for",
+            package["name"]
+        );
     }
 }
