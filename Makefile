@@ -58,6 +58,8 @@ test: lint unit chart-check real ## All tests: lint, unit and property tests, th
 
 lint: fmt-check clippy doc deny ## Formatting, clippy for all targets, rustdoc, licences and duplicates of dependencies
 
+# Tests of commands and connections wait more than they compute.
+unit: export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
 unit: need-rust ## Unit and property tests
 	$(TIMED) 'unit: compile' $(CARGO) test $(LOCKED) --workspace --no-run
 	$(TIMED) 'unit: run' env INSTA_UPDATE=no $(CARGO) test $(LOCKED) --workspace

@@ -163,7 +163,7 @@ async fn i8_a_receiver_that_fails_or_is_not_there_holds_up_nothing() {
         format!("http://{nobody}"),
         format!("http://{}", silent.local_addr().unwrap()),
     ];
-    for endpoint in endpoints {
+    let held_up = endpoints.map(async |endpoint| {
         let traces = traces(&endpoint, &Settings { timeout: Duration::from_millis(200), ..usual() });
         let began = std::time::Instant::now();
         // More than fits into the queue.
@@ -173,5 +173,6 @@ async fn i8_a_receiver_that_fails_or_is_not_there_holds_up_nothing() {
         assert!(began.elapsed() < Duration::from_secs(5), "{endpoint}");
         traces.end().await;
         assert!(began.elapsed() < Duration::from_secs(20), "{endpoint}");
-    }
+    });
+    futures::future::join_all(held_up).await;
 }

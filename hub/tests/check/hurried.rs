@@ -98,7 +98,7 @@ async fn i4_a_restore_is_accepted_after_a_look_at_the_cells_that_have_not_writte
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn i4_a_restore_is_not_accepted_where_the_hub_is_not_read() {
     let planes = restored().await;
-    planes.hub.server.fault(fedhub_fake_apiserver::Fault::Status(503).on("list", "instances"));
+    planes.hub.server.fault(fedhub_fake_apiserver::Fault::Status(403).on("list", "instances"));
     let failed = run(&planes, "hub accept-restore --yes M H").await;
     assert!(
         failed.code == 1 && failed.text.contains("failed to list instances on the hub"),

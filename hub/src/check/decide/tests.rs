@@ -1,7 +1,7 @@
 //! Facts of an installation in order, edits of them, and the findings.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use fedhub_core::object::Object;
 use fedhub_planes::discovery::expiry::{Credential, End};
@@ -15,7 +15,7 @@ use super::super::carried::{KARMADA, SINCE_1_14, interpreter, policies};
 use super::super::facts::{Admission, Clocks, Facts, HubFacts, OwnCell, PlaneFacts, Served};
 use super::super::finding::{CheckId, Finding, Part, PlaneName, State};
 use super::super::rights::{Object as Granted, Right};
-use super::super::schema::ours;
+use super::super::schema::{Ours, ours};
 use super::decide;
 use crate::check::gather::exempt;
 use crate::deploy::kustomize;
@@ -47,12 +47,14 @@ fn right(verb: &str) -> Right {
     Right { role: "deploy/role.yaml", verb: verb.to_owned(), object, namespace: None }
 }
 
+/// The kinds that the program carries are the same for every plane of every case, and take long to make.
+static OURS: LazyLock<Arc<Ours>> = LazyLock::new(|| Arc::new(ours().unwrap().on(false, true)));
+
 fn served() -> Served {
-    let ours = ours().unwrap().on(false, true);
     Served {
-        versions: vec![ours.version],
-        resources: ours.kinds.iter().map(|it| it.plural.clone()).collect(),
-        lacking: Read::Found(ours.kinds.into_iter().map(|it| (it.kind, Vec::new())).collect()),
+        versions: vec![OURS.version.clone()],
+        resources: OURS.kinds.iter().map(|it| it.plural.clone()).collect(),
+        lacking: Read::Found(OURS.kinds.iter().map(|it| (it.kind.clone(), Vec::new())).collect()),
     }
 }
 
@@ -62,7 +64,7 @@ fn plane(name: PlaneName) -> PlaneFacts {
         version: Read::Found("v1.36.0".to_owned()),
         clocks: Some(Clocks { server: now(), sent: now(), answered: now() }),
         rights: vec![(right("get"), Read::Found(true)), (right("list"), Read::Found(true))],
-        ours: Arc::new(ours().unwrap().on(false, true)),
+        ours: OURS.clone(),
         served: Read::Found(served()),
         identities: vec![format!("uid-{}", name.name)],
         ..PlaneFacts::new(name)
