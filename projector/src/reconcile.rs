@@ -145,7 +145,7 @@ impl Reconciler for InstanceReconciler<'_> {
         let owner = seen.owner.clone().or_else(|| self.confirmed.as_ref()?.owner.clone());
         answers(|| change(owner.as_ref()?, seen.hub_deployment.as_ref()?));
         let (live, confirmed) = (self.live.take(), self.confirmed.clone());
-        let since_event = self.job.since.elapsed();
+        let since_event = self.job.unsettled_since.elapsed();
         let Fetched { instance, projection } = self.fetched.clone();
         let refetched = instance.is_some() || projection.is_some();
         let (instance, projection) = (instance.or(seen.instance), projection.or(seen.projection));

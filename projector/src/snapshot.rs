@@ -51,7 +51,7 @@ pub struct Snapshot {
     /// Whether the service of the project was withdrawn and nothing of the projection's WD is on the hub any more, as its
     /// finalizer tells (W9).
     pub withdrawn: bool,
-    /// The time since the event that this reconcile answers.
+    /// The time since the first event that no reconcile has settled yet.
     pub since_event: Duration,
     /// How long a hub Instance may be without its WD before that is final (P7).
     pub grace: Duration,

@@ -97,6 +97,30 @@ async fn p7_past_the_grace_a_missing_wd_quarantines_and_its_event_still_wakes() 
     run.stop().await;
 }
 
+/// What the hub does not collect, for whatever reason, does not put the end of the grace off.
+#[tokio::test(start_paused = true)]
+async fn p7_past_the_grace_an_instance_without_a_wd_on_either_side_is_quarantined() {
+    let world = World::new();
+    world.hub.set_garbage_collection(false);
+    world.put_instance(NS_A, "wd-0");
+    let run = world.run();
+    quiet(5).await;
+    world.hub.delete("WorkloadDeployment", NS_A, "wd").unwrap();
+    world.alpha.delete("WorkloadDeployment", SPACE, "wd").unwrap();
+    quiet(5).await;
+    let from = position(&world.alpha);
+    quiet(13 * 60).await;
+    assert_eq!(
+        (run.objects("projector", "parked"), run.quarantined("deployment_absent")),
+        (1, 0),
+        "within the grace"
+    );
+    assert!(asked(&world.alpha, from).len() < 3, "it waits: {:?}", asked(&world.alpha, from));
+    quiet(3 * 60).await;
+    assert_eq!((run.objects("projector", "parked"), run.quarantined("deployment_absent")), (0, 1), "past it");
+    run.stop().await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn p2_a_wd_that_the_watch_does_not_show_is_confirmed_live() {
     let world = World::new();

@@ -34,8 +34,10 @@ impl Default for QueueConfig {
 pub struct Job {
     /// The key.
     pub key: Key,
-    /// When the first event came that this reconcile answers.
+    /// When the key began to be out of sync, less the time that it was told to wait: what was waited out is no delay.
     pub since: Instant,
+    /// When the first event came that no pass has settled yet, waits included.
+    pub unsettled_since: Instant,
     /// How long the key was ready before it was taken.
     pub waited: Duration,
     /// The term of leadership that the reconcile belongs to.

@@ -32,8 +32,10 @@ pub(super) enum State {
 pub(super) struct Entry {
     pub state: State,
     pub lane: PlaneId,
-    /// Since when it has been out of sync.
+    /// Since when it has been out of sync, as [`Job::since`](super::Job::since) counts.
     pub since: Instant,
+    /// When the first event came that no pass has settled yet.
+    pub unsettled_since: Instant,
     /// The first event that came while it ran.
     pub next_since: Option<Instant>,
     pub ready_at: Instant,
@@ -45,8 +47,17 @@ pub(super) struct Entry {
 
 impl Entry {
     pub fn new(lane: PlaneId, since: Instant, now: Instant) -> Self {
-        let (state, next_since, timer) = (State::Idle, None, None);
-        Self { state, lane, since, next_since, ready_at: now, failures: 0, timer, hub_failed: false }
+        Self {
+            state: State::Idle,
+            lane,
+            since,
+            unsettled_since: since,
+            next_since: None,
+            ready_at: now,
+            failures: 0,
+            timer: None,
+            hub_failed: false,
+        }
     }
 
     pub fn unsynced(&self) -> bool {

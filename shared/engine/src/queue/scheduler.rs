@@ -294,7 +294,8 @@ impl Scheduler {
             entry.state = State::Running { began: now, unhealthy, repeat };
             let waited = now.saturating_duration_since(entry.ready_at);
             let asks_hub = !self.hub.interrupts() || self.awaiting.tries(&key);
-            let job = Job { key, since: entry.since, waited, epoch: self.epoch, asks_hub };
+            let Entry { since, unsettled_since, .. } = *entry;
+            let job = Job { key, since, unsettled_since, waited, epoch: self.epoch, asks_hub };
             self.busy += 1;
             self.unhealthy_busy += usize::from(unhealthy);
             return Some(job);
@@ -346,6 +347,9 @@ impl Scheduler {
         if let Some(next_since) = again.filter(|_| !held) {
             if !failed {
                 entry.since = next_since;
+            }
+            if matches!(outcome, Outcome::Unchanged | Outcome::Updated | Outcome::AwaitChange) {
+                entry.unsettled_since = next_since;
             }
             return self.ready(key.clone(), now);
         }

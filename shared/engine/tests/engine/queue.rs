@@ -59,6 +59,25 @@ async fn an_event_during_a_pass_dates_the_next_pass() {
     assert_eq!(third.since - start, Duration::from_secs(3), "a failed pass answered nothing");
 }
 
+/// A pass that puts a key off has settled nothing: how long it has waited in all is not forgotten with each turn.
+#[tokio::test(start_paused = true)]
+async fn a_key_that_is_put_off_knows_its_first_event() {
+    let (queue, lane) = (queue(), alpha());
+    let start = Instant::now();
+    queue.add(key(&lane, "a"), &lane);
+    for turn in 0..4 {
+        let job = queue.next().await.unwrap();
+        assert_eq!(job.unsettled_since, start);
+        assert_eq!(job.since - start, Duration::from_secs(5 * turn), "what it was told to wait is no delay");
+        queue.done(&job, Outcome::RequeueAfter(Duration::from_secs(5)));
+    }
+    let job = queue.next().await.unwrap();
+    queue.add(key(&lane, "a"), &lane);
+    queue.done(&job, Outcome::Unchanged);
+    let next = queue.next().await.unwrap();
+    assert_eq!(next.unsettled_since, Instant::now(), "what came before is settled");
+}
+
 /// The back-offs of a key that fails so many times, in milliseconds.
 async fn backoffs(queue: &Queue, lane: &PlaneId, times: usize) -> Vec<u128> {
     let mut waits = Vec::new();

@@ -52,7 +52,8 @@ impl Reconciler for Script {
 fn job() -> Job {
     let (namespace, name) = ("shop".into(), "wd".into());
     let key = Key { plane: PlaneId::Hub, kind: Kind::WorkloadDeployment, namespace, name };
-    Job { key, since: Instant::now(), waited: Duration::ZERO, epoch: 0, asks_hub: true }
+    let now = Instant::now();
+    Job { key, since: now, unsettled_since: now, waited: Duration::ZERO, epoch: 0, asks_hub: true }
 }
 
 async fn play(script: &mut Script) -> Result<Outcome, Error> {
