@@ -2,6 +2,8 @@
 //!
 //! Decides I3 and F9.
 
+use fedhub_planes::Distrust;
+
 use crate::cleanup::CleanupBlocked;
 use crate::desired::HubChange;
 use crate::federate::{FederationPlan, NextStep, federate, hub_metadata, mark, status};
@@ -51,7 +53,11 @@ fn judge(seen: &Snapshot) -> FederationPlan {
         // Its mark or its namespace was tampered with: it may be ours, which proves nothing done.
         (_, Some(hub)) if !is_anothers(seen, hub) => block(seen, CleanupBlocked::TenantConflict),
         // The report of a cell that is declared lost is not waited for (C11).
-        _ if loss::stands(seen) && !seen.cell_lost => refill(seen),
+        _ if loss::stands(seen) && !seen.cell_lost => {
+            // What was deleted is not started again because the hub has not answered whether it went back.
+            let is_known = seen.distrust != Some(Distrust::Unverified);
+            if is_known { refill(seen) } else { block(seen, CleanupBlocked::HubUnreachable) }
+        }
         // Nothing, or something that is not ours to touch. But was it this namespace that was written to?
         (Some(namespace), _) if is_recorded && !seen.namespace_is_ours(namespace) => {
             block(seen, CleanupBlocked::TenantConflict)

@@ -91,6 +91,35 @@ async fn f9_a_wd_that_is_deleted_while_the_hub_is_restored_is_not_released_on_a_
     }
 }
 
+/// What was deleted does not start again in its cell because the hub does not say whether it is what it was.
+#[tokio::test(start_paused = true)]
+async fn f9_while_the_hub_does_not_say_whether_it_was_restored_a_deletion_waits() {
+    let (world, run, _) = backed_up().await;
+    // The finalizer stays, for the process ends in between.
+    world.alpha.fault(Fault::Status(503).on("patch", "workloaddeployments"));
+    world.delete(WD);
+    until("it to leave the hub", || world.hub_wd(WD).is_none()).await;
+    run.stop().await;
+    world.alpha.fault(Fault::Status(503));
+    let run = world.run();
+    quiet(30).await;
+    // The hub was listed, and answers all but the next questions for its newest version.
+    world.hub.fault(Fault::Status(429).on("list", "*"));
+    let from = world.positions();
+    world.alpha.clear_faults();
+    quiet(120).await;
+    assert!(has_our_finalizer(&world.wd(WD).unwrap()), "nothing is proven");
+    assert_eq!(reason(&world.wd(WD).unwrap()).as_deref(), Some("CleanupHeld"), "visibly");
+    world.hub.clear_faults();
+    until("it to go", || world.wd(WD).is_none()).await;
+    let writes = world.writes(from);
+    assert!(
+        !writes.iter().flatten().any(|write| write.starts_with("create workloaddeployments")),
+        "{writes:?}"
+    );
+    run.stop().await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn f9_what_is_seen_deleted_on_a_restored_hub_is_proven_gone() {
     let (world, run, backup) = backed_up().await;

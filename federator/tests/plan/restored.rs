@@ -96,15 +96,17 @@ fn f9_what_was_made_after_the_restore_was_not_lost_by_it() {
 
 #[test]
 fn f9_the_table_of_what_a_404_proves() {
-    for (distrust, seen_deleted, recorded, done) in [
-        (None, false, true, true),
-        (None, true, true, true),
-        (Some(Distrust::Restored), true, true, true),
-        (Some(Distrust::Unverified), true, true, true),
-        (Some(Distrust::Restored), false, true, false),
-        (Some(Distrust::Unverified), false, true, false),
+    for (distrust, seen_deleted, recorded, done, refilled) in [
+        (None, false, true, true, false),
+        (None, true, true, true, false),
+        (Some(Distrust::Restored), true, true, true, false),
+        (Some(Distrust::Unverified), true, true, true, false),
+        (Some(Distrust::Restored), false, true, false, true),
+        // A question that the hub did not answer is no reason to start again what was deleted.
+        (Some(Distrust::Unverified), false, true, false, false),
         // Nothing was ever written (F2).
-        (Some(Distrust::Restored), false, false, true),
+        (Some(Distrust::Restored), false, false, true, false),
+        (Some(Distrust::Unverified), false, false, true, false),
     ] {
         let mut project = deleting(marked());
         if !recorded {
@@ -115,7 +117,8 @@ fn f9_the_table_of_what_a_404_proves() {
         seen.live = Some(live(Some(hub_namespace()), None));
         let plan = finalize::plan(&seen);
         assert_eq!(plan.release.is_some(), done, "{distrust:?} {seen_deleted} {recorded}");
-        assert_eq!(plan.deployment.is_none(), done, "{distrust:?} {seen_deleted} {recorded}");
+        assert_eq!(plan.deployment.is_some(), refilled, "{distrust:?} {seen_deleted} {recorded}");
+        assert_eq!(plan.then == NextStep::Done, done, "visibly: {distrust:?} {seen_deleted} {recorded}");
     }
 }
 
