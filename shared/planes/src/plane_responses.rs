@@ -18,6 +18,8 @@ pub struct PlaneResponses {
     pub project: bool,
     /// Whether a request to the hub was held back, see [`CircuitOpen`].
     pub held_back: bool,
+    /// Whether a write was sent, stored or not.
+    pub wrote: bool,
 }
 
 impl PlaneResponses {
@@ -40,6 +42,7 @@ struct Answers {
     hub: AtomicBool,
     cell: AtomicBool,
     project: AtomicBool,
+    wrote: AtomicBool,
 }
 
 tokio::task_local! {
@@ -57,6 +60,7 @@ pub async fn recording<T>(asks_hub: bool, pass: impl Future<Output = T>) -> (T, 
             cell: answers.cell.load(Ordering::Relaxed),
             project: answers.project.load(Ordering::Relaxed),
             held_back: answers.held_back.load(Ordering::Relaxed),
+            wrote: answers.wrote.load(Ordering::Relaxed),
         });
         (ended, responses)
     };
@@ -72,6 +76,12 @@ pub(crate) fn admit(plane: &PlaneId) -> kube::Result<()> {
         held_back
     });
     if held_back.unwrap_or(false) { Err(kube::Error::Service(Box::new(CircuitOpen))) } else { Ok(()) }
+}
+
+/// Notes that a write is sent.
+pub(crate) fn note_write() {
+    // Outside of a pass nothing is recorded.
+    let _ = ANSWERS.try_with(|answers| answers.wrote.store(true, Ordering::Relaxed));
 }
 
 /// Notes what became of a request to `plane`. A refusal (403, 404, 409, 422) is an answer like another; silence, 5xx,

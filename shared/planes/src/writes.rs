@@ -107,6 +107,7 @@ impl Plane {
         } else if !self.recognition.holds() {
             Err(kube::Error::Service(Box::new(IdentityUnknown)))
         } else {
+            plane_responses::note_write();
             tokio::select! {
                 biased;
                 () = self.stop.cancelled() => Err(kube::Error::Service(Box::new(PlaneDisengaged))),

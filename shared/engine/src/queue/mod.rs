@@ -131,9 +131,10 @@ impl Queue {
         Next::Job(job)
     }
 
-    /// The reconcile of `job` has ended, without a response of any plane.
+    /// The reconcile of `job` has ended, without a response of any plane but to the writes that the outcome tells of.
     pub fn done(&self, job: &Job, outcome: Outcome) {
-        self.ended(job, outcome, &PlaneResponses::default());
+        let wrote = outcome == Outcome::Updated;
+        self.ended(job, outcome, &PlaneResponses { wrote, ..PlaneResponses::default() });
     }
 
     /// The reconcile of `job` has ended, with these responses of planes. Returns whether its failure is new: where the

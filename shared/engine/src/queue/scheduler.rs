@@ -317,6 +317,9 @@ impl Scheduler {
         }
         let Learned { interrupted, news } = self.learn(key, &id, began, responses, now);
         let needs_hub = responses.held_back || (interrupted && responses.unhealthy == Some(PlaneId::Hub));
+        if responses.wrote {
+            self.write_throttle.wrote(key, now);
+        }
         self.settle(key, outcome, Ended { interrupted, needs_hub, again: next_since }, now);
         self.crowded.remove(&id);
         self.back_in_line(&id, Position::Crowded);
@@ -339,9 +342,6 @@ impl Scheduler {
             (entry.failures, entry.hub_failed) = (0, false);
         } else if !interrupted && !needs_hub {
             entry.failures = entry.failures.saturating_add(1);
-        }
-        if outcome == Outcome::Updated {
-            self.write_throttle.wrote(key, now);
         }
         let held = self.mode == Mode::Held;
         if let Some(next_since) = again.filter(|_| !held) {

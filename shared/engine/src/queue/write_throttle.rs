@@ -22,7 +22,7 @@ pub(super) struct WriteThrottle {
 }
 
 impl WriteThrottle {
-    /// A pass of this key has written.
+    /// A pass of this key has written, whatever became of that and however the pass ended.
     pub fn wrote(&mut self, key: &Key, now: Instant) {
         let since = self.quiet_at.get(key, now).unwrap_or(now);
         self.quiet_at.set(key.clone(), since + APART, now);

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use fedhub_core::object::PlaneId;
 use fedhub_engine::{Job, Outcome, Queue, QueueConfig};
+use fedhub_planes::plane_responses::PlaneResponses;
 use tokio::time::{Instant, advance};
 
 use crate::queue::{alpha, now, queue};
@@ -47,6 +48,25 @@ async fn i8_a_key_that_changes_without_end_has_its_writes_spaced_out() {
     }
     advance(Duration::from_secs(10)).await;
     assert_eq!(written_at_once(&queue, &lane), 3, "that is forgotten once it is quiet");
+}
+
+/// It is the writes that a plane feels: they count whether they are stored, refused, or one step of several.
+#[tokio::test(start_paused = true)]
+async fn i8_writes_are_spaced_out_however_a_pass_ends() {
+    let put_off = Outcome::RequeueAfter(Duration::from_millis(1));
+    for outcome in [Outcome::Updated, Outcome::AwaitChange, Outcome::Failed, put_off] {
+        let (queue, lane) = (queue(), alpha());
+        queue.add(key(&lane, "a"), &lane);
+        let mut writes = 0;
+        let end = Instant::now() + Duration::from_mins(1);
+        while let Ok(job) = tokio::time::timeout_at(end, queue.next()).await {
+            queue.add(key(&lane, "a"), &lane);
+            queue.ended(&job.unwrap(), outcome, &PlaneResponses { wrote: true, ..PlaneResponses::default() });
+            writes += 1;
+            assert!(writes < 100, "{outcome:?}: without a pause");
+        }
+        assert!((60..=64).contains(&writes), "{outcome:?}: {writes} in a minute");
+    }
 }
 
 /// A burst of ten keys, each of which writes and has changed meanwhile; then those that may run at once.
