@@ -18,18 +18,9 @@ cell() {
 }
 case $1 in
   refused)
-    . "$(dirname "$0")/../lib/wait.sh"
-    words=$2
-    shift 2
-    # What a command reads from its standard input has to be there at the second attempt, too.
-    input=$([ -t 0 ] || cat)
-    until
-      if answer=$(printf '%s\n' "$input" | cell "$@" 2>&1); then
-        echo "not refused: $*: $answer" >&2
-        exit 1
-      fi
-      printf '%s\n' "$answer" | grep -qF "$words"
-    do again "refused with other words than '$words': $*: $answer"; done
+    . "$(dirname "$0")/../lib/refused.sh"
+    shift
+    refused cell "$@"
     ;;
   copy)
     mark=
