@@ -19,9 +19,10 @@ use serde_json::Value;
 use source::Graph;
 
 /// The crates of the product, the lowest layer first.
-const LAYERS: [&[&str]; 9] = [
+const LAYERS: [&[&str]; 10] = [
     &["fedhub-features"],
-    &["fedhub-core", "fedhub-terminal"],
+    &["fedhub-terminal"],
+    &["fedhub-core"],
     &["fedhub-cache"],
     &["fedhub-api"],
     // The users' command line knows neither planes nor what is above them.

@@ -1,9 +1,11 @@
 //! Logs: to standard error, for people or as JSON, with a filter that can be changed while the process runs.
 
+use std::borrow::Cow;
 use std::fmt;
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 
+use fedhub_terminal::{painted_line, plain_json};
 use tracing_subscriber::filter::{FilterExt, filter_fn};
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::{Filter, SubscriberExt};
@@ -63,12 +65,67 @@ where
 {
     let (filter, handle) = reload::Layer::new(parse(filter)?);
     let set = move |filter: &str| handle.reload(parse(filter)?).map_err(|e| format!("logging: {e}"));
-    let layer = tracing_subscriber::fmt::layer().with_writer(writer);
+    let layer = tracing_subscriber::fmt::layer().with_writer(PlainWriter { writer, format, colours });
     let layer = match format {
         LogFormat::Text => layer.with_ansi(colours).boxed(),
         LogFormat::Json => layer.json().boxed(),
     };
     Ok((tracing_subscriber::registry().with(layer.with_filter(filter)), LogFilter::new(set)))
+}
+
+/// What the text format paints with: levels, names of fields, and what is less important.
+const PAINT: [&str; 9] = [
+    "\u{1b}[0m",
+    "\u{1b}[1m",
+    "\u{1b}[2m",
+    "\u{1b}[3m",
+    "\u{1b}[31m",
+    "\u{1b}[32m",
+    "\u{1b}[33m",
+    "\u{1b}[34m",
+    "\u{1b}[35m",
+];
+
+/// Writes log lines in which nothing that others wrote steers a terminal, turns the direction of a text, or begins a line.
+struct PlainWriter<M> {
+    writer: M,
+    format: LogFormat,
+    colours: bool,
+}
+
+impl<'a, M: MakeWriter<'a>> MakeWriter<'a> for PlainWriter<M> {
+    type Writer = PlainLines<M::Writer>;
+
+    fn make_writer(&'a self) -> Self::Writer {
+        PlainLines { writer: self.writer.make_writer(), format: self.format, colours: self.colours }
+    }
+}
+
+struct PlainLines<W> {
+    writer: W,
+    format: LogFormat,
+    colours: bool,
+}
+
+impl<W: Write> Write for PlainLines<W> {
+    /// The layer writes each line in one piece, with its end.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let text = str::from_utf8(bytes).map_err(io::Error::other)?;
+        let line = text.strip_suffix('\n').unwrap_or(text);
+        let plain = match self.format {
+            LogFormat::Json => plain_json(line),
+            LogFormat::Text => painted_line(line, if self.colours { &PAINT } else { &[] }),
+        };
+        match plain {
+            Cow::Borrowed(_) => self.writer.write_all(bytes)?,
+            Cow::Owned(plain) => self.writer.write_all((plain + &text[line.len()..]).as_bytes())?,
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
 }
 
 fn parse(filter: &str) -> Result<Box<dyn Filter<Registry> + Send + Sync>, String> {
@@ -124,6 +181,44 @@ mod tests {
                         "{fault:?} {filter}: {logged}{told}"
                     );
                 }
+            }
+        }
+    }
+
+    /// What others wrote can neither draw, nor hide, nor begin a line, however it gets into a log.
+    #[test]
+    fn i15_nothing_in_a_log_steers_a_terminal() {
+        const CONTROLS: [char; 18] = [
+            '\u{7}', '\r', '\u{1b}', '\u{7f}', '\u{80}', '\u{9b}', '\u{9d}', '\u{61c}', '\u{200e}',
+            '\u{200f}', '\u{202a}', '\u{202d}', '\u{202e}', '\u{2028}', '\u{2029}', '\u{2066}', '\u{2068}',
+            '\u{2069}',
+        ];
+        let hostile =
+            CONTROLS.iter().fold("a\n2026-01-02T03:04:05Z ERROR all is lost".to_owned(), |text, control| {
+                format!("{text}{control}[31mb")
+            });
+        for (format, colours, own) in [
+            (LogFormat::Text, false, &[][..]),
+            (LogFormat::Text, true, &PAINT[..]),
+            (LogFormat::Json, false, &[]),
+        ] {
+            let lines = fedhub_fake_apiserver::LogLines::default();
+            let writer = lines.clone();
+            let (subscriber, _) = subscriber("info", format, colours, move || writer.clone()).unwrap();
+            let dispatch = subscriber.into();
+            let _guard = tracing::dispatcher::set_default(&dispatch);
+            let error: Box<dyn std::error::Error> = hostile.clone().into();
+            tracing::warn!(plane = hostile, name = %hostile, uid = ?hostile, error = &*error, "told: {hostile}");
+            let logged = lines.text();
+            let line = logged.strip_suffix('\n').unwrap();
+            let text = own.iter().fold(line.to_owned(), |text, own| text.replace(own, ""));
+            let active = text.contains(|it: char| CONTROLS.contains(&it) || it.is_control());
+            assert!(!active, "{format:?}, colours {colours}: {line:?}");
+            assert_eq!(line.contains(PAINT[0]), colours, "{line}");
+            assert!(line.contains("all is lost"), "{line}");
+            if format == LogFormat::Json {
+                let value: serde_json::Value = serde_json::from_str(line).unwrap();
+                assert_eq!(value["fields"]["name"], hostile.as_str(), "a program reads what was written");
             }
         }
     }

@@ -1,5 +1,5 @@
 //! How the commands of `fedhub` and `datumctl-compute` print and ask: tables as kubectl prints them, output formats,
-//! colours, progress, questions, and what of that the terminal at hand can show.
+//! colours, progress, questions, and what of that the terminal at hand can show. What a log prints is escaped here, too.
 
 pub mod consent;
 pub mod output;
@@ -8,5 +8,5 @@ pub mod progress;
 pub mod table;
 mod terminal;
 
-pub use plain::{plain, plain_lines, turns};
+pub use plain::{painted_line, plain, plain_json, plain_lines, turns};
 pub use terminal::Terminal;

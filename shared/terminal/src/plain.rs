@@ -20,14 +20,23 @@ pub fn plain_lines(text: &str) -> Cow<'_, str> {
 
 /// A text of several lines in which nothing steers a terminal but `own`, the sequences that paint and stop.
 pub(crate) fn painted_lines<'a>(text: &'a str, own: &[&'static str]) -> Cow<'a, str> {
+    painted(text, own, plain_lines)
+}
+
+/// The same for a text that is one line, of a log for example: it begins no other.
+pub fn painted_line<'a>(text: &'a str, own: &[&'static str]) -> Cow<'a, str> {
+    painted(text, own, plain)
+}
+
+fn painted<'a>(text: &'a str, own: &[&'static str], plain: fn(&str) -> Cow<'_, str>) -> Cow<'a, str> {
     if !text.contains('\u{1b}') {
-        return plain_lines(text);
+        return plain(text);
     }
     let mut shown = String::with_capacity(text.len() + 16);
     let mut rest = text;
     while let Some(at) = rest.find('\u{1b}') {
         let (before, from) = rest.split_at(at);
-        shown.push_str(&plain_lines(before));
+        shown.push_str(&plain(before));
         if let Some(sequence) = own.iter().find(|sequence| from.starts_with(**sequence)) {
             shown.push_str(sequence);
             rest = &from[sequence.len()..];
@@ -36,7 +45,7 @@ pub(crate) fn painted_lines<'a>(text: &'a str, own: &[&'static str]) -> Cow<'a, 
             rest = &from['\u{1b}'.len_utf8()..];
         }
     }
-    shown.push_str(&plain_lines(rest));
+    shown.push_str(&plain(rest));
     Cow::Owned(shown)
 }
 
@@ -53,7 +62,7 @@ pub(crate) fn plain_value(value: &Value) -> Value {
 
 /// JSON with the escapes of JSON for what steers a terminal. Outside of its strings, where alone an escape may stand, it
 /// has nothing of that but the ends of its lines.
-pub(crate) fn plain_json(json: &str) -> Cow<'_, str> {
+pub fn plain_json(json: &str) -> Cow<'_, str> {
     let is_active = |character| character != '\n' && steers(character);
     if !json.contains(is_active) {
         return Cow::Borrowed(json);
@@ -118,6 +127,8 @@ mod tests {
         let own = ["\u{1b}[31m", "\u{1b}[0m"];
         assert_eq!(painted_lines(painted, &own), shown);
         assert!(matches!(painted_lines("one\ntwo", &own), Cow::Borrowed(_)));
+        assert_eq!(painted_line("\u{1b}[31mred\u{1b}[0m\nINFO", &own), "\u{1b}[31mred\u{1b}[0m\\u{a}INFO");
+        assert!(matches!(painted_line("one", &own), Cow::Borrowed(_)));
     }
 
     #[test]

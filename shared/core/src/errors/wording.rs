@@ -1,11 +1,12 @@
 //! Errors in words that may be logged and shown to users (section 6).
 //!
 //! The clients' own texts quote what a server or a kubeconfig holds: whole bodies, dumps of structures, the lines around
-//! a fault in a Secret. Here each is described by the kind of fault and its place; text of others is cut.
+//! a fault in a Secret. Here each is described by the kind of fault and its place; text of others is cut and escaped (I15).
 
 use std::borrow::Cow;
 use std::error::Error;
 
+use fedhub_terminal::plain;
 use kube::client::{AuthError, RustlsTlsError};
 use kube::config::KubeconfigError;
 use kube::core::Status;
@@ -35,9 +36,11 @@ pub fn chain(error: &(dyn Error + 'static)) -> String {
     cut(&line, LONGEST)
 }
 
-/// A text on one line, of at most `longest` characters.
+/// A text on one line, of at most `longest` characters, none of which steers a terminal or turns what follows.
 fn cut(text: &str, longest: usize) -> String {
-    shortened(text.trim(), longest).chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    let line = shortened(text.trim(), longest).replace(['\n', '\r', '\t'], " ");
+    // What is escaped is longer.
+    shortened(&plain(&line), longest).into_owned()
 }
 
 /// What is wrong with JSON: where, and what was expected there, never what it holds.
@@ -235,6 +238,21 @@ mod tests {
         assert_eq!(words, "failed to create instances on the cell: connection refused");
         let read = request(kube::Error::ReadEvents(io::Error::other("reset")));
         assert_eq!(read, "failed to create instances on the cell: reset");
+    }
+
+    /// It ends in conditions, Events, logs and terminals.
+    #[test]
+    fn i15_a_servers_words_steer_nothing() {
+        let words =
+            request(api("no\u{1b}[2J\u{9b}1m \u{202e}\u{2066}\u{200f}\u{61c}way\r\n", "Invalid", 422));
+        assert_eq!(
+            words,
+            "failed to create instances on the cell: \
+             no\\u{1b}[2J\\u{9b}1m \\u{202e}\\u{2066}\\u{200f}\\u{61c}way (422)"
+        );
+        let inner = io::Error::other("\u{202e}".repeat(5000));
+        let long = request(kube::Error::Service(Box::new(inner)));
+        assert!(long.chars().count() < 600 && long.ends_with('…'), "{long}");
     }
 
     #[test]
