@@ -78,7 +78,11 @@ async fn write<T>(plane: &Plane, request: impl Future<Output = kube::Result<T>>)
         Ok(Err(kube::Error::Api(status))) if status.code == 409 => {
             Err(Outcome::Kept("it changed meanwhile; run the command again".to_owned()))
         }
-        Ok(Err(error)) => Err(Outcome::Failed(errors::chain(&error))),
+        Ok(Err(error)) => {
+            let lacks_right = matches!(&error, kube::Error::Api(status) if status.code == 403);
+            let remedy = if lacks_right { "; use an operator's own kubeconfig, not fedhub's" } else { "" };
+            Err(Outcome::Failed(format!("{}{remedy}", errors::chain(&error))))
+        }
         Err(_) => {
             let seconds = plane.timeout.as_secs_f64();
             Err(Outcome::Failed(format!("no answer within {seconds} s: it may be deleted or not")))

@@ -257,6 +257,11 @@ async fn f11_an_orphan_that_changed_or_is_not_proven_stays_and_the_others_go() {
     second["metadata"]["uid"] = json!("uid-second");
     second["metadata"]["annotations"]["federation.datumapis.com/source"] = json!("project-a/shop/second");
     planes.hub.put(second).unwrap();
+    // As fedhub's own credentials are refused.
+    planes.hub.fault(Fault::Status(403).on("patch", "workloaddeployments").times(2));
+    let ran = audit(&planes, &["--reclaim", "--yes"]).await;
+    assert!(ran.code == 3 && !ran.text.contains(": deleted"), "{}", ran.text);
+    assert_eq!(ran.text.matches("use an operator's own kubeconfig").count(), 2, "{}", ran.text);
     for (verb, kept) in [("patch", "it changed meanwhile"), ("delete", "its deletion protection is off")] {
         planes.hub.fault(Fault::Status(409).on(verb, "workloaddeployments").times(1));
         let ran = audit(&planes, &["--reclaim", "--yes"]).await;

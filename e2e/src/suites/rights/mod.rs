@@ -133,12 +133,6 @@ const UNSEEN: &[Unseen] = &[
         resource: "instancetypes",
         why: "a creation that finds one there reads it",
     },
-    Unseen {
-        role: "ClusterRole fedhub-hub",
-        verb: "patch",
-        resource: "workloaddeployments",
-        why: "`fedhub audit --reclaim` in the Pod takes Karmada's deletion protection off",
-    },
 ];
 
 /// Every right that fedhub asked for and never had, a line for each. What it had at another time of the run is not among

@@ -37,6 +37,8 @@ fn no_role_may_do_what_is_not_its_business() {
         (hub(), Who::Cell, "", "secrets", "get list watch"),
         (hub(), Who::Management, "", "secrets", "deletecollection"),
         (hub(), Who::Management, "", "namespaces", "delete"),
+        // Only a command of operators patches them, with their credentials.
+        (hub(), Who::Management, COMPUTE, "workloaddeployments", "patch"),
         // Users make Workloads.
         (project(), Who::Management, COMPUTE, "workloads", "create update delete"),
         (project(), Who::Management, "", "configmaps", "patch delete"),
