@@ -127,9 +127,8 @@ pub async fn run(options: &Options) -> Result<Found, Error> {
     let layouts = options.layouts()?;
     complaints.extend(evidence::missing_rights(&layouts)?);
     if let (true, true, Some(granted)) = (options.all, report.passed(false), granted) {
-        let unused = granted.unused(&layouts)?;
-        complaints
-            .extend(unused.into_iter().map(|right| format!("deploy/ grants, and nothing used: {right}")));
+        let differences = granted.differences(&layouts)?;
+        complaints.extend(differences.into_iter().map(|line| format!("rights of deploy/: {line}")));
     }
     Ok(Found { times: report.times(&idle), report, complaints })
 }

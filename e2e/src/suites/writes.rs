@@ -80,6 +80,14 @@ impl Event {
         self.object_ref.as_ref().and_then(|object| object.api_group.as_deref()).unwrap_or_default()
     }
 
+    /// The namespace of what was asked about; none where that is in none, or in any. A Namespace is in none, although the audit
+    /// log has its name there.
+    pub fn namespace(&self) -> Option<&str> {
+        let object =
+            self.object_ref.as_ref().filter(|object| object.resource.as_deref() != Some("namespaces"))?;
+        object.namespace.as_deref().filter(|namespace| !namespace.is_empty())
+    }
+
     /// Whether it was refused.
     pub fn refused(&self) -> bool {
         self.response_status.as_ref().and_then(|status| status.code).is_none_or(|code| code >= 400)

@@ -20,6 +20,7 @@ type Roles = BTreeMap<(&'static str, String, String), Vec<PolicyRule>>;
 
 /// A binding of either kind.
 struct Binding {
+    /// Empty for a `ClusterRoleBinding`, which gives its role in all of them.
     namespace: String,
     role: RoleRef,
     subjects: Vec<Subject>,
@@ -59,6 +60,7 @@ where
 fn granted(known: &Roles, bindings: impl IntoIterator<Item = Binding>, plane: &Plane) -> Vec<Grant> {
     let mut grants = Vec::new();
     for binding in bindings {
+        let everywhere = binding.namespace.is_empty();
         let key = match &*binding.role.kind {
             "Role" => ("Role", binding.namespace, binding.role.name),
             _ => ("ClusterRole", String::new(), binding.role.name),
@@ -70,7 +72,7 @@ fn granted(known: &Roles, bindings: impl IntoIterator<Item = Binding>, plane: &P
             Holder::on(plane).filter(|holder| is_bound(*holder, &binding.subjects)).collect();
         for rule in rules {
             for holder in &holders {
-                let of = |right| Grant { role: role.clone(), right };
+                let of = |right| Grant { role: role.clone(), right, everywhere };
                 grants.extend(of_rule(rule, *holder, plane).into_iter().map(of));
             }
         }
@@ -142,7 +144,7 @@ mod tests {
         let other = json!({ "kind": "ServiceAccount", "namespace": "other", "name": "fedhub" });
         let plane = Plane::named(HUB).unwrap();
         let lines = |binding| {
-            let line = |Grant { role, right }: &Grant| format!("{}: {right}", role.name);
+            let line = |Grant { role, right, .. }: &Grant| format!("{}: {right}", role.name);
             granted(&known, [binding], plane).iter().map(line).collect::<Vec<_>>()
         };
         let all = |role: &str| {
@@ -152,6 +154,15 @@ mod tests {
         assert_eq!(lines(binding("Role", "two", fedhub.clone())), all("Role two"));
         assert_eq!(lines(binding("ClusterRole", "one", cells)).len(), 8, "of both cells");
         assert!(lines(binding("ClusterRole", "one", other)).is_empty());
-        assert!(lines(binding("Role", "one", fedhub)).is_empty(), "a Role of another name");
+        assert!(lines(binding("Role", "one", fedhub.clone())).is_empty(), "a Role of another name");
+        for (namespace, everywhere) in [("", true), ("fedhub-system", false)] {
+            let binding =
+                Binding { namespace: namespace.to_owned(), ..binding("ClusterRole", "one", fedhub.clone()) };
+            let grants = granted(&known, [binding], plane);
+            assert!(
+                grants.len() == 4 && grants.iter().all(|grant| grant.everywhere == everywhere),
+                "{grants:?}"
+            );
+        }
     }
 }

@@ -1,12 +1,15 @@
-//! Whether `deploy/` grants what fedhub requests, and nothing else: the planes' audit logs show what was denied and what
-//! was used, their RBAC what is granted.
+//! Whether `deploy/` grants what fedhub requests, and nothing else: the planes' audit logs show what was denied, what was
+//! used and in which namespaces, their RBAC what is granted.
 
+mod exceptions;
 mod granted;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display, Formatter};
 
 use jiff::Timestamp;
+
+use exceptions::{Exception, NARROW, UNSEEN};
 
 use super::writes::{self, Event};
 use crate::Error;
@@ -40,6 +43,8 @@ impl Display for Right {
 struct Grant {
     role: RoleId,
     right: Right,
+    /// Whether the binding gives it in all namespaces.
+    everywhere: bool,
 }
 
 /// A role, on whichever planes it is.
@@ -51,94 +56,13 @@ struct RoleId {
     rules: String,
 }
 
-/// A right of a role that no request of the suites shows, and why it is granted all the same.
-struct Unseen {
-    role: &'static str,
-    verb: &'static str,
-    resource: &'static str,
-    why: &'static str,
-}
-
-/// The rights that a whole run does not use.
-const UNSEEN: &[Unseen] = &[
-    Unseen {
-        role: "ClusterRole fedhub-cell",
-        verb: "update",
-        resource: "workloaddeployments/finalizers",
-        why: "admission asks for it where owner references block a deletion",
-    },
-    Unseen {
-        role: "ClusterRole fedhub-cell",
-        verb: "get",
-        resource: "horizontalpodautoscalers",
-        why: "a creation that finds one there reads it",
-    },
-    Unseen {
-        role: "ClusterRole fedhub-cell",
-        verb: "get",
-        resource: "networkbindings",
-        why: "a creation that finds one there reads it",
-    },
-    Unseen {
-        role: "ClusterRole fedhub-cell-claims",
-        verb: "patch",
-        resource: "resourceclaims",
-        why: "claims of older versions get the mark of their cell",
-    },
-    Unseen {
-        role: "Role fedhub-cell",
-        verb: "create",
-        resource: "events",
-        why: "an invalid Secret of a project plane gets an Event",
-    },
-    Unseen {
-        role: "Role fedhub-cell",
-        verb: "patch",
-        resource: "events",
-        why: "an Event that is repeated is counted",
-    },
-    Unseen {
-        role: "ClusterRole fedhub-discovery",
-        verb: "get",
-        resource: "/apis",
-        why: "a Milo has no role system:discovery; asked where a kind is not served",
-    },
-    Unseen {
-        role: "ClusterRole fedhub-discovery",
-        verb: "get",
-        resource: "/apis/*",
-        why: "a Milo has no role system:discovery; asked where a kind is not served",
-    },
-    Unseen {
-        role: "ClusterRole fedhub-project",
-        verb: "watch",
-        resource: "locationbindings",
-        why: "the project planes of the suites serve none",
-    },
-    Unseen {
-        role: "ClusterRole fedhub-hub",
-        verb: "get",
-        resource: "propagationpolicies",
-        why: "a creation that finds one there reads it",
-    },
-    Unseen {
-        role: "ClusterRole fedhub-hub",
-        verb: "get",
-        resource: "clusterpropagationpolicies",
-        why: "a creation that finds one there reads it",
-    },
-    Unseen {
-        role: "ClusterRole fedhub-hub",
-        verb: "get",
-        resource: "instancetypes",
-        why: "a creation that finds one there reads it",
-    },
-];
+/// In how many namespaces at most a right is used that might be granted in each of them instead of in all.
+const FEW: usize = 2;
 
 /// Every right that fedhub asked for and never had, a line for each. What it had at another time of the run is not among
 /// them: an API server that has just started refuses until it knows its roles.
 pub fn missing(instances: &[Layout]) -> Result<Vec<String>, Error> {
-    Ok(never_allowed(answers(instances)?))
+    Ok(never_allowed(decisions(instances)?))
 }
 
 /// What `deploy/` grants to fedhub, as the planes of an instance have it.
@@ -155,33 +79,52 @@ impl Granted {
         Ok(Self(grants))
     }
 
-    /// Every right of it that no request of a whole run used on any of its instances, a line for each; and every entry of
-    /// the list of exceptions that is not granted.
-    pub fn unused(self, instances: &[Layout]) -> Result<Vec<String>, Error> {
-        let used = answers(instances)?.into_iter().filter_map(|(right, allowed)| allowed.then_some(right));
-        Ok(differences(self.0, &used.collect(), UNSEEN))
+    /// Every right of it that no request of a whole run used on any of its instances, and every one that is given in all
+    /// namespaces and was used in few, a line for each; and every entry of the lists of exceptions that is not granted so.
+    pub fn differences(self, instances: &[Layout]) -> Result<Vec<String>, Error> {
+        let mut used = Used::new();
+        for decision in decisions(instances)?.into_iter().filter(|decision| decision.allowed) {
+            used.entry(decision.right).or_default().insert(decision.namespace);
+        }
+        Ok(differences(self.0, &used, UNSEEN, NARROW))
     }
 }
 
-/// Each request that RBAC decided: which right it needed, and whether it had it.
-fn answers(instances: &[Layout]) -> Result<Vec<(Right, bool)>, Error> {
-    let mut answers = Vec::new();
+/// What RBAC decided about a request.
+struct Decision {
+    /// The right that it needed.
+    right: Right,
+    /// The namespace that it was about; none where it was about all of them, or about what is in none.
+    namespace: Option<String>,
+    allowed: bool,
+}
+
+/// The rights that were used, each with the namespaces that it was used in.
+type Used = BTreeMap<Right, BTreeSet<Option<String>>>;
+
+fn decisions(instances: &[Layout]) -> Result<Vec<Decision>, Error> {
+    let mut decisions = Vec::new();
     for layout in instances {
         // Planes that did not come up have refused nothing.
         for plane in PLANES.iter().filter(|plane| layout.audit_log(plane.name).is_file()) {
             let events = writes::requests(layout, plane.name, Timestamp::MIN, &[])?;
-            answers.extend(events.into_iter().filter_map(|event| answer(plane, &event)));
+            decisions.extend(events.into_iter().filter_map(|event| decision(plane, &event)));
         }
     }
-    Ok(answers)
+    Ok(decisions)
 }
 
-fn answer(plane: &Plane, event: &Event) -> Option<(Right, bool)> {
+fn decision(plane: &Plane, event: &Event) -> Option<Decision> {
     let allowed = event.allowed()?;
     let holder = Holder::all().find(|holder| holder.user() == event.user())?;
-    let (group, resource) = (event.group().to_owned(), event.resource());
-    let (plane, identity) = (kind(plane), identity(holder));
-    Some((Right { plane, identity, group, resource, verb: event.verb.clone() }, allowed))
+    let right = Right {
+        plane: kind(plane),
+        identity: identity(holder),
+        group: event.group().to_owned(),
+        resource: event.resource(),
+        verb: event.verb.clone(),
+    };
+    Some(Decision { right, namespace: event.namespace().map(str::to_owned), allowed })
 }
 
 fn kind(plane: &Plane) -> &'static str {
@@ -202,36 +145,73 @@ fn identity(holder: Holder) -> &'static str {
     }
 }
 
-fn never_allowed(answers: Vec<(Right, bool)>) -> Vec<String> {
-    let (allowed, refused): (Vec<_>, Vec<_>) = answers.into_iter().partition(|(_, allowed)| *allowed);
-    let rights =
-        |answers: Vec<(Right, bool)>| answers.into_iter().map(|(right, _)| right).collect::<BTreeSet<_>>();
+fn never_allowed(decisions: Vec<Decision>) -> Vec<String> {
+    let (allowed, refused): (Vec<_>, Vec<_>) = decisions.into_iter().partition(|decision| decision.allowed);
+    let rights = |decisions: Vec<Decision>| {
+        decisions.into_iter().map(|decision| decision.right).collect::<BTreeSet<_>>()
+    };
     rights(refused).difference(&rights(allowed)).map(Right::to_string).collect()
 }
 
-/// What no plane saw used of a role, and entries of `unseen` that no role grants. That one is used now and then is no fault:
-/// some paths are taken by chance.
-fn differences(grants: Vec<Grant>, used: &BTreeSet<Right>, unseen: &[Unseen]) -> Vec<String> {
-    let mut roles: BTreeMap<(RoleId, String, String, String), bool> = BTreeMap::new();
-    for Grant { role, right } in grants {
-        let is_used = used.contains(&right);
-        *roles.entry((role, right.group, right.resource, right.verb)).or_default() |= is_used;
+/// A verb of a role, on whichever planes the role is: where it is given, and where it was used.
+#[derive(Default)]
+struct Uses<'a> {
+    everywhere: bool,
+    namespaces: BTreeSet<&'a Option<String>>,
+}
+
+impl Uses<'_> {
+    /// The namespaces that it might be granted in instead of in all, for it is used nowhere else.
+    fn few(&self) -> Option<String> {
+        let names: Option<Vec<&str>> = self.namespaces.iter().map(|namespace| namespace.as_deref()).collect();
+        let few = names.filter(|names| self.everywhere && (1..=FEW).contains(&names.len()));
+        few.map(|names| names.join(", "))
     }
-    let excused = |(role, _, resource, verb): &(RoleId, String, String, String), by: &Unseen| {
+}
+
+/// What no plane saw used of a role, what is given in all namespaces and was used in few, and entries of the exceptions that no
+/// role grants so. That one of them is used now and then, or in more namespaces, is no fault: some paths are taken by chance.
+fn differences(grants: Vec<Grant>, used: &Used, unseen: &[Exception], narrow: &[Exception]) -> Vec<String> {
+    let mut verbs: BTreeMap<(RoleId, String, String, String), Uses<'_>> = BTreeMap::new();
+    for Grant { role, right, everywhere } in grants {
+        let namespaces = used.get(&right).into_iter().flatten();
+        let uses = verbs.entry((role, right.group, right.resource, right.verb)).or_default();
+        uses.everywhere |= everywhere;
+        uses.namespaces.extend(namespaces);
+    }
+    let excused = |(role, _, resource, verb): &(RoleId, String, String, String), by: &Exception| {
         (&*role.name, &**verb, &**resource) == (by.role, by.verb, by.resource)
     };
-    let unused = roles.iter().filter(|(_, is_used)| !**is_used).map(|(key, _)| key);
-    let superfluous =
-        unused.filter(|it| !unseen.iter().any(|by| excused(it, by))).map(|(role, group, resource, verb)| {
-            let dot = if group.is_empty() { "" } else { "." };
-            format!("{verb} {resource}{dot}{group} by {}", role.name)
-        });
-    let stale = unseen.iter().filter(|by| !roles.keys().any(|it| excused(it, by))).map(
-        |Unseen { role, verb, resource, why }| {
-            format!("{verb} {resource} by {role} is not granted, but listed as unseen: {why}")
-        },
-    );
-    superfluous.chain(stale).collect()
+    let mut lines = Vec::new();
+    for (verb_of_role, uses) in &verbs {
+        let (role, group, resource, verb) = verb_of_role;
+        let dot = if group.is_empty() { "" } else { "." };
+        let named = format!("{verb} {resource}{dot}{group} by {}", role.name);
+        if uses.namespaces.is_empty() {
+            if !unseen.iter().any(|by| excused(verb_of_role, by)) {
+                lines.push(format!("{named}: nothing used it"));
+            }
+        } else if let Some(few) = uses.few()
+            && !narrow.iter().any(|by| excused(verb_of_role, by))
+        {
+            lines.push(format!("{named}, in all namespaces: used in {few} alone"));
+        }
+    }
+    let stale = |by: &Exception, fault: &str| {
+        let Exception { role, verb, resource, why } = by;
+        format!("{verb} {resource} by {role}: {fault}: {why}")
+    };
+    for by in unseen {
+        if !verbs.keys().any(|it| excused(it, by)) {
+            lines.push(stale(by, "not granted, but listed as unseen"));
+        }
+    }
+    for by in narrow {
+        if !verbs.iter().any(|(it, uses)| uses.everywhere && excused(it, by)) {
+            lines.push(stale(by, "not granted in all namespaces, but listed as used in few"));
+        }
+    }
+    lines
 }
 
 #[cfg(test)]
@@ -243,16 +223,25 @@ mod tests {
         Right { plane: "the hub", identity: "fedhub", group: String::new(), resource, verb }
     }
 
+    fn exception(verb: &'static str, resource: &'static str) -> Exception {
+        Exception { role: "Role fedhub", verb, resource, why: "admission asks" }
+    }
+
     #[test]
     fn what_was_refused_once_and_granted_at_another_time_is_not_missing() {
-        let answers = vec![
-            (right("list", "secrets"), false),
-            (right("list", "pods"), true),
-            (right("patch", "leases"), false),
-            (right("patch", "leases"), true),
-            (right("list", "secrets"), false),
+        let decisions = [
+            ("list", "secrets", false),
+            ("list", "pods", true),
+            ("patch", "leases", false),
+            ("patch", "leases", true),
+            ("list", "secrets", false),
         ];
-        assert_eq!(never_allowed(answers), ["list secrets on the hub for fedhub"]);
+        let decisions = decisions.map(|(verb, resource, allowed)| Decision {
+            right: right(verb, resource),
+            namespace: None,
+            allowed,
+        });
+        assert_eq!(never_allowed(decisions.into()), ["list secrets on the hub for fedhub"]);
         assert!(never_allowed(Vec::new()).is_empty());
     }
 
@@ -261,6 +250,7 @@ mod tests {
         let grant = |rules: &str, plane, verb, resource| Grant {
             role: RoleId { name: "Role fedhub".to_owned(), rules: rules.to_owned() },
             right: Right { plane, ..right(verb, resource) },
+            everywhere: false,
         };
         let grants = [
             grant("one", "the hub", "list", "secrets"),
@@ -268,18 +258,69 @@ mod tests {
             grant("one", "the hub", "update", "x/finalizers"),
             grant("another", "a cell", "list", "secrets"),
         ];
-        let used = BTreeSet::from([right("list", "secrets"), right("get", "pods")]);
-        let unseen = |verb, resource| Unseen { role: "Role fedhub", verb, resource, why: "admission asks" };
-        let found = |unseen: &[Unseen]| differences(grants.to_vec(), &used, unseen);
-        let (other, finalizers) = ("list secrets by Role fedhub", "update x/finalizers by Role fedhub");
-        assert_eq!(found(&[]), [other, finalizers]);
-        assert_eq!(found(&[unseen("update", "x/finalizers")]), [other]);
-        let stale = found(&[unseen("update", "x/finalizers"), unseen("get", "pods")]);
-        assert!(
-            stale.len() == 2 && stale[1].starts_with("get pods by Role fedhub is not granted"),
-            "{stale:?}"
+        let used = Used::from([
+            (right("list", "secrets"), BTreeSet::from([None])),
+            (right("get", "pods"), BTreeSet::from([None])),
+        ]);
+        let found = |unseen: &[Exception]| differences(grants.to_vec(), &used, unseen, &[]);
+        let other = "list secrets by Role fedhub: nothing used it";
+        assert_eq!(found(&[]), [other, "update x/finalizers by Role fedhub: nothing used it"]);
+        assert_eq!(found(&[exception("update", "x/finalizers")]), [other]);
+        let stale = found(&[exception("update", "x/finalizers"), exception("get", "pods")]);
+        assert_eq!(
+            stale,
+            [other, "get pods by Role fedhub: not granted, but listed as unseen: admission asks"]
         );
-        let by_chance = found(&[unseen("update", "x/finalizers"), unseen("list", "secrets")]);
+        let by_chance = found(&[exception("update", "x/finalizers"), exception("list", "secrets")]);
         assert!(by_chance.is_empty(), "one that is used now and then: {by_chance:?}");
+    }
+
+    #[test]
+    fn what_is_granted_in_all_namespaces_and_used_in_few_is_reported() {
+        let all = [Some("a"), Some("b"), Some("c")];
+        for (everywhere, namespaces, expected) in [
+            (true, &all[..1], Some("a")),
+            (true, &all[..2], Some("a, b")),
+            (true, &all[..], None),
+            // A list over all of them needs the right in each.
+            (true, &[None][..], None),
+            (true, &[None, Some("a")][..], None),
+            (false, &all[..1], None),
+        ] {
+            let role = RoleId { name: "Role fedhub".to_owned(), rules: String::new() };
+            // The planes of a role count together: on one of them it is bound within a namespace, and not used.
+            let grants = [
+                Grant { role: role.clone(), right: right("get", "secrets"), everywhere },
+                Grant {
+                    role,
+                    right: Right { plane: "a cell", ..right("get", "secrets") },
+                    everywhere: false,
+                },
+            ];
+            let namespaces = namespaces.iter().map(|namespace| namespace.map(str::to_owned)).collect();
+            let used = Used::from([(right("get", "secrets"), namespaces)]);
+            let found = |narrow: &[Exception]| differences(grants.to_vec(), &used, &[], narrow);
+            let line = expected
+                .map(|few| format!("get secrets by Role fedhub, in all namespaces: used in {few} alone"));
+            assert_eq!(found(&[]), Vec::from_iter(line), "{everywhere} {used:?}");
+            let listed = found(&[exception("get", "secrets")]);
+            assert_eq!(listed.len(), usize::from(!everywhere), "{listed:?}");
+            assert!(listed.iter().all(|line| line.contains("not granted in all namespaces")), "{listed:?}");
+        }
+    }
+
+    #[test]
+    fn a_request_is_told_by_its_namespace() {
+        let decided = |object: &str| {
+            let user = Holder::Fedhub.user();
+            let event = serde_json::from_str::<Event>(&format!(
+                r#"{{"requestURI":"/api/v1/x","verb":"get","user":{{"username":"{user}"}},"objectRef":{{{object}}},"requestReceivedTimestamp":"2026-01-02T03:04:05Z","annotations":{{"authorization.k8s.io/decision":"allow"}}}}"#
+            ));
+            decision(&PLANES[0], &event.unwrap()).unwrap().namespace
+        };
+        assert_eq!(decided(r#""resource":"secrets","namespace":"a","name":"b""#).as_deref(), Some("a"));
+        assert_eq!(decided(r#""resource":"secrets""#), None);
+        // An API server says that a Namespace is in itself; no binding within it grants its creation.
+        assert_eq!(decided(r#""resource":"namespaces","namespace":"a","name":"a""#), None);
     }
 }
