@@ -9,6 +9,7 @@ mod markdown;
 mod reference;
 mod security;
 mod specification;
+mod threats;
 
 use std::fs;
 use std::path::{Path, PathBuf};
