@@ -175,9 +175,9 @@ fn differences(grants: Vec<Grant>, used: &Used, unseen: &[Exception], narrow: &[
     let mut verbs: BTreeMap<(RoleId, String, String, String), Uses<'_>> = BTreeMap::new();
     for Grant { role, right, everywhere } in grants {
         let namespaces = used.get(&right).into_iter().flatten();
-        let uses = verbs.entry((role, right.group, right.resource, right.verb)).or_default();
-        uses.everywhere |= everywhere;
-        uses.namespaces.extend(namespaces);
+        let verb = verbs.entry((role, right.group, right.resource, right.verb)).or_default();
+        verb.everywhere |= everywhere;
+        verb.namespaces.extend(namespaces);
     }
     let excused = |(role, _, resource, verb): &(RoleId, String, String, String), by: &Exception| {
         (&*role.name, &**verb, &**resource) == (by.role, by.verb, by.resource)
