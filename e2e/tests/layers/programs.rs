@@ -31,6 +31,10 @@ fn collect(file: PathBuf, root: bool, found: &mut BTreeSet<PathBuf>) {
     found.insert(file);
 }
 
+/// Programs that a crate has beside its one: their allocator counts the memory of the whole process, which no other test may
+/// use meanwhile.
+const COUNTING: [&str; 1] = ["hostile"];
+
 #[test]
 fn each_crate_has_one_program_of_integration_tests() {
     for package in packages() {
@@ -38,7 +42,8 @@ fn each_crate_has_one_program_of_integration_tests() {
         let programs: Vec<_> = targets
             .iter()
             .filter(|target| target["kind"][0] == "test")
-            .map(|target| &target["name"])
+            .filter_map(|target| target["name"].as_str())
+            .filter(|name| !COUNTING.contains(name))
             .collect();
         assert!(
             programs.len() < 2,
@@ -53,9 +58,14 @@ fn every_file_of_integration_tests_is_part_of_its_program() {
     for package in packages() {
         let tests = repository().join(folder(&package)).join("tests");
         let targets = package["targets"].as_array().unwrap();
-        let Some(program) = targets.iter().find(|target| target["kind"][0] == "test") else { continue };
+        let programs: Vec<_> = targets.iter().filter(|target| target["kind"][0] == "test").collect();
+        if programs.is_empty() {
+            continue;
+        }
         let mut built = BTreeSet::new();
-        collect(PathBuf::from(program["src_path"].as_str().unwrap()), true, &mut built);
+        for program in programs {
+            collect(PathBuf::from(program["src_path"].as_str().unwrap()), true, &mut built);
+        }
         let there: BTreeSet<_> = files(&tests).into_iter().map(|(name, _)| tests.join(name)).collect();
         let forgotten: Vec<_> = there.difference(&built).collect();
         assert!(forgotten.is_empty(), "no `mod` names {forgotten:?}, so that its tests do not run");

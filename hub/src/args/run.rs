@@ -146,6 +146,9 @@ pub struct RunArgs {
     /// Concurrent lists of project planes.
     #[arg(long, env = "FEDHUB_MAX_CONCURRENT_LISTS", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1024), value_name = "N")]
     pub max_concurrent_lists: u16,
+    /// Objects of a kind on one project plane; a plane with more is refused as too large.
+    #[arg(long, env = "FEDHUB_MAX_OBJECTS", default_value_t = 50_000, value_parser = clap::value_parser!(u32).range(1..), value_name = "N")]
+    pub max_objects: u32,
     /// Memory for the objects of all planes that wait or are being reconciled, such as `64Mi`; of others a digest is kept.
     #[arg(long, env = "FEDHUB_MEMORY_BUDGET", default_value = "64Mi", value_parser = bytes, value_name = "BYTES")]
     pub memory_budget: usize,

@@ -77,6 +77,7 @@ impl Cell {
             let settings = Settings {
                 seed: runtime.seed,
                 max_concurrent_lists: usize::from(args.max_concurrent_lists),
+                max_objects: usize::try_from(args.max_objects).unwrap_or(usize::MAX),
                 fence,
                 anchor_kinds: if hub.is_some() { on_hub(args.cell_city.as_deref()) } else { Vec::new() },
                 project_kinds: vec![Watched::labelled(Kind::ResourceClaim, SOURCE_CLUSTER, name)],

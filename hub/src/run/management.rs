@@ -51,6 +51,7 @@ impl Management {
         let settings = Settings {
             seed: runtime.seed,
             max_concurrent_lists: usize::from(args.max_concurrent_lists),
+            max_objects: usize::try_from(args.max_objects).unwrap_or(usize::MAX),
             fence: fence.clone(),
             identities: Some(identities.clone()),
             pauses,

@@ -108,9 +108,9 @@ impl Runtime {
             connect_timeout: args.connect_timeout,
             in_flight: usize::from(args.requests_in_flight),
         };
-        let transport = Transport::new(limits, metrics.clone());
-        let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
         let budget = MemoryBudget::of(args.memory_budget);
+        let transport = Transport::new(limits, metrics.clone(), budget.clone());
+        let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
         Ok(Self { args, metrics, transport, budget, stop, tasks, seed: seed() })
     }
 

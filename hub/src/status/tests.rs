@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use fedhub_cache::MemoryBudget;
 use fedhub_core::clock::Clock;
 use fedhub_core::fence::{Fence, Term};
 use fedhub_core::names::PlaneName;
@@ -49,7 +50,7 @@ pub fn process(hub: &ApiServer) -> (Status, watch::Sender<Option<Term>>) {
     ];
     let controllers = named.map(controlled).into();
     let role = Role { name: "management", registries: vec![planes], controllers, identity: None };
-    let transport = Transport::new(TransportConfig::default(), metrics.clone());
+    let transport = Transport::new(TransportConfig::default(), metrics.clone(), MemoryBudget::unlimited());
     let process = ProcessMetrics::new().unwrap();
     let scraping = Mutex::new(());
     (Status { roles: vec![role], metrics, process, scraping, transport, admission: None }, term)

@@ -18,7 +18,7 @@ const COPIES: usize = 8;
 /// Permits are counted in units of this.
 const UNIT: usize = 1 << 10;
 /// The share of large objects in the memory of objects that wait: one in so many. And that of one plane in the memory of
-/// reconciles.
+/// reads and in that of reconciles.
 const SHARE: usize = 8;
 
 /// The memory that objects of all planes share: half of it for those that wait to be reconciled, a quarter each for large
@@ -38,9 +38,13 @@ struct Budget {
     shelves: [Mutex<Shelf>; 2],
     reads: Share,
     reconciles: Share,
-    /// Of each plane that has reconciles of large objects.
-    planes: Mutex<BTreeMap<PlaneId, Share>>,
+    /// Of each plane that large answers are read of, and of each that has reconciles of large objects.
+    readers: Shares,
+    workers: Shares,
 }
+
+/// Shares of planes, which exist for as long as they are in use.
+type Shares = Mutex<BTreeMap<PlaneId, Share>>;
 
 #[derive(Clone, Debug)]
 struct Share {
@@ -80,7 +84,8 @@ impl MemoryBudget {
             shelves: shelves.map(|most| Mutex::new(Shelf { most, ..Shelf::default() })),
             reads: Share::of(bytes / 4),
             reconciles: Share::of(bytes / 4),
-            planes: Mutex::default(),
+            readers: Mutex::default(),
+            workers: Mutex::default(),
         })))
     }
 
@@ -102,12 +107,19 @@ impl MemoryBudget {
         Some(Permit(slot))
     }
 
-    /// Reserves memory for reading an object of which so many bytes have come, and up to `most` may.
-    pub async fn reading(&self, bytes: usize, most: usize) -> Reserved {
-        match &self.0 {
-            Some(budget) if bytes > FREE => Reserved(budget.reads.take(most).await.into_iter().collect()),
-            _ => Reserved::default(),
+    /// Reserves memory for reading an answer of `plane` of which so many bytes have come, and up to `most` may. A project
+    /// plane has a share of its own: one that sends slowly holds up its own reads alone.
+    pub async fn reading(&self, plane: &PlaneId, bytes: usize, most: usize) -> Reserved {
+        let Some(budget) = &self.0 else { return Reserved::default() };
+        if bytes <= FREE {
+            return Reserved::default();
         }
+        let own = match plane {
+            PlaneId::Project(_) => Share::of_plane(&budget.readers, plane, &budget.reads).take(most).await,
+            PlaneId::Hub | PlaneId::Management | PlaneId::Cell => None,
+        };
+        let of_all = budget.reads.take(most).await;
+        Reserved(own.into_iter().chain(of_all).collect())
     }
 
     /// Reserves memory for a reconcile of an object of `plane` that takes so many bytes. While one waits for others of its own
@@ -115,7 +127,7 @@ impl MemoryBudget {
     pub async fn working(&self, plane: &PlaneId, bytes: usize) -> Reserved {
         let Some(budget) = self.0.as_ref().filter(|_| bytes > FREE) else { return Reserved::default() };
         let bytes = bytes.saturating_mul(COPIES);
-        let own = budget.share_of(plane).take(bytes).await;
+        let own = Share::of_plane(&budget.workers, plane, &budget.reconciles).take(bytes).await;
         let of_all = budget.reconciles.take(bytes).await;
         Reserved(own.into_iter().chain(of_all).collect())
     }
@@ -130,14 +142,6 @@ impl Budget {
     fn shelf(&self, weight: usize) -> MutexGuard<'_, Shelf> {
         lock(&self.shelves[usize::from(weight > FREE)])
     }
-
-    /// The share of one plane, which exists for as long as it has reconciles of large objects.
-    fn share_of(&self, plane: &PlaneId) -> Share {
-        let mut planes = lock(&self.planes);
-        planes.retain(|_, share| Arc::strong_count(&share.left) > 1);
-        let fresh = || Share::of(self.reconciles.units as usize * UNIT / SHARE);
-        planes.entry(plane.clone()).or_insert_with(fresh).clone()
-    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -148,6 +152,14 @@ impl Share {
     fn of(bytes: usize) -> Self {
         let units = u32::try_from(bytes / UNIT).unwrap_or(u32::MAX).max(1);
         Self { units, left: Arc::new(Semaphore::new(units as usize)) }
+    }
+
+    /// The share of one plane in `of`.
+    fn of_plane(shares: &Shares, plane: &PlaneId, of: &Self) -> Self {
+        let mut shares = lock(shares);
+        shares.retain(|_, share| Arc::strong_count(&share.left) > 1);
+        let fresh = || Self::of(of.units as usize * UNIT / SHARE);
+        shares.entry(plane.clone()).or_insert_with(fresh).clone()
     }
 
     /// Takes so many bytes, or all there are.
@@ -322,7 +334,7 @@ mod tests {
         let all = works_now(&budget, "a", 100 << 10).await.unwrap();
         assert!(works_now(&budget, "b", 100 << 10).await.is_none(), "the quarter is taken");
         works_now(&budget, "b", FREE).await.unwrap();
-        budget.reading(FREE + 1, 1 << 20).await;
+        budget.reading(&plane("b"), FREE + 1, 1 << 20).await;
         drop(all);
         works_now(&budget, "b", 100 << 20).await.unwrap();
     }
@@ -342,9 +354,27 @@ mod tests {
         works_now(&budget, "a", 200 << 10).await.unwrap();
         works_now(&budget, "b", 200 << 10).await.unwrap();
         assert!(
-            lock(&budget.0.as_ref().unwrap().planes).len() < 2,
+            lock(&budget.0.as_ref().unwrap().workers).len() < 2,
             "nothing is left of planes that have none"
         );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn i8_a_plane_that_sends_large_answers_slowly_holds_up_its_own_reads_alone() {
+        let budget = MemoryBudget::of(64 << 20);
+        let reads_now = async |on: &str| {
+            let plane = plane(on);
+            let reading = budget.reading(&plane, FREE + 1, 1 << 20);
+            tokio::time::timeout(Duration::from_secs(1), reading).await.ok()
+        };
+        let slow = [reads_now("a").await.unwrap(), reads_now("a").await.unwrap()];
+        assert!(reads_now("a").await.is_none(), "its share is taken");
+        let mut others = Vec::new();
+        for other in ["b", "c", "d", "e", "f"] {
+            others.push(reads_now(other).await.expect("a share of its own"));
+        }
+        drop(slow);
+        assert!(reads_now("a").await.is_some());
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! Errors by category: the metric label, the Event's reason and the retry policy follow from it (section 6).
 
+mod excess;
 mod unsent;
 mod wording;
 
 use kube::core::Status;
 
+pub use excess::Excess;
 pub use unsent::{CircuitOpen, Fenced, IdentityUnknown, Paused, PlaneDisengaged, Suspended};
 pub use wording::{address, chain, json, kubeconfig};
 

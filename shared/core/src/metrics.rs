@@ -147,6 +147,8 @@ metrics! {
     pub watch_restarts: IntCounterVec = "watch_restarts_total" ["plane_kind", "reason"];
     "Watch events without consequence."
     pub events_dropped: IntCounterVec = "events_dropped_total" ["reason"];
+    "Answers and lists that were given up because they are too large."
+    pub too_large: IntCounterVec = "too_large_total" ["plane_kind", "what"];
     "Kubernetes Events that were not stored."
     pub events_not_stored: IntCounterVec = "events_not_stored_total" ["reason"];
     "Deletions that were not done."

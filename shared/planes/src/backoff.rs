@@ -7,6 +7,7 @@
 
 use std::time::Duration;
 
+use fedhub_core::errors::Excess;
 use kube::runtime::watcher;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
@@ -19,6 +20,8 @@ pub const LONGEST_UNREACHABLE: Duration = Duration::from_secs(10);
 pub const LONGEST: Duration = Duration::from_secs(30);
 /// Longest wait for one that refuses and came back a moment ago: it may not have started up yet.
 pub const LONGEST_STARTING: Duration = Duration::from_secs(2);
+/// Longest wait for one that sends too much: each attempt reads as much as is taken of one plane.
+pub const LONGEST_TOO_LARGE: Duration = Duration::from_mins(10);
 /// Longest wait until a project plane is asked again for a kind that it does not serve: there are thousands of them, and CRDs
 /// come seldom.
 pub const LONGEST_ABSENT: Duration = Duration::from_mins(10);
@@ -45,6 +48,8 @@ pub enum Failure {
     Throttled(Option<Duration>),
     /// The server answered something else than what was asked for, or broke off.
     Refused,
+    /// It sends more than is taken of one plane.
+    TooLarge,
     /// Only a new list helps.
     Expired,
 }
@@ -53,6 +58,7 @@ impl Failure {
     /// How a request failed.
     pub fn of(error: &kube::Error) -> Self {
         match error {
+            kube::Error::Service(error) if Excess::find_in(error.as_ref()).is_some() => Self::TooLarge,
             kube::Error::Service(_) => Self::Unreachable,
             kube::Error::Api(status) if status.code == 429 => {
                 let said = status.details.as_ref().map(|details| details.retry_after_seconds);
@@ -119,7 +125,12 @@ impl Backoffs {
             Failure::Expired => &mut self.expired,
             _ => &mut self.refused[attempt as usize],
         };
-        let wait = next(failures, if starting { LONGEST_STARTING } else { LONGEST });
+        let longest = match failure {
+            Failure::TooLarge => LONGEST_TOO_LARGE,
+            _ if starting => LONGEST_STARTING,
+            _ => LONGEST,
+        };
+        let wait = next(failures, longest);
         self.jittered(wait)
     }
 
@@ -216,6 +227,15 @@ mod tests {
         between(waits.after(Attempt::List, Failure::of(&api(403)), false), MS(4000));
         waits.succeeded(Attempt::List);
         between(waits.after(Attempt::List, Failure::of(&api(403)), false), MS(500));
+    }
+
+    #[test]
+    fn i8_a_plane_that_sends_too_much_is_asked_less_and_less_often() {
+        let error = kube::Error::from(Excess::Objects(3));
+        let (attempt, failure) = Failure::of_watch(&watcher::Error::InitialListFailed(error));
+        let mut waits = Backoffs::new(1);
+        let last = (0..20).map(|_| waits.after(attempt, failure, false)).last().unwrap();
+        between(last, LONGEST_TOO_LARGE);
     }
 
     #[test]

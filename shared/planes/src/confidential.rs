@@ -12,7 +12,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 
-use fedhub_cache::budget::FREE;
 use fedhub_core::errors::{self, RequestError};
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, Unreadable};
 use http::header::{ACCEPT, HeaderValue};
@@ -238,7 +237,7 @@ impl Plane {
         Ok(read.map(|object| stripped(kind, object)))
     }
 
-    /// Sends a request, and reads its answer whole, in bounded memory.
+    /// Sends a request, and reads its answer whole: the transport weighs it, and has it paid for.
     pub(crate) async fn exchange(
         &self,
         request: Result<http::Request<Bytes>, request::Error>,
@@ -256,8 +255,6 @@ impl Plane {
         let response = self.client().send(request.map(Into::into)).await?;
         let code = response.status();
         let (mut body, mut parts, mut size) = (response.into_body(), Vec::new(), 0);
-        // Not before much has come: a plane that does not answer must not hold what others need.
-        let mut reserved = None;
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|error| kube::Error::ReadEvents(io::Error::other(error)))?;
             let Ok(part) = frame.into_data() else { continue };
@@ -266,9 +263,6 @@ impl Plane {
                 return Err(kube::Error::LinesCodecMaxLineLengthExceeded);
             }
             parts.push(part);
-            if reserved.is_none() && size > FREE {
-                reserved = Some(self.budget.reading(size, LIMIT).await);
-            }
         }
         let mut text = Zeroizing::new(Vec::with_capacity(size));
         for part in parts {

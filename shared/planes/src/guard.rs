@@ -27,7 +27,7 @@ impl Guarded {
         let Self(read) = serde_json::from_slice(&cut.text)?;
         let is_tenants = matches!(kind, Kind::Workload | Kind::WorkloadDeployment | Kind::Instance);
         let answered = is_tenants && matches!(plane, PlaneId::Project(_));
-        let too_large = TooLarge { size: cut.size, limit: limit(plane) };
+        let too_large = TooLarge { size: cut.size, limit: limit_of(kind, plane) };
         Ok(Self(match (read, cut.extent) {
             (Ok(mut object), Extent::Whole) => {
                 set_too_large(&mut object, None);
@@ -77,6 +77,14 @@ fn fault(metadata: &ObjectMeta) -> Option<String> {
     }
     let uid = metadata.uid.as_deref().filter(|uid| !uid.is_empty())?;
     (!is_uid(uid)).then(|| format!("metadata.uid is none: {UID_RULE}"))
+}
+
+/// How many bytes the metadata of an object may have, where nothing else is asked for: as much as a server stores.
+pub const METADATA: usize = 256 << 10;
+
+/// How many bytes an object of that kind may have on that plane. Of a namespace nothing but its metadata is of use.
+pub fn limit_of(kind: Kind, plane: &PlaneId) -> usize {
+    if kind == Kind::Namespace { METADATA } else { limit(plane) }
 }
 
 /// How many bytes an object of that plane may have. What is within the limit on a project plane is so on the hub, with all

@@ -57,6 +57,7 @@ mod tenancy;
 pub mod transport;
 mod watch_failures;
 pub mod watched;
+pub mod weight;
 mod write_state;
 pub mod writer;
 pub mod writes;

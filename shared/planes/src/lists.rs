@@ -3,8 +3,11 @@
 
 use fedhub_core::object::PlaneId;
 use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::Instant;
 
+use crate::Planes;
 use crate::plane::{Health, Plane};
+use crate::pump::SETTLED;
 
 /// How often a plane gives a permit back because it is throttled when its turn has come. Then it keeps it: other requests of
 /// the plane may be throttled again and again.
@@ -55,5 +58,29 @@ impl Lists {
             Health::Engaging | Health::Engaged | Health::Suspended | Health::Paused => None,
         };
         Some(ListPermit { _failing: failing, _of_all: self.all.acquire().await.ok()? })
+    }
+}
+
+/// The permit of a watch to list, while its list is under way.
+#[derive(Default)]
+pub(crate) struct Permit<'a>(Option<(ListPermit<'a>, Instant)>);
+
+impl<'a> Permit<'a> {
+    /// Waits for a permit.
+    pub(crate) async fn take(&mut self, planes: &'a Planes, plane: &Plane) {
+        self.0 = None;
+        // In a box, which lasts no longer than the wait.
+        let permit = Box::pin(planes.list_permit(plane)).await;
+        self.0 = permit.map(|permit| (permit, Instant::now() + SETTLED));
+    }
+
+    /// Returns the permit of a list that takes long, though it goes on: a server may send an object now and then for ever.
+    pub(crate) fn expire(&mut self) {
+        self.0.take_if(|(_, until)| Instant::now() >= *until);
+    }
+
+    /// Returns the permit.
+    pub(crate) fn end(&mut self) {
+        self.0 = None;
     }
 }

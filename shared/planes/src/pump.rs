@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fedhub_api::facts::Change;
+use fedhub_core::errors::Excess;
 use fedhub_core::object::{Kind, Object, PlaneId};
 use futures::{FutureExt, StreamExt};
 use kube::runtime::watcher::{self, Event};
@@ -14,7 +15,7 @@ use tokio::time::Instant;
 use crate::absences::Absence;
 use crate::backoff::{Attempt, Backoffs, Failure};
 use crate::guard::Guarded;
-use crate::lists::ListPermit;
+use crate::lists::Permit;
 use crate::listwatch::{self, listwatch};
 use crate::stripped::stripped;
 use crate::watch_failures;
@@ -27,7 +28,7 @@ const WATCH_SECONDS: u32 = 240;
 
 /// Silence after which a watch that failed before is held to work again, and a list that began is held to be stuck.
 /// Longer than any time-out of one request.
-const SETTLED: Duration = Duration::from_secs(30);
+pub(crate) const SETTLED: Duration = Duration::from_secs(30);
 /// The same of a watch that the server has answered: it did not break off at once.
 const HELD: Duration = Duration::from_secs(1);
 
@@ -105,7 +106,7 @@ async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind, waits: Option<Ba
                 }
             };
             let Some(handled) = handled else { break None };
-            match handled {
+            match bounded(plane, kind, config.objects, handled) {
                 Ok(phase) => {
                     // Before the list is requested. In a box, which lasts no longer than that.
                     if phase == Phase::ListBegins {
@@ -147,7 +148,21 @@ async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind, waits: Option<Ba
 
 fn config(planes: &Planes, plane: &Plane, kind: Kind) -> listwatch::Config {
     let selector = plane.watched(kind).and_then(Watched::selector);
-    listwatch::Config { plane: plane.id.clone(), kind, selector, timeout: lasts(planes.seed()) }
+    let objects = planes.most_objects(&plane.id);
+    listwatch::Config { plane: plane.id.clone(), kind, selector, timeout: lasts(planes.seed()), objects }
+}
+
+/// The same, but for a watch that brought more objects than a list may have.
+fn bounded(
+    plane: &Plane,
+    kind: Kind,
+    most: usize,
+    handled: Result<Phase, Box<watcher::Error>>,
+) -> Result<Phase, Box<watcher::Error>> {
+    if handled.as_ref().is_ok_and(|phase| *phase == Phase::Watching) && plane.store(kind).len() > most {
+        return Err(Box::new(watcher::Error::InitialListFailed(Excess::Objects(most).into())));
+    }
+    handled
 }
 
 /// A watch that failed.
@@ -270,24 +285,6 @@ fn mark_healthy(planes: &Planes, plane: &Plane, kind: Kind) {
     }
 }
 
-/// The permit of a watch to list, while its list is under way.
-#[derive(Default)]
-struct Permit<'a>(Option<ListPermit<'a>>);
-
-impl<'a> Permit<'a> {
-    /// Waits for a permit.
-    async fn take(&mut self, planes: &'a Planes, plane: &Plane) {
-        self.0 = None;
-        // In a box, which lasts no longer than the wait.
-        self.0 = Box::pin(planes.list_permit(plane)).await;
-    }
-
-    /// Returns the permit.
-    fn end(&mut self) {
-        self.0 = None;
-    }
-}
-
 /// How many seconds a watch lasts, by its seed.
 fn lasts(seed: u64) -> u32 {
     SmallRng::seed_from_u64(seed).random_range(WATCH_SECONDS..=WATCH_SECONDS + WATCH_SECONDS / 8)
@@ -313,7 +310,10 @@ fn handle(
 ) -> Phase {
     let phase = match event {
         Event::Init => return Phase::ListBegins,
-        Event::InitApply(_) => Phase::Listing,
+        Event::InitApply(_) => {
+            permit.expire();
+            Phase::Listing
+        }
         Event::InitDone => {
             permit.end();
             waits.succeeded(Attempt::List);

@@ -26,6 +26,7 @@ use crate::history::History;
 use crate::identity::Identities;
 use crate::listener::Listener;
 use crate::lists::{ListPermit, Lists};
+use crate::listwatch::limits;
 use crate::outages::Outages;
 use crate::pauses::Pauses;
 use crate::plane::{Health, Plane};
@@ -59,6 +60,7 @@ pub struct Planes {
     pub(crate) tasks: TaskTracker,
     pub(crate) absences: Absences,
     lists: Lists,
+    max_objects: usize,
     pub(crate) identities: Option<Arc<Identities>>,
     pub(crate) pauses: Arc<Pauses>,
     pub(crate) services: Services,
@@ -85,6 +87,7 @@ impl Planes {
             anchor_kinds,
             project_kinds,
             max_concurrent_lists,
+            max_objects,
             fence,
             identities,
             operators,
@@ -113,6 +116,7 @@ impl Planes {
             tasks: TaskTracker::new(),
             absences: Absences::default(),
             lists: Lists::new(max_concurrent_lists),
+            max_objects,
             identities,
             pauses,
             services: Services::new(teardown_delay),
@@ -280,6 +284,14 @@ impl Planes {
         self.tasks.close();
         self.tasks.wait().await;
         self.listeners.write().clear();
+    }
+
+    /// How many objects of a kind that plane may have.
+    pub(crate) fn most_objects(&self, plane: &PlaneId) -> usize {
+        match plane {
+            PlaneId::Project(_) => self.max_objects,
+            PlaneId::Hub | PlaneId::Management | PlaneId::Cell => limits::OF_ALL,
+        }
     }
 
     /// Waits for a permit to list a project plane.

@@ -33,6 +33,8 @@ pub struct Settings {
     /// How many lists of project planes are under way at once: thousands of planes that are found in one instant, or
     /// lost and found with their server, must not all be listed in it.
     pub max_concurrent_lists: usize,
+    /// How many objects of a kind a project plane may have (I8).
+    pub max_objects: usize,
     /// Every write to any plane has to pass it.
     pub fence: Fence,
     /// What is remembered of the identities of project planes; without it they are taken for what they say.
@@ -56,6 +58,7 @@ impl Default for Settings {
             anchor_kinds: watched::all(&HUB_KINDS),
             project_kinds: watched::all(&PROJECT_KINDS),
             max_concurrent_lists: 16,
+            max_objects: 50_000,
             fence: Fence::open(),
             identities: None,
             pauses: Pauses::never(),

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use fedhub_api::crds;
-use fedhub_core::errors::{self, Category};
-use fedhub_core::object::Kind;
+use fedhub_core::errors::{self, Category, Excess};
+use fedhub_core::object::{Kind, PlaneId};
 use kube::runtime::watcher;
 use parking_lot::MutexGuard;
 use tokio::time::Instant;
@@ -12,6 +12,9 @@ use tokio::time::Instant;
 use crate::backoff::Failure;
 use crate::outages::{Outages, Recovery};
 use crate::{Plane, Planes};
+
+/// The reason of a list that is given up because it is too large.
+const TOO_LARGE: &str = "too_large";
 
 impl Planes {
     fn outages(&self) -> MutexGuard<'_, Outages> {
@@ -77,6 +80,14 @@ pub async fn report(
     let reason = reason(error);
     planes.metrics().watch_restarts.with_label_values(&[plane.id.kind(), reason]).inc();
     let resource = kind.resource();
+    if reason == TOO_LARGE {
+        planes.metrics().too_large.with_label_values(&[plane.id.kind(), "list"]).inc();
+        // What came of it is not kept, nor what was known before: the next list may have other names, and so on for ever.
+        // Nothing is decided by absence until a list is complete (I4).
+        if let PlaneId::Project(_) = plane.id {
+            plane.store(kind).clear();
+        }
+    }
     // Where only a new list helps and is made at once, nothing is wrong yet.
     if wait.is_zero() {
         tracing::debug!(plane = %plane.id, kind = %resource.kind, reason, error = words(error), "watch expired");
@@ -148,6 +159,7 @@ fn reason(error: &watcher::Error) -> &'static str {
         E::NoResourceVersion => return "no_resource_version",
     };
     match inner {
+        error if Excess::find_in(error).is_some() => TOO_LARGE,
         kube::Error::Api(status) if status.code == 404 => "not_found",
         kube::Error::Api(status) if status.code == 410 => "gone",
         error => errors::category(error).label(),

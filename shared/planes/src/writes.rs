@@ -2,24 +2,21 @@
 //! delete carries a precondition; every write passes the fence of leadership, dry runs need not. Nothing is written to
 //! a plane that was disengaged.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use fedhub_core::errors::{self, Category, IdentityUnknown, PlaneDisengaged, RequestError, Suspended};
 use fedhub_core::object::{Key, Kind, Object, ObjectRef, ObjectView, bare, set_too_large};
-use kube::api::{
-    Api, DeleteParams, GetParams, ListParams, Patch, PatchParams, PostParams, Preconditions,
-    PropagationPolicy,
-};
+use kube::api::{DeleteParams, GetParams, Patch, PatchParams, PostParams, Preconditions, PropagationPolicy};
 use kube::core::{Status, request};
 use serde_json::{Value, json};
 
+use crate::listwatch::limits::{self, ListLimits};
+use crate::listwatch::pages::{self, Part};
 use crate::listwatch::requests;
 use crate::stripped::stripped;
 use crate::{Plane, WriteState};
 use crate::{listwatch, plane_responses};
-
-/// How many objects a page of a list has.
-const PAGE: u32 = 250;
 
 /// Whether a write is stored, or only answered as if it were.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -224,27 +221,28 @@ impl Plane {
         namespace: Option<&str>,
         selector: Option<&str>,
         most: usize,
-        keep: impl Fn(&Object) -> bool,
+        keep: impl Fn(&Object) -> bool + Send + Sync,
     ) -> Result<Vec<Object>, RequestError> {
-        let (client, resource) = (self.client(), kind.resource());
-        let api: Api<Object> = match namespace {
-            Some(namespace) => Api::namespaced_with(client, namespace, resource),
-            None => Api::all_with(client, resource),
+        let source =
+            pages::Source { client: self.client(), plane: self.id.clone(), budget: self.budget.clone() };
+        let limits = ListLimits::objects(limits::OF_ALL);
+        let pages = source.pages(kind.resource(), namespace.unwrap_or_default(), Part::Metadata, limits);
+        let mut pages = pages.labels(selector.unwrap_or_default());
+        let mut kept = Vec::new();
+        let mut visit = |item: Object| {
+            let object = Object { metadata: item.metadata, ..bare(kind, "", "") };
+            if kept.len() < most && keep(&object) {
+                kept.push(object);
+            }
+            if kept.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
-        let (mut params, mut kept) = (ListParams::default().limit(PAGE), Vec::new());
-        params.label_selector = selector.map(str::to_owned);
         loop {
             let page = match plane_responses::admit(&self.id) {
-                Ok(()) => api.list_metadata(&params).await,
+                Ok(()) => pages.next(&mut visit).await,
                 Err(held_back) => Err(held_back),
             };
             plane_responses::note(&self.id, &page);
-            let page = page.map_err(self.failed("list", kind))?;
-            let object = |metadata| Object { metadata, ..bare(kind, "", "") };
-            let objects = page.items.into_iter().map(|item| object(item.metadata));
-            kept.extend(objects.filter(&keep).take(most - kept.len()));
-            params.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
-            if params.continue_token.is_none() || kept.len() == most {
+            if page.map_err(self.failed("list", kind))?.is_break() {
                 return Ok(kept);
             }
         }

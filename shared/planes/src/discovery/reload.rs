@@ -116,6 +116,7 @@ impl Followed {
 mod tests {
     use super::*;
     use crate::transport::{Transport, TransportConfig};
+    use fedhub_cache::MemoryBudget;
 
     #[tokio::test]
     async fn what_changes_is_taken_when_it_has_settled() {
@@ -133,7 +134,8 @@ mod tests {
         write("one");
         let (source, metrics) = (Source::file(&file, None), Metrics::new().unwrap());
         let loaded = source.read().unwrap();
-        let transport = Transport::new(TransportConfig::default(), metrics.clone());
+        let transport =
+            Transport::new(TransportConfig::default(), metrics.clone(), MemoryBudget::unlimited());
         let server = transport.server(&loaded.config).unwrap();
         let mut followed = Followed::new("hub", source, &loaded, &server);
         let reloads = || metrics.credentials_reloads.with_label_values(&["hub"]).get();

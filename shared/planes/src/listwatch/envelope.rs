@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use serde::de::Error as _;
 
-use super::lexer::{Lexer, Token};
 use super::object::{Cut, ObjectCutter};
+use crate::weight::lexer::{Lexer, Token};
 
 /// Longest text that is kept beside objects: the metadata of a list, with the token of its next page.
 const TEXT: usize = 64 << 10;

@@ -3,27 +3,29 @@
 //! object no more than a limit.
 
 pub mod envelope;
-pub mod lexer;
+pub mod limits;
 pub mod object;
-pub mod weight;
+pub mod pages;
+mod reader;
 
 use std::io;
-use std::pin::Pin;
 use std::time::Duration;
 
-use fedhub_cache::budget::{MemoryBudget, Reserved};
+use fedhub_cache::budget::MemoryBudget;
 use fedhub_core::object::{Kind, Object, PlaneId};
-use futures::io::{AsyncBufRead, AsyncBufReadExt};
 use futures::{Stream, stream};
 use kube::api::{ListParams, WatchParams};
 use kube::core::{Request, Status};
 use kube::runtime::watcher::{Error, Event, Result};
 use kube::{Client, Resource, ResourceExt};
 
-use self::envelope::{Opener, Piece, malformed};
-use self::object::{Cut, ObjectCutter};
+use self::envelope::{Piece, malformed};
+use self::limits::{ListLimits, Tally};
+use self::object::Cut;
+use self::reader::Reader;
 use crate::guard::{self, Guarded};
 use crate::transport::Connection;
+pub use crate::weight;
 
 /// Objects on one page of a list, at most.
 const PAGE: u32 = 500;
@@ -33,8 +35,6 @@ const PAGE_BYTES: usize = 16 << 20;
 const PAGE_AIM: usize = 4 << 20;
 /// How much longer than the server was asked for a watch is waited for.
 const IDLE: Duration = Duration::from_secs(5);
-
-type Body = Pin<Box<dyn AsyncBufRead + Send>>;
 
 /// What is listed and watched.
 #[derive(Clone)]
@@ -47,6 +47,8 @@ pub struct Config {
     pub selector: Option<String>,
     /// How long a watch lasts, in seconds.
     pub timeout: u32,
+    /// How many objects there may be.
+    pub objects: usize,
 }
 
 /// Lists, then watches, for ever; goes on after errors where it can, at once.
@@ -76,23 +78,8 @@ pub async fn object(
     plane: &PlaneId,
     budget: &MemoryBudget,
 ) -> kube::Result<Guarded> {
-    let mut body: Body = Box::pin(client.request_stream(request).await?);
-    let limit = guard::limit(plane);
-    let (mut cutter, mut reserved) = (ObjectCutter::new(limit), None);
-    loop {
-        let bytes = body.fill_buf().await.map_err(kube::Error::ReadEvents)?;
-        if bytes.is_empty() {
-            return Err(kube::Error::SerdeError(malformed("the answer ends in the midst of an object")));
-        }
-        let (used, cut) = cutter.push(bytes);
-        body.consume_unpin(used);
-        if let Some(cut) = cut {
-            return Guarded::of(&cut, kind, plane).map_err(kube::Error::SerdeError);
-        }
-        if reserved.is_none() && cutter.held() > fedhub_cache::budget::FREE {
-            reserved = Some(budget.reading(cutter.held(), limit).await);
-        }
-    }
+    let read = |cut: &Cut| Guarded::of(cut, kind, plane).map_err(kube::Error::SerdeError);
+    reader::object(client, request, guard::limit_of(kind, plane), plane, budget, read).await
 }
 
 /// Requests for objects of a kind.
@@ -124,12 +111,18 @@ struct Listing {
     token: Option<String>,
     size: u32,
     reader: Option<Box<Reader>>,
-    objects: usize,
+    tally: Tally,
 }
 
 impl Listing {
-    fn new(token: Option<String>, size: u32) -> Self {
-        Self { token, size, reader: None, objects: 0 }
+    fn new(token: Option<String>, size: u32, mut tally: Tally) -> Self {
+        tally.page_begins();
+        Self { token, size, reader: None, tally }
+    }
+
+    /// The first page.
+    fn first(objects: usize) -> Self {
+        Self::new(None, PAGE, Tally::new(ListLimits::objects(objects)))
     }
 }
 
@@ -144,7 +137,7 @@ type Step = (Option<Result<Event<Guarded>>>, State);
 impl Source {
     async fn step(&self, state: State) -> Step {
         match state {
-            State::Empty => (Some(Ok(Event::Init)), State::Listing(Listing::new(None, PAGE))),
+            State::Empty => (Some(Ok(Event::Init)), State::Listing(Listing::first(self.config.objects))),
             // Both in boxes: a watch that is silent must not hold room for the requests that it began with.
             State::Listing(listing) => match Box::pin(self.list(listing)).await {
                 Ok(step) => step,
@@ -156,7 +149,7 @@ impl Source {
             },
             State::Watching { version, mut reader } => {
                 let idle = Duration::from_secs(self.config.timeout.into()) + IDLE;
-                match tokio::time::timeout(idle, reader.next(&self.budget)).await {
+                match tokio::time::timeout(idle, reader.next(&self.config.plane, &self.budget)).await {
                     Ok(Ok(Some(Piece::Event(what, cut)))) => self.event(&what, &cut, version, reader),
                     Ok(Err(error)) if has_ended(&error) => (None, State::Listed { version }),
                     Ok(Err(error)) => (Some(Err(Error::WatchFailed(error))), State::Listed { version }),
@@ -177,10 +170,11 @@ impl Source {
     }
 
     async fn open(&self, request: http::Request<Vec<u8>>, most: Option<usize>) -> kube::Result<Reader> {
+        let plane = &self.config.plane;
+        let limit =
+            if self.is_metadata_only() { guard::METADATA } else { guard::limit_of(self.config.kind, plane) };
         // In a box of its own: thousands of open watches must not hold room for the request that they began with.
-        let body = Box::pin(Box::pin(self.connection.client().request_stream(request)).await?);
-        let limit = guard::limit(&self.config.plane);
-        Ok(Reader { body, opener: Opener::new(limit), limit, read: 0, most, reserved: None })
+        Box::pin(Reader::open(&self.connection.client(), request, limit, most)).await
     }
 
     async fn watch(&self, version: &str) -> kube::Result<Reader> {
@@ -220,29 +214,33 @@ impl Source {
                 none.insert(Box::new(self.open(request, most).await?))
             }
         };
-        let piece = reader.next(&self.budget).await;
-        let read = reader.read;
+        let piece = reader.next(&self.config.plane, &self.budget).await;
+        let read = reader.read();
+        let on_page = listing.tally.on_page();
         match piece {
             Ok(Some(Piece::Item(cut))) => {
-                listing.objects += 1;
+                listing.tally.object(cut.memory)?;
                 let object = self.object(&cut)?;
                 Ok((Some(Ok(Event::InitApply(object))), State::Listing(listing)))
             }
             Ok(Some(Piece::Page(page))) => {
-                let size = page_size(listing.objects, read);
+                let size = page_size(on_page, read);
                 let next = page.next.filter(|token| !token.is_empty());
+                listing.tally.page_ends(listing.token.as_deref(), next.as_deref())?;
                 let version = page.resource_version.filter(|version| !version.is_empty());
                 Ok(match (next, version) {
-                    (Some(token), _) => (None, State::Listing(Listing::new(Some(token), size))),
+                    (Some(token), _) => {
+                        (None, State::Listing(Listing::new(Some(token), size, listing.tally)))
+                    }
                     (None, Some(version)) => (Some(Ok(Event::InitDone)), State::Listed { version }),
                     (None, None) => (Some(Err(Error::NoResourceVersion)), State::Empty),
                 })
             }
             // The same page again, with fewer objects on it; those that were read already are known then.
             Err(error) if is_too_long(&error) => {
-                let size = page_size(listing.objects, read).min(listing.size / 2).max(1);
+                let size = page_size(on_page, read).min(listing.size / 2).max(1);
                 tracing::debug!(plane = %self.config.plane, kind = %self.config.kind.resource().kind, size, "page too large, requesting a smaller one");
-                Ok((None, State::Listing(Listing::new(listing.token, size))))
+                Ok((None, State::Listing(Listing::new(listing.token, size, listing.tally))))
             }
             Err(error) => Err(error),
             Ok(Some(Piece::Event(..))) => {
@@ -282,45 +280,6 @@ impl Source {
             _ => None,
         };
         (event, State::Watching { version, reader })
-    }
-}
-
-/// A page, or a watch, that is being read.
-struct Reader {
-    body: Body,
-    opener: Opener,
-    limit: usize,
-    /// Bytes so far.
-    read: usize,
-    /// How many there may be.
-    most: Option<usize>,
-    reserved: Option<Reserved>,
-}
-
-impl Reader {
-    /// The next piece; `None` at the end.
-    async fn next(&mut self, budget: &MemoryBudget) -> kube::Result<Option<Piece>> {
-        // The last one was taken.
-        self.reserved = None;
-        loop {
-            if self.most.is_some_and(|most| self.read > most) {
-                return Err(kube::Error::LinesCodecMaxLineLengthExceeded);
-            }
-            let bytes = self.body.fill_buf().await.map_err(kube::Error::ReadEvents)?;
-            if bytes.is_empty() {
-                return Ok(None);
-            }
-            let (used, piece) = self.opener.push(bytes).map_err(kube::Error::SerdeError)?;
-            self.body.consume_unpin(used);
-            self.read += used;
-            if piece.is_some() {
-                return Ok(piece);
-            }
-            if self.reserved.is_none() && self.opener.held() > fedhub_cache::budget::FREE {
-                // In a box: few objects are that large.
-                self.reserved = Some(Box::pin(budget.reading(self.opener.held(), self.limit)).await);
-            }
-        }
     }
 }
 

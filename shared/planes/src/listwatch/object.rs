@@ -1,8 +1,8 @@
 //! One object cut out of the stream that it comes in, in bounded memory: `managedFields` are left out, and of one that
 //! is over the limit no more is kept than what names it, and lets it be answered and deleted.
 
-use super::lexer::{Lexer, Token};
-use super::weight::Weight;
+use crate::weight::Weight;
+use crate::weight::lexer::{Lexer, Token};
 
 /// Longest member that names an object.
 const NAME: usize = 1024;
@@ -15,6 +15,8 @@ pub struct Cut {
     /// Its size: bytes of text, its status and `managedFields` aside, or what it takes in memory where that is out of
     /// proportion.
     pub size: usize,
+    /// Bytes of memory that what is kept takes once it is decoded, about.
+    pub memory: usize,
     /// What is kept.
     pub extent: Extent,
 }
@@ -60,9 +62,10 @@ pub struct ObjectCutter {
     status_left_out: bool,
     /// Members that name the object, with commas between.
     names: Vec<u8>,
-    /// Of the object, its status aside, and of its status.
+    /// Of the object, its status aside; of its status; and of its metadata alone.
     weight: Weight,
     status_weight: Weight,
+    metadata_weight: Weight,
 }
 
 impl ObjectCutter {
@@ -84,6 +87,7 @@ impl ObjectCutter {
             names: Vec::new(),
             weight: Weight::default(),
             status_weight: Weight::default(),
+            metadata_weight: Weight::default(),
         }
     }
 
@@ -184,6 +188,10 @@ impl ObjectCutter {
         }
         match self.section {
             Some(Section::Status) => self.status_weight.add(token, length),
+            Some(Section::Metadata) => {
+                self.metadata_weight.add(token, length);
+                self.weight.add(token, length);
+            }
             _ => self.weight.add(token, length),
         }
     }
@@ -277,7 +285,8 @@ impl ObjectCutter {
             self.parts[Section::Other as usize] = Vec::new();
             self.leave_out(Section::Other);
         }
-        if self.extent == Extent::Metadata && kind + metadata > self.limit {
+        let is_over = kind + metadata > self.limit || self.metadata_weight.is_heavy(self.limit);
+        if self.extent == Extent::Metadata && is_over {
             self.extent = Extent::Names;
             let under_way =
                 self.parts[Section::Metadata as usize].get(self.inner..).unwrap_or_default().to_vec();
@@ -325,7 +334,13 @@ impl ObjectCutter {
             text.push(b'{');
         }
         text.push(b'}');
-        Cut { text, size: self.weight.size(), extent: self.extent }
+        let status = if self.status_left_out { 0 } else { self.status_weight.memory() };
+        let memory = match self.extent {
+            Extent::Whole => self.weight.memory() + status,
+            Extent::Metadata => self.metadata_weight.memory() + status,
+            Extent::Names => text.len(),
+        };
+        Cut { text, size: self.weight.size(), memory, extent: self.extent }
     }
 }
 

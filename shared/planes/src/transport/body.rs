@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 
+use fedhub_core::errors::Excess;
 use http::Uri;
 use http_body_util::BodyExt;
 use http_body_util::combinators::UnsyncBoxBody;
@@ -116,11 +117,6 @@ impl Body for Counted {
     }
 }
 
-/// An answer was longer than any that is expected.
-#[derive(Clone, Copy, Debug, thiserror::Error)]
-#[error("the answer is longer than {0} bytes")]
-pub struct TooLong(usize);
-
 /// A body that ends with an error where it is longer than it may be (I8): as a whole or, of a watch, in one line.
 pub struct Limited<B> {
     body: B,
@@ -145,10 +141,10 @@ impl<B> Limited<B> {
         Self { body, limit, by_line, read: 0 }
     }
 
-    fn count(&mut self, bytes: &[u8]) -> Result<(), TooLong> {
+    fn count(&mut self, bytes: &[u8]) -> Result<(), Excess> {
         let last_line = bytes.iter().rposition(|byte| self.by_line && *byte == b'\n');
         self.read = last_line.map_or(self.read + bytes.len(), |at| bytes.len() - at - 1);
-        if self.read > self.limit { Err(TooLong(self.limit)) } else { Ok(()) }
+        if self.read > self.limit { Err(Excess::Bytes(self.limit)) } else { Ok(()) }
     }
 }
 

@@ -1,4 +1,4 @@
-//! The HTTP stack of one plane: patience, limit on requests in flight, metrics, time-outs, base path, authentication,
+//! The HTTP stack of one plane: patience, limit on requests in flight, weights, metrics, time-outs, base path, authentication,
 //! over hyper.
 //!
 //! kube's own client waits for ever on a server that accepts and never answers, or that begins an answer and does not
@@ -17,6 +17,7 @@ mod stack;
 mod timeout;
 mod watch_throttle;
 mod watches;
+mod weigh;
 
 pub use health::{HealthLayer, ServerHealth, WatchStarts};
 pub use measure::MeasureLayer;
@@ -26,3 +27,5 @@ pub use server::{Connection, ConnectionAttempt, Server};
 pub use stack::{Transport, TransportConfig, UnusableConfig};
 pub use timeout::{HeaderTimeoutLayer, TimedOut};
 pub use watch_throttle::{APART, WatchThrottleLayer};
+pub(crate) use weigh::InPieces;
+pub use weigh::{Answer, WeighLayer};

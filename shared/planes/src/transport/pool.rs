@@ -31,6 +31,11 @@ use super::health::{ServerHealth, Unreachable};
 use super::liveness::{Overdue, Retirement};
 use super::watches;
 
+/// Bytes of the headers of an answer over HTTP/1.1, of which hyper may read as many again before it gives up; over HTTP/2 it
+/// takes 16 KiB. Warnings are the most that API servers
+/// send, four kilobytes of them.
+const HEADERS: usize = 64 << 10;
+
 /// Streams on one connection where the server announces no limit.
 const UNLIMITED: usize = 1_000;
 /// How often a request that never left is given to another connection.
@@ -312,6 +317,7 @@ impl Pool {
                 let client = Http1Client::builder(TokioExecutor::new())
                     .pool_timer(TokioTimer::new())
                     .pool_idle_timeout(Duration::from_mins(1))
+                    .http1_max_buf_size(HEADERS)
                     .pool_max_idle_per_host(if self.0.keeps_idle { usize::MAX } else { 0 })
                     .build(self.0.connector.http1_only());
                 let _ = self.0.http1.set(client);

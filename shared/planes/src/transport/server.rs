@@ -27,6 +27,7 @@ use super::pool::Pool;
 use super::retry_after::RetryAfterLayer;
 use super::stack::{Transport, UnusableConfig};
 use super::timeout::{HeaderTimeoutLayer, Timed};
+use super::weigh::WeighLayer;
 use crate::backoff::{Backoffs, Failure};
 
 /// A server and the credentials for it, as they are now. Planes that differ in their path share its
@@ -136,12 +137,13 @@ impl Server {
 
     fn at(&self, path: Option<PathAndQuery>, plane: &PlaneId) -> Connection {
         let (starts, retry_after) = (WatchStarts::default(), RetryAfterLayer::default());
-        let Transport { limits, metrics, .. } = &self.transport;
+        let Transport { limits, metrics, budget, .. } = &self.transport;
         let service = ServiceBuilder::new()
             // Outside of all limits and time-outs: who waits here holds nothing.
             .layer(self.transport.throttle.clone())
             .layer(retry_after.clone())
             .layer(GlobalConcurrencyLimitLayer::new(limits.in_flight))
+            .layer(WeighLayer::new(plane, budget, metrics))
             .layer(MeasureLayer::new(plane, metrics))
             .service(Latest {
                 access: self.access.clone(),

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use fedhub_cache::MemoryBudget;
 use fedhub_core::metrics::Metrics;
 use tower::BoxError;
 
@@ -42,6 +43,7 @@ pub struct Transport {
     pub(super) metrics: Metrics,
     pub(super) pools: Pools,
     pub(super) throttle: WatchThrottleLayer,
+    pub(super) budget: MemoryBudget,
 }
 
 /// A configuration that makes no client.
@@ -50,14 +52,26 @@ pub struct Transport {
 pub struct UnusableConfig(#[source] pub(super) BoxError);
 
 impl Transport {
-    /// A transport with these limits for each plane.
-    pub fn new(limits: TransportConfig, metrics: Metrics) -> Self {
+    /// A transport with these limits for each plane, whose large answers are paid for out of `budget`.
+    pub fn new(limits: TransportConfig, metrics: Metrics, budget: MemoryBudget) -> Self {
         Self {
             limits,
             metrics,
             pools: Pools::new(limits.response_header_timeout),
             throttle: WatchThrottleLayer::default(),
+            budget,
         }
+    }
+
+    /// The same connections with other limits.
+    #[must_use]
+    pub fn with_limits(&self, limits: TransportConfig) -> Self {
+        Self { limits, ..self.clone() }
+    }
+
+    /// What large answers are paid for out of.
+    pub fn budget(&self) -> &MemoryBudget {
+        &self.budget
     }
 
     /// HTTP/2 connections that are open now, to all planes.

@@ -18,6 +18,12 @@ pub fn asks(query: Option<&str>, what: &str) -> bool {
     query.is_some_and(|query| query.split('&').any(|part| part.starts_with(what)))
 }
 
+/// The value of a parameter of a query.
+pub fn parameter<'a>(query: Option<&'a str>, name: &str) -> Option<&'a str> {
+    let mut parts = query?.split('&').filter_map(|part| part.split_once('='));
+    parts.find_map(|(key, value)| (key == name).then_some(value))
+}
+
 /// The same request, where it is a watch for a longer one.
 pub fn lengthened(uri: &Uri) -> Option<Uri> {
     let query = uri.query().filter(|_| is_watch(uri))?;

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use fedhub_cache::MemoryBudget;
 use fedhub_core::names::{PLANE_NAME, PLANE_SECRET};
 use fedhub_fake_apiserver::{ApiServer, Fault};
 use fedhub_planes::Planes;
@@ -23,7 +24,8 @@ struct Discovering {
 impl Discovering {
     fn start(management: ApiServer) -> Self {
         let planes = registry(&ApiServer::hub("hub"));
-        let transport = Transport::new(TransportConfig::default(), planes.metrics().clone());
+        let transport =
+            Transport::new(TransportConfig::default(), planes.metrics().clone(), MemoryBudget::unlimited());
         let discovery = Kubeconfigs::new(planes.clone(), client(&management), HOME, transport);
         let stop = CancellationToken::new();
         tokio::spawn(discovery.run(stop.clone()));

@@ -46,4 +46,6 @@ mod storms;
 #[cfg(test)]
 mod support;
 #[cfg(test)]
+mod too_large;
+#[cfg(test)]
 mod writes;

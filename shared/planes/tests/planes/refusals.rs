@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use fedhub_cache::MemoryBudget;
 use fedhub_core::fence::Fence;
 use fedhub_core::names::{PLANE_NAME, PLANE_SECRET};
 use fedhub_fake_apiserver::ApiServer;
@@ -120,7 +121,8 @@ async fn i4_a_secret_whose_plane_is_another_cluster_is_told_so() {
 
     let stop = CancellationToken::new();
     let planes = remembering_registry(&ApiServer::hub("hub"), &management, Fence::open(), &stop);
-    let transport = Transport::new(TransportConfig::default(), planes.metrics().clone());
+    let transport =
+        Transport::new(TransportConfig::default(), planes.metrics().clone(), MemoryBudget::unlimited());
     tokio::spawn(Kubeconfigs::new(planes.clone(), client(&management), HOME, transport).run(stop.clone()));
     until("the Event", || !warnings(&management, "plane-p").is_empty()).await;
     let events = warnings(&management, "plane-p");

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use fedhub_cache::MemoryBudget;
 use fedhub_core::metrics::Metrics;
 use fedhub_core::names::PlaneName;
 use fedhub_core::object::PlaneId;
@@ -74,7 +75,8 @@ struct Run {
 impl Run {
     fn start(source: Source) -> Self {
         let metrics = Metrics::new().unwrap();
-        let transport = Transport::new(TransportConfig::default(), metrics.clone());
+        let transport =
+            Transport::new(TransportConfig::default(), metrics.clone(), MemoryBudget::unlimited());
         let loaded = source.read().unwrap();
         let server = transport.server(&loaded.config).unwrap();
         let stop = CancellationToken::new();
@@ -276,7 +278,8 @@ async fn a_kubeconfig_says_which_name_the_server_has_and_whether_to_look() {
     asked("").await.unwrap_err();
     let secret =
         kubeconfig(server.port, ", tls-server-name: kubernetes, insecure-skip-tls-verify: true", "token: t");
-    let transport = Transport::new(TransportConfig::default(), Metrics::new().unwrap());
+    let transport =
+        Transport::new(TransportConfig::default(), Metrics::new().unwrap(), MemoryBudget::unlimited());
     let client = transport.client(&from_secret(&secret).unwrap(), &PlaneId::Hub).unwrap();
     assert_eq!(whoami(&client).await, "Bearer t");
 }

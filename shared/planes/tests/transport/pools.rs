@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use fedhub_cache::MemoryBudget;
 use fedhub_core::metrics::Metrics;
 use fedhub_core::names::PlaneName;
 use fedhub_core::object::PlaneId;
@@ -26,7 +27,7 @@ fn within(response_header_timeout: Duration) -> Transport {
         connect_timeout: Duration::from_secs(2),
         in_flight: 1_000,
     };
-    Transport::new(limits, Metrics::new().unwrap())
+    Transport::new(limits, Metrics::new().unwrap(), MemoryBudget::unlimited())
 }
 
 fn client(transport: &Transport, server: &Server, path: &str) -> Client {

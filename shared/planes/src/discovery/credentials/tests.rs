@@ -99,6 +99,7 @@ fn what_a_kubeconfig_holds_is_never_told() {
     let transport = crate::transport::Transport::new(
         crate::transport::TransportConfig::default(),
         fedhub_core::metrics::Metrics::new().unwrap(),
+        fedhub_cache::MemoryBudget::unlimited(),
     );
     for user in unusable {
         let config = from_secret(&kubeconfig("", user)).unwrap();

@@ -1,6 +1,8 @@
-//! What an object takes: text on its way, memory once it is decoded.
+//! What JSON takes: text on its way, memory once it is decoded. One pass over bytes as they come, of which nothing is held.
 
-use super::lexer::{Lexer, Token};
+pub mod lexer;
+
+use self::lexer::{Lexer, Token};
 
 /// What a JSON map takes in memory beside its content, about: a node of its tree.
 const MAP: usize = 640;

@@ -1,0 +1,282 @@
+//! Every answer is weighed before it is decoded, and large ones are paid for out of the memory that all planes share (I8).
+//!
+//! What an answer may take follows from its request. A request of a kind that is not known here is held to the limit of
+//! one object: nothing has to be registered for its answer to be bounded. Answers that are read object by object are
+//! marked with [`InPieces`]: their reader weighs each object and holds no more than one.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use fedhub_cache::budget::{FREE, MemoryBudget, Reserved};
+use fedhub_core::errors::Excess;
+use fedhub_core::metrics::Metrics;
+use fedhub_core::object::PlaneId;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use http::header::ACCEPT;
+use http::{Request, Response};
+use hyper::body::{Body, Bytes, Frame, SizeHint};
+use prometheus::IntCounter;
+use tower::{BoxError, Layer, Service};
+
+use super::measure::describe;
+use super::watches::{is_watch, parameter};
+use crate::weight::Scale;
+
+/// What a part of a body takes beside its bytes: servers may send them one by one.
+const PART: usize = 128;
+
+/// Marks a request, as one of its extensions, whose answer is read object by object, and each object weighed by who reads
+/// it. Answers that are no success are read whole by everybody.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InPieces;
+
+/// What is expected of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::VariantArray)]
+pub enum Answer {
+    /// The metadata of an object, a namespace, or an error.
+    Small,
+    /// One object, or anything else.
+    Object,
+    /// A page of a list, which asks for so many objects.
+    Page,
+    /// The lines of a watch, of which each is decoded by itself.
+    Lines,
+    /// Objects that are cut out of it one by one.
+    Pieces,
+}
+
+/// How much an answer, or a line of a watch, may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Allowance {
+    /// Bytes on the way.
+    bytes: usize,
+    /// Bytes of memory once it is decoded.
+    memory: usize,
+}
+
+/// Of metadata, as much as a server stores with all annotations.
+const SMALL: Allowance = Allowance { bytes: 256 << 10, memory: 4 << 20 };
+/// Of an object more than any server stores.
+const OBJECT: Allowance = Allowance { bytes: 4 << 20, memory: 16 << 20 };
+/// Of 500 Secrets that are kubeconfigs several times as much.
+const PAGE: Allowance = Allowance { bytes: 16 << 20, memory: 32 << 20 };
+
+impl Answer {
+    /// What is expected of the answer to a request.
+    fn expected<B>(request: &Request<B>) -> Self {
+        let uri = request.uri();
+        if request.extensions().get::<InPieces>().is_some() {
+            return Self::Pieces;
+        }
+        if is_watch(uri) {
+            return Self::Lines;
+        }
+        let (verb, resource) = describe(request.method(), uri.path(), uri.query());
+        let accept =
+            request.headers().get(ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
+        match (verb, resource.as_str()) {
+            ("list", _) => Self::Page,
+            (_, "namespaces") => Self::Small,
+            _ if accept.contains("as=PartialObjectMetadata;") => Self::Small,
+            _ => Self::Object,
+        }
+    }
+
+    /// How much of it is taken; of a page by the number of objects that it was asked for. None where its reader decides.
+    fn allowance(self, objects: usize) -> Option<Allowance> {
+        match self {
+            Self::Small => Some(SMALL),
+            Self::Object | Self::Lines => Some(OBJECT),
+            Self::Page => Some(Allowance {
+                bytes: SMALL.bytes.saturating_mul(objects).min(PAGE.bytes),
+                memory: SMALL.memory.saturating_mul(objects).min(PAGE.memory),
+            }),
+            Self::Pieces => None,
+        }
+    }
+}
+
+/// How many objects a page is asked for.
+fn page_size(query: Option<&str>) -> usize {
+    let limit = parameter(query, "limit").and_then(|limit| limit.parse().ok());
+    limit.filter(|limit| *limit > 0).unwrap_or(usize::MAX)
+}
+
+/// Has the answers of a plane weighed.
+#[derive(Clone, Debug)]
+pub struct WeighLayer {
+    plane: PlaneId,
+    budget: MemoryBudget,
+    given_up: IntCounter,
+}
+
+impl WeighLayer {
+    /// Answers of `plane` are paid for out of `budget`.
+    pub fn new(plane: &PlaneId, budget: &MemoryBudget, metrics: &Metrics) -> Self {
+        let given_up = metrics.too_large.with_label_values(&[plane.kind(), "answer"]);
+        Self { plane: plane.clone(), budget: budget.clone(), given_up }
+    }
+}
+
+impl<S> Layer<S> for WeighLayer {
+    type Service = Weigh<S>;
+
+    fn layer(&self, inner: S) -> Weigh<S> {
+        Weigh { inner, layer: self.clone() }
+    }
+}
+
+/// A service whose answers are weighed.
+#[derive(Clone, Debug)]
+pub struct Weigh<S> {
+    inner: S,
+    layer: WeighLayer,
+}
+
+impl<S, R, B> Service<Request<R>> for Weigh<S>
+where
+    S: Service<Request<R>, Response = Response<B>>,
+    S::Future: Send + 'static,
+{
+    type Response = Response<Weighed<B>>;
+    type Error = S::Error;
+    type Future = BoxFuture<'static, Result<Self::Response, S::Error>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request<R>) -> Self::Future {
+        let (expected, objects) = (Answer::expected(&request), page_size(request.uri().query()));
+        let layer = self.layer.clone();
+        let answer = self.inner.call(request);
+        Box::pin(async move {
+            let answer = answer.await?;
+            let expected = if answer.status().is_success() { expected } else { Answer::Small };
+            let allowance = expected.allowance(objects);
+            // In a box: thousands of watches, which have none, must not hold room for it.
+            let weighing = allowance.map(|allowance| Box::new(Weighing::new(layer, expected, allowance)));
+            Ok(answer.map(|body| Weighed { body, weighing }))
+        })
+    }
+}
+
+/// A body that ends with an error once it takes more than it may, and waits for its turn where it is large.
+pub struct Weighed<B> {
+    body: B,
+    weighing: Option<Box<Weighing>>,
+}
+
+struct Weighing {
+    layer: WeighLayer,
+    expected: Answer,
+    allowance: Allowance,
+    /// Of the answer, or of the line that is under way.
+    scale: Scale,
+    bytes: usize,
+    parts: usize,
+    payment: Payment,
+}
+
+enum Payment {
+    /// Nothing is to be paid so far.
+    None,
+    /// It has to wait for its turn.
+    Awaited(BoxFuture<'static, Reserved>),
+    /// It is paid until the body is dropped, or its line has ended.
+    Paid(#[expect(dead_code, reason = "given back when dropped")] Reserved),
+}
+
+impl Weighing {
+    fn new(layer: WeighLayer, expected: Answer, allowance: Allowance) -> Self {
+        let payment = Payment::None;
+        Self { layer, expected, allowance, scale: Scale::default(), bytes: 0, parts: 0, payment }
+    }
+
+    /// Some of the body came.
+    fn came(&mut self, data: &[u8]) -> Result<(), Excess> {
+        if self.expected != Answer::Lines {
+            return self.add(data);
+        }
+        for line in data.split_inclusive(|byte| *byte == b'\n') {
+            self.add(line)?;
+            if line.ends_with(b"\n") {
+                (self.scale, self.bytes, self.parts, self.payment) = (Scale::default(), 0, 0, Payment::None);
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, data: &[u8]) -> Result<(), Excess> {
+        let Allowance { bytes, memory } = self.allowance;
+        self.bytes += data.len();
+        self.parts += 1;
+        if self.bytes > bytes {
+            return Err(Excess::Bytes(bytes));
+        }
+        self.scale.add(data);
+        if self.memory() > memory {
+            return Err(Excess::Memory(memory));
+        }
+        let size = self.bytes.max(self.scale.weight().size());
+        if matches!(self.payment, Payment::None) && size > FREE {
+            let WeighLayer { plane, budget, .. } = self.layer.clone();
+            let reading = async move { budget.reading(&plane, size, bytes).await };
+            self.payment = Payment::Awaited(Box::pin(reading));
+        }
+        Ok(())
+    }
+
+    fn memory(&self) -> usize {
+        self.scale.weight().memory() + self.parts * PART
+    }
+
+    /// Ready once what is to be paid is paid.
+    fn poll_payment(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if let Payment::Awaited(reserved) = &mut self.payment {
+            let reserved = ready!(reserved.poll_unpin(cx));
+            self.payment = Payment::Paid(reserved);
+        }
+        Poll::Ready(())
+    }
+}
+
+impl<B> Body for Weighed<B>
+where
+    B: Body<Data = Bytes> + Unpin,
+    B::Error: Into<BoxError>,
+{
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        // Before the next part is asked for: what is not read holds up its own stream alone.
+        if let Some(weighing) = &mut self.weighing {
+            ready!(weighing.poll_payment(cx));
+        }
+        let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
+        if let Some(weighing) = &mut self.weighing
+            && let Some(Ok(frame)) = &frame
+            && let Some(Err(excess)) = frame.data_ref().map(|data| weighing.came(data))
+        {
+            weighing.layer.given_up.inc();
+            return Poll::Ready(Some(Err(excess.into())));
+        }
+        Poll::Ready(frame.map(|frame| frame.map_err(Into::into)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests;
