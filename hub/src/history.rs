@@ -166,8 +166,7 @@ fn outcome(accepted: bool) -> &'static str {
 }
 
 fn client(args: &MemoryArgs) -> anyhow::Result<Client> {
-    let source = args.management.source();
-    Ok(Client::try_from(source.read()?.config)?)
+    Ok(of_source(&args.management.source(), TIMEOUT)?.client)
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ use super::finding::Finding;
 use super::world::{Cell, Hub, Objects, Project, World};
 use crate::explain::Cause;
 use crate::operator::concurrent::all;
-use crate::operator::connect::Connection;
+use crate::operator::connect::{Connection, in_time};
 use crate::operator::discovery::PlaneSource;
 use crate::operator::fleet::{Unread, check_identity, discover, planes_of};
 use crate::operator::planes::paused;
@@ -94,7 +94,8 @@ pub async fn gather(request: Request) -> anyhow::Result<Gathered> {
     let read = all("planes", asked, concurrency, |(name, connection)| {
         let (remembered, labels) = (remembered.clone(), labels.clone());
         async move {
-            let project = project_of(&name, &connection, &labels, &remembered).await;
+            let project = in_time(&connection, project_of(&name, &connection, &labels, &remembered)).await;
+            let project = project.unwrap_or_else(|error| Err(Unread::new(name.as_str(), &error)));
             (name, connection, project)
         }
     });
@@ -108,7 +109,7 @@ pub async fn gather(request: Request) -> anyhow::Result<Gathered> {
         }
     }
     for (name, connection) in cells {
-        match cell_of(&connection).await {
+        match in_time(&connection, cell_of(&connection)).await.and_then(|cell| cell) {
             Ok(cell) => drop(world.cells.insert(name, cell)),
             Err(error) => unread.push(Unread::new(&format!("cell {name}"), &error)),
         }
@@ -292,28 +293,16 @@ impl Gathered {
     pub async fn refresh(&mut self, findings: &[Finding]) -> anyhow::Result<()> {
         let keys: BTreeSet<&Key> =
             findings.iter().filter(|it| it.is_problem()).flat_map(|it| &it.rests_on).collect();
-        let reads: Vec<(Key, Connection)> = keys
-            .into_iter()
-            .filter_map(|key| {
-                let connection = match &key.plane {
-                    PlaneId::Hub => self.hub.clone(),
-                    PlaneId::Project(name) => self.projects.get(name)?.clone(),
-                    PlaneId::Management | PlaneId::Cell => return None,
-                };
-                Some((key.clone(), connection))
-            })
-            .collect();
-        let read = all("objects checked", reads, self.concurrency, |(key, connection)| async move {
-            let kind = key.kind.resource();
-            let object = match key.kind {
-                Kind::ConfigMap | Kind::Secret => {
-                    get_metadata(&connection, kind, &key.namespace, &key.name).await
-                }
-                _ => get(&connection, kind, &key.namespace, &key.name).await,
-            };
-            (key, object)
-        });
-        for (key, object) in read.await? {
+        let read =
+            all("objects checked", self.reads(&keys), self.concurrency, |(connection, keys)| async move {
+                let mut objects = Vec::new();
+                let late = in_time(&connection, again(&connection, &keys, &mut objects)).await.err();
+                // What was not read in time was not read.
+                let unread = keys.get(objects.len()).cloned();
+                objects.extend(late.zip(unread).map(|(error, key)| (key, Read::Failed(error))));
+                objects
+            });
+        for (key, object) in read.await?.into_iter().flatten() {
             match (object, &key.plane) {
                 (Read::Failed(error), PlaneId::Project(name)) => {
                     if self.world.projects.remove(name).is_some() {
@@ -338,5 +327,39 @@ impl Gathered {
         }
         self.world.now = Timestamp::now();
         Ok(())
+    }
+
+    /// What is read together, one after the other: of a project plane all, so that a slow one takes one turn; of the hub
+    /// each object by itself.
+    fn reads(&self, keys: &BTreeSet<&Key>) -> Vec<(Connection, Vec<Key>)> {
+        let mut reads = Vec::new();
+        let mut of_planes: BTreeMap<&PlaneName, Vec<Key>> = BTreeMap::new();
+        for key in keys {
+            match &key.plane {
+                PlaneId::Hub => reads.push((self.hub.clone(), vec![(*key).clone()])),
+                PlaneId::Project(name) => of_planes.entry(name).or_default().push((*key).clone()),
+                PlaneId::Management | PlaneId::Cell => {}
+            }
+        }
+        let of_planes = of_planes.into_iter();
+        reads.extend(of_planes.filter_map(|(name, keys)| Some((self.projects.get(name)?.clone(), keys))));
+        reads
+    }
+}
+
+/// Reads objects of one plane once more.
+async fn again(plane: &Connection, keys: &[Key], objects: &mut Vec<(Key, Read<Object>)>) {
+    for key in keys {
+        let kind = key.kind.resource();
+        let object = match key.kind {
+            Kind::ConfigMap | Kind::Secret => get_metadata(plane, kind, &key.namespace, &key.name).await,
+            _ => get(plane, kind, &key.namespace, &key.name).await,
+        };
+        let failed = object.failure().is_some();
+        objects.push((key.clone(), object));
+        // Nothing of the plane is judged then.
+        if failed {
+            return;
+        }
     }
 }

@@ -112,7 +112,12 @@ fn done<T: Default>(read: Read<T>, doing: impl FnOnce() -> String) -> anyhow::Re
 }
 
 /// Calls `count` with the metadata of each object.
-async fn visit(plane: &Connection, kind: Kind, labels: &str, mut count: impl FnMut(&Object)) -> Read<()> {
+async fn visit(
+    plane: &Connection,
+    kind: Kind,
+    labels: &str,
+    mut count: impl FnMut(&Object) + Send,
+) -> Read<()> {
     let query = Query { kind: kind.resource(), namespace: "", labels, fields: "" };
     each(plane, query, Part::Metadata, |object| {
         count(&object);

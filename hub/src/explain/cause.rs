@@ -74,6 +74,9 @@ causes! {
         Operator("renew the credentials in the plane's Secret"), "the request for the WD is answered 401";
     PlaneForbidden: ProjectWd, "the credentials lack the right to read WDs in the project plane",
         Operator("apply deploy/components/project-plane in the plane"), "the request for the WD is answered 403";
+    PlaneTooLarge: ProjectWd, "the project plane sends more than fedhub takes of one plane, or its lists do not end",
+        Operator("see the plane's API server; where the project is that large, raise --max-objects of fedhub run"),
+        "a list over its limit of objects, pages or memory, or an answer over its size";
     PlaneCrdMissing: ProjectWd, "the project plane does not serve WorkloadDeployments",
         Operator("apply the output of fedhub crds in the plane"), "the request for the WD is answered 404 for its kind";
     PlaneIdentityRefused: ProjectWd, "another cluster answers than the one that fedhub remembers for this plane",
@@ -269,6 +272,7 @@ impl Cause {
             Failure::Unauthorized => Self::PlaneCredentialsRefused,
             Failure::Forbidden => Self::PlaneForbidden,
             Failure::NotServed => Self::PlaneCrdMissing,
+            Failure::TooLarge => Self::PlaneTooLarge,
             Failure::Invalid => Self::PlaneSecretInvalid,
         }
     }

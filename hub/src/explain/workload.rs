@@ -15,6 +15,7 @@ use super::chain::{Chain, Read, SubjectKind};
 use super::diagnose::{Diagnosis, diagnose, is_unreadable};
 use super::output;
 use super::read::{ProjectPlane, Request, read};
+use crate::operator::connect::{Connection, in_time};
 use crate::operator::requests::{get, list};
 
 /// A Workload and its WDs.
@@ -50,16 +51,30 @@ async fn gather(asked: &Asked<'_>) -> anyhow::Result<Report> {
         let why = workload.failure().map_or_else(String::new, |error| format!(": {}", error.message));
         bail!("no Workload {name} is known in namespace {namespace} of project plane {plane}{why}");
     }
-    let mut deployments = Vec::new();
+    let chains = in_time(&project, chains(asked, &project, wds)).await;
+    let deployments = match chains {
+        Ok(chains) => chains?,
+        Err(error) => bail!("failed to read the WDs of {name} on project plane {plane}: {}", error.message),
+    };
+    Ok(Report { name: name.clone(), workload, deployments })
+}
+
+/// The chains of these WDs, one after the other.
+async fn chains(
+    asked: &Asked<'_>,
+    project: &Connection,
+    wds: Vec<String>,
+) -> anyhow::Result<Vec<(Chain, Diagnosis)>> {
+    let mut chains = Vec::new();
     for wd in wds {
         let request = asked.request(SubjectKind::WorkloadDeployment, &wd)?;
         // Discovery has found it.
         let request = Request { project: ProjectPlane::Given(project.clone()), ..request };
         let chain = Box::pin(read(request)).await;
         let diagnosis = diagnose(&chain);
-        deployments.push((chain, diagnosis));
+        chains.push((chain, diagnosis));
     }
-    Ok(Report { name: name.clone(), workload, deployments })
+    Ok(chains)
 }
 
 /// Whether a WD belongs to the Workload of that name (W1).

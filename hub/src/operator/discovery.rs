@@ -44,7 +44,7 @@ impl Found {
         });
         plane.map_or_else(
             |message| Read::Failed(ReadError { failure: Failure::Invalid, message }),
-            Read::Found,
+            |plane| Read::Found(plane.of_others()),
         )
     }
 }

@@ -42,8 +42,9 @@ pub async fn identities(plane: &Connection) -> Read<Vec<String>> {
     let (system, default) = tokio::join!(get(plane, kind, "", first), get(plane, kind, "", second));
     // A right that is missing is shown by what is counted.
     let unanswered = |read: &Read<Object>| {
-        let failure =
-            |error: &&ReadError| matches!(error.failure, Failure::Unreachable | Failure::Unauthorized);
+        let failure = |error: &&ReadError| {
+            matches!(error.failure, Failure::Unreachable | Failure::Unauthorized | Failure::TooLarge)
+        };
         read.failure().filter(failure).cloned()
     };
     if let Some(error) = unanswered(&system) {

@@ -14,6 +14,8 @@ pub enum Failure {
     Forbidden,
     /// The server does not serve the kind.
     NotServed,
+    /// It sends more than is taken of one plane.
+    TooLarge,
     /// The kubeconfig cannot be used.
     Invalid,
 }

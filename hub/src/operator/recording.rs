@@ -11,7 +11,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use fedhub_core::object::{Object, ObjectView};
+use fedhub_cache::MemoryBudget;
+use fedhub_core::object::{Object, ObjectView, PlaneId};
+use fedhub_planes::listwatch::limits::ListLimits;
 use http::{Method, Request, Response, StatusCode};
 use jiff::Timestamp;
 use kube::Client;
@@ -157,7 +159,14 @@ impl Recording {
             ready(Ok::<_, Infallible>(answer(&resources, &request)))
         });
         let client = Client::new(service, "default");
-        Read::Found(Plane { client, server: String::new(), timeout: Duration::from_mins(1) })
+        Read::Found(Plane {
+            client,
+            server: String::new(),
+            timeout: Duration::from_mins(1),
+            limits: ListLimits { objects: usize::MAX, bytes: usize::MAX },
+            id: PlaneId::Management,
+            budget: MemoryBudget::unlimited(),
+        })
     }
 }
 

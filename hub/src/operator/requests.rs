@@ -3,16 +3,13 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use fedhub_core::errors;
+use fedhub_core::errors::{self, Excess};
 use fedhub_core::object::{Object, ObjectView};
-use kube::api::{Api, ListParams};
-use kube::core::{ApiResource, ObjectList, PartialObjectMeta};
+pub use fedhub_planes::listwatch::pages::Part;
+use kube::core::ApiResource;
 
-use super::connect::Connection;
+use super::connect::{Connection, Plane, in_time};
 use super::read::{Failure, Read, ReadError};
-
-/// How many objects a page of a list has.
-const PAGE: u32 = 500;
 
 /// What came of a request, which may take so long.
 pub async fn within<T>(limit: Duration, request: impl Future<Output = kube::Result<T>>) -> Read<T> {
@@ -28,6 +25,7 @@ pub async fn within<T>(limit: Duration, request: impl Future<Output = kube::Resu
 
 fn failed<T>(error: &kube::Error) -> Read<T> {
     let failure = match error {
+        error if Excess::find_in(error).is_some() => Failure::TooLarge,
         kube::Error::Api(status) => match status.code {
             401 => Failure::Unauthorized,
             403 => Failure::Forbidden,
@@ -43,15 +41,7 @@ fn failed<T>(error: &kube::Error) -> Read<T> {
 
 /// One object; of a cluster-scoped kind where `namespace` is empty.
 pub async fn get(plane: &Connection, kind: &ApiResource, namespace: &str, name: &str) -> Read<Object> {
-    match plane {
-        Read::Found(plane) => {
-            let api = api(plane.client.clone(), kind, namespace);
-            within(plane.timeout, api.get(name)).await
-        }
-        Read::Skipped => Read::Skipped,
-        Read::Absent => Read::Absent,
-        Read::Failed(error) => Read::Failed(error.clone()),
-    }
+    part_of(plane, kind, namespace, name, Part::Whole).await
 }
 
 /// The metadata of one object.
@@ -61,10 +51,21 @@ pub async fn get_metadata(
     namespace: &str,
     name: &str,
 ) -> Read<Object> {
+    part_of(plane, kind, namespace, name, Part::Metadata).await.map(bare)
+}
+
+async fn part_of(
+    plane: &Connection,
+    kind: &ApiResource,
+    namespace: &str,
+    name: &str,
+    part: Part,
+) -> Read<Object> {
     match plane {
         Read::Found(plane) => {
-            let api = api(plane.client.clone(), kind, namespace);
-            within(plane.timeout, api.get_metadata(name)).await.map(bare)
+            // In a box: a chain of reads must not hold room for the requests of all of them.
+            let source = plane.source();
+            within(plane.timeout, Box::pin(source.object(kind, namespace, name, part))).await
         }
         Read::Skipped => Read::Skipped,
         Read::Absent => Read::Absent,
@@ -103,63 +104,43 @@ pub struct Query<'a> {
     pub fields: &'a str,
 }
 
-/// The part of objects that a list asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// The whole objects.
-    Whole,
-    /// Their metadata, which is all that `visit` sees then.
-    Metadata,
-}
-
-/// Calls `visit` with each object, page by page, until it breaks off. Each page may take as long as a read.
+/// Calls `visit` with each object, page by page, until it breaks off. Each page may take as long as a read, and all of them
+/// as long as a plane as a whole.
 pub async fn each(
     plane: &Connection,
     query: Query<'_>,
     part: Part,
-    mut visit: impl FnMut(Object) -> ControlFlow<()>,
+    visit: impl FnMut(Object) -> ControlFlow<()> + Send,
 ) -> Read<()> {
-    let plane = match plane {
-        Read::Found(plane) => plane,
+    let listed = match plane {
+        Read::Found(plane) => in_time(&Read::Found(plane.clone()), pages(plane, query, part, visit)).await,
         Read::Skipped | Read::Absent => return Read::Skipped,
         Read::Failed(error) => return Read::Failed(error.clone()),
     };
-    let api = api(plane.client.clone(), query.kind, query.namespace);
-    let mut params = ListParams::default().limit(PAGE).labels(query.labels);
-    params.field_selector = Some(query.fields.to_owned()).filter(|fields| !fields.is_empty());
+    match listed {
+        Ok(Read::Absent | Read::Skipped) => Read::Found(()),
+        Ok(listed) => listed,
+        Err(error) => Read::Failed(error),
+    }
+}
+
+async fn pages(
+    plane: &Plane,
+    query: Query<'_>,
+    part: Part,
+    mut visit: impl FnMut(Object) -> ControlFlow<()> + Send,
+) -> Read<()> {
+    let pages = plane.source().pages(query.kind, query.namespace, part, plane.limits);
+    let mut pages = pages.labels(query.labels).fields(query.fields);
+    let mut visit = |object: Object| visit(if part == Part::Metadata { bare(object) } else { object });
     loop {
-        let page = match part {
-            Part::Whole => within(plane.timeout, api.list(&params)).await,
-            Part::Metadata => within(plane.timeout, api.list_metadata(&params)).await.map(without_data),
-        };
-        let page = match page {
-            Read::Found(page) => page,
-            Read::Failed(error) => return Read::Failed(error),
-            Read::Absent | Read::Skipped => return Read::Found(()),
-        };
-        if page.items.into_iter().try_for_each(&mut visit).is_break() {
-            return Read::Found(());
-        }
-        params.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
-        if params.continue_token.is_none() {
-            return Read::Found(());
+        match within(plane.timeout, Box::pin(pages.next(&mut visit))).await {
+            Read::Found(ControlFlow::Continue(())) => {}
+            read => return read.map(|_| ()),
         }
     }
 }
 
-fn without_data(page: ObjectList<PartialObjectMeta<Object>>) -> ObjectList<Object> {
-    let items = page.items.into_iter().map(bare).collect();
-    ObjectList { types: page.types, metadata: page.metadata, items }
-}
-
-fn bare(item: PartialObjectMeta<Object>) -> Object {
+fn bare(item: Object) -> Object {
     Object { types: None, metadata: item.metadata, data: serde_json::Value::Null }
-}
-
-fn api(client: kube::Client, kind: &ApiResource, namespace: &str) -> Api<Object> {
-    if namespace.is_empty() {
-        Api::all_with(client, kind)
-    } else {
-        Api::namespaced_with(client, namespace, kind)
-    }
 }

@@ -37,7 +37,7 @@ pub struct SourceArgs {
     /// Name, as Karmada has it, and kubeconfig of a cell, which is read too then; may be given more than once.
     #[arg(long = "cell-kubeconfig", value_name = "NAME=FILE", value_parser = named_file)]
     pub cell_kubeconfigs: Vec<(String, PathBuf)>,
-    /// How long each read may take, of a list each page.
+    /// How long each read may take, of a list each page; all reads of a plane may take 24 times as long.
     #[arg(long, default_value = "5s", value_parser = parse_duration, value_name = "DURATION")]
     pub timeout: Duration,
 }
@@ -73,7 +73,7 @@ impl SourceArgs {
         let each = files.iter().map(|(name, file)| {
             let plane = of_source(&Source::file(file, None), self.timeout);
             let plane = plane.with_context(|| format!("failed to connect to {name}"))?;
-            Ok((name.clone(), Read::Found(plane)))
+            Ok((name.clone(), Read::Found(plane.of_others())))
         });
         each.collect()
     }

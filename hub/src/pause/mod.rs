@@ -175,9 +175,8 @@ async fn perform_resume(target: &Target) -> anyhow::Result<String> {
 }
 
 fn client(target: &Target) -> anyhow::Result<Client> {
-    let source = target.management.source();
-    let config = source.read().context("failed to connect to the management plane")?.config;
-    Ok(Client::try_from(config)?)
+    let management = of_source(&target.management.source(), TIMEOUT);
+    Ok(management.context("failed to connect to the management plane")?.client)
 }
 
 /// Who the management plane says that the operator is; nobody where it does not say.

@@ -15,7 +15,7 @@ use fedhub_core::object::{Kind, ObjectView};
 use crate::common::{ManagementArgs, OwnNamespaceArgs, misuse, perform};
 use crate::discovery::{DiscoveryArgs, of_operators};
 use crate::operator::concurrent::all;
-use crate::operator::connect::{Connection, of_source};
+use crate::operator::connect::{Connection, in_time, of_source};
 use crate::operator::discovery::{Found, PlaneSource};
 use crate::operator::fleet::discover;
 use crate::operator::planes::{identities, paused};
@@ -51,9 +51,12 @@ pub struct PlanesArgs {
     /// How many planes are asked at a time.
     #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..=1024), value_name = "N")]
     pub concurrency: u16,
-    /// How long each read may take.
+    /// How long each read may take, of a list each page; all reads of a plane may take 24 times as long.
     #[arg(long, default_value = "5s", value_parser = parse_duration, value_name = "DURATION")]
     pub timeout: Duration,
+    /// WDs that a plane may have, as `fedhub run` has it; one with more has a problem.
+    #[arg(long, env = "FEDHUB_MAX_OBJECTS", default_value_t = 50_000, value_parser = clap::value_parser!(u32).range(1..), value_name = "N")]
+    pub max_objects: u32,
     /// The format.
     #[command(flatten)]
     pub output: OutputArgs,
@@ -81,33 +84,43 @@ async fn read(args: &PlanesArgs) -> anyhow::Result<Report> {
         tokio::join!(discover(&source, &management, namespace), paused(&management, namespace));
     let (found, remembered) = fleet?;
     let paused = paused.required(|| "failed to read pauses on the management plane".to_owned())?;
-    let (timeout, labels) = (args.timeout, source.deployments());
+    let timeout = args.timeout;
+    let labels = source.deployments();
+    let max_objects = usize::try_from(args.max_objects).unwrap_or(usize::MAX);
     let lines = all("planes", found, args.concurrency.into(), |plane| {
         let labels = labels.clone();
-        async move { ask(plane, &labels, timeout).await }
+        async move { ask(plane, &labels, timeout, max_objects).await }
     });
     Ok(Report::of(lines.await?, &remembered, &paused))
 }
 
 /// What a plane answers.
-async fn ask(found: Found, labels: &str, timeout: Duration) -> PlaneLine {
+async fn ask(found: Found, labels: &str, timeout: Duration, max_objects: usize) -> PlaneLine {
     let mut line = PlaneLine::new(&found.name, found.secret.as_deref());
-    let connection = found.connection(timeout);
-    let plane = match &connection {
-        Read::Found(plane) => plane,
+    let connection = found.connection(timeout).map(|mut plane| {
+        plane.limits.objects = max_objects;
+        plane
+    });
+    match &connection {
+        Read::Found(plane) => line.server.clone_from(&plane.server),
         Read::Failed(error) => return line.with(error),
         Read::Absent | Read::Skipped => return line,
-    };
-    line.server.clone_from(&plane.server);
+    }
+    match in_time(&connection, answered(line.clone(), &connection, labels)).await {
+        Ok(line) => line,
+        Err(error) => line.with(&error),
+    }
+}
+
+async fn answered(mut line: PlaneLine, connection: &Connection, labels: &str) -> PlaneLine {
     let began = Instant::now();
-    let identities = identities(&connection).await;
-    match identities {
+    match identities(connection).await {
         Read::Found(uids) => line.identities = uids,
         Read::Failed(error) => return line.with(&error),
         Read::Absent | Read::Skipped => {}
     }
     line.latency = Some(began.elapsed());
-    match count(&connection, labels).await {
+    match count(connection, labels).await {
         Ok(counts) => line.counts = Some(counts),
         Err(error) => return line.with(&error),
     }

@@ -4,34 +4,32 @@ mod file;
 mod strip;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::LazyLock;
 
-use fedhub_core::errors;
+use fedhub_core::errors::{self, Excess};
 use fedhub_core::names::IDENTITIES;
 use fedhub_core::object::{Kind, Object, ObjectView};
 use fedhub_planes::ProjectNamespace;
 use fedhub_planes::identity::hub::NAME as HUB_HISTORY;
 use fedhub_planes::pauses::stored::NAME as PAUSED;
-use kube::api::{Api, ListParams};
 use kube::core::{ApiResource, GroupVersionKind, Status};
 
 use crate::common::{complain, misuse, perform};
 use crate::operator::concurrent;
-use crate::operator::connect::{Connection, Plane};
+use crate::operator::connect::{Connection, Plane, in_time};
 use crate::operator::fleet::discover;
 use crate::operator::karmada::WORK;
 use crate::operator::planes::IDENTIFYING;
 use crate::operator::read::{Failure, Read, ReadError};
 use crate::operator::recording::{Failed, Listed, Recording, Snapshot};
-use crate::operator::requests::get;
+use crate::operator::requests::{Part, get};
 use crate::operator::sources::SourceArgs;
 use fedhub_terminal::output::print;
 use fedhub_terminal::table::counted;
 
-/// How many objects a page of a list has.
-const PAGE: u32 = 500;
 /// The exit code where a plane could not be read whole.
 const INCOMPLETE: u8 = 3;
 
@@ -103,12 +101,18 @@ async fn take(args: &SnapshotArgs) -> anyhow::Result<Snapshot> {
         record(&sources.hub()?, &on_hub()).await,
     );
     let on_the_hub = on_the_hub(&snapshot.hub);
-    let of_project = |name: &str, connection| {
+    let of_project = |name: &str, connection: Connection| {
         let known = on_the_hub.get(name).cloned().unwrap_or_default();
-        async move { record_project(&connection, known).await }
+        async move {
+            let recorded = in_time(&connection, record_project(&connection, known)).await;
+            recorded.unwrap_or_else(|error| failed(&error))
+        }
     };
     snapshot.projects = all(projects, of_project, "planes", args.concurrency).await?;
-    let of_cell = |_: &str, connection| async move { record(&connection, &on_cell()).await };
+    let of_cell = |_: &str, connection: Connection| async move {
+        let recorded = in_time(&connection, record(&connection, &on_cell())).await;
+        recorded.unwrap_or_else(|error| failed(&error))
+    };
     snapshot.cells = all(sources.cells()?, of_cell, "cells", args.concurrency).await?;
     Ok(snapshot)
 }
@@ -225,9 +229,13 @@ fn resource(kind: &ApiResource) -> String {
     format!("{}/{}", kind.api_version, kind.plural)
 }
 
+/// A plane that could not be read.
+fn failed(error: &ReadError) -> Recording {
+    Recording { failed: Some(Failed::from(error)), ..Recording::default() }
+}
+
 /// Reads a plane. One that does not answer is recorded as that.
 async fn record(connection: &Connection, wanted: &[Wanted]) -> Recording {
-    let failed = |error: &ReadError| Recording { failed: Some(Failed::from(error)), ..Recording::default() };
     let plane = match connection {
         Read::Found(plane) => plane,
         Read::Failed(error) => return failed(error),
@@ -236,7 +244,7 @@ async fn record(connection: &Connection, wanted: &[Wanted]) -> Recording {
     let mut recording = Recording::default();
     for (kind, namespace) in wanted {
         let listed = match listed(plane, kind, namespace).await {
-            Ok(objects) => Listed::Objects(objects.into_iter().map(|it| strip::strip(kind, it)).collect()),
+            Ok(objects) => Listed::Objects(objects),
             Err(Refusal::Answered(status)) => Listed::Refused(status),
             Err(Refusal::Failed(error)) => return failed(&error),
         };
@@ -254,25 +262,28 @@ enum Refusal {
 }
 
 async fn listed(plane: &Plane, kind: &ApiResource, namespace: &str) -> Result<Vec<Object>, Refusal> {
-    let client = plane.client.clone();
-    let api: Api<Object> = if namespace.is_empty() {
-        Api::all_with(client, kind)
-    } else {
-        Api::namespaced_with(client, namespace, kind)
+    let mut objects = Vec::new();
+    let mut pages = plane.source().pages(kind, namespace, Part::Whole, plane.limits);
+    // What is not written into the file is not held either.
+    let mut visit = |object: Object| {
+        objects.push(strip::strip(kind, object));
+        ControlFlow::Continue(())
     };
-    let (mut params, mut objects) = (ListParams::default().limit(PAGE), Vec::new());
-    let unreachable = |message| Refusal::Failed(ReadError { failure: Failure::Unreachable, message });
     loop {
-        let page = match tokio::time::timeout(plane.timeout, api.list(&params)).await {
-            Ok(Ok(page)) => page,
+        let page = tokio::time::timeout(plane.timeout, Box::pin(pages.next(&mut visit))).await;
+        match page {
+            Ok(Ok(ControlFlow::Continue(()))) => {}
+            Ok(Ok(ControlFlow::Break(()))) => return Ok(objects),
             Ok(Err(kube::Error::Api(status))) => return Err(Refusal::Answered(status)),
-            Ok(Err(error)) => return Err(unreachable(errors::chain(&error))),
-            Err(_) => return Err(unreachable(format!("no answer within {} s", plane.timeout.as_secs_f64()))),
-        };
-        objects.extend(page.items);
-        params.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
-        if params.continue_token.is_none() {
-            return Ok(objects);
+            Ok(Err(error)) => {
+                let too_large = Excess::find_in(&error).is_some();
+                let failure = if too_large { Failure::TooLarge } else { Failure::Unreachable };
+                return Err(Refusal::Failed(ReadError { failure, message: errors::chain(&error) }));
+            }
+            Err(_) => {
+                let message = format!("no answer within {} s", plane.timeout.as_secs_f64());
+                return Err(Refusal::Failed(ReadError { failure: Failure::Unreachable, message }));
+            }
         }
     }
 }

@@ -328,7 +328,7 @@ pub enum ObjectAnswer {
     Invalid(String),
     /// This process cannot answer it.
     Unavailable(String),
-    /// The caller has asked for one already.
+    /// The caller has asked for one already, or as many others as are answered at a time.
     Busy,
     /// It took too long.
     TimedOut(Duration),

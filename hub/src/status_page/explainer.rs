@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fedhub_core::names::PlaneName;
+use fedhub_core::object::PlaneId;
 use fedhub_planes::Planes;
+use fedhub_planes::listwatch::limits::ListLimits;
 use kube::Client;
 use parking_lot::Mutex;
 
@@ -19,7 +21,13 @@ const LIMIT: Duration = Duration::from_secs(5);
 /// How long one read of it may: one plane that hangs is to be seen as that.
 const READ: Duration = Duration::from_secs(2);
 
-/// Reads chains: with the rights of this process, for each caller one at a time.
+/// How many chains are read at a time, whoever asks.
+const TURNS: usize = 4;
+/// How much is taken of a list: many times the Instances of one WD.
+const LIMITS: ListLimits = ListLimits { objects: 2_000, bytes: 8 << 20 };
+
+/// Reads chains: with the rights of this process, for each caller one at a time, and out of the memory that all planes
+/// share.
 pub struct Explainer {
     planes: Arc<Planes>,
     management: Client,
@@ -37,7 +45,9 @@ struct Turn<'a> {
 impl<'a> Turn<'a> {
     fn of(busy: &'a Mutex<BTreeSet<String>>, caller: &str) -> Option<Self> {
         let caller = caller.to_owned();
-        let is_free = busy.lock().insert(caller.clone());
+        let mut callers = busy.lock();
+        let is_free = callers.len() < TURNS && callers.insert(caller.clone());
+        drop(callers);
         // Not to be made where another has the turn: dropped, it would end that one's.
         is_free.then(|| Self { busy, caller })
     }
@@ -88,14 +98,21 @@ impl Explainer {
             return ObjectAnswer::Unavailable(format!("it has not engaged a plane {:?}", subject.plane));
         };
         let Some(_turn) = Turn::of(&self.busy, caller) else { return ObjectAnswer::Busy };
-        let connection = |client: Client, server: &str| {
-            Read::Found(connect::Plane { client, server: server.to_owned(), timeout: READ })
+        let connection = |client: Client, id: &PlaneId| {
+            Read::Found(connect::Plane {
+                client,
+                server: id.to_string(),
+                timeout: READ,
+                limits: LIMITS,
+                id: id.clone(),
+                budget: self.planes.budget().clone(),
+            })
         };
         let request = Request {
             now: None,
-            project: ProjectPlane::Given(connection(plane.client(), &subject.plane)),
-            hub: connection(self.planes.anchor().client(), "hub"),
-            management: connection(self.management.clone(), "management"),
+            project: ProjectPlane::Given(connection(plane.client(), &plane.id)),
+            hub: connection(self.planes.anchor().client(), &PlaneId::Hub),
+            management: connection(self.management.clone(), &PlaneId::Management),
             namespace: self.namespace.clone(),
             lease: self.lease.clone(),
             cells: std::collections::BTreeMap::new(),
@@ -165,5 +182,14 @@ mod tests {
         drop(turn);
         assert!(Turn::of(&busy, "a").is_some());
         assert!(busy.lock().is_empty());
+    }
+
+    #[test]
+    fn i8_no_more_chains_are_read_at_a_time_than_there_are_turns() {
+        let busy = Mutex::default();
+        let turns: Vec<_> = (0..TURNS).map(|caller| Turn::of(&busy, &caller.to_string()).unwrap()).collect();
+        assert!(Turn::of(&busy, "late").is_none());
+        drop(turns);
+        assert!(Turn::of(&busy, "late").is_some());
     }
 }

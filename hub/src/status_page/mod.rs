@@ -128,4 +128,6 @@ fn read_only() -> Answer {
 }
 
 #[cfg(test)]
+mod hostile;
+#[cfg(test)]
 mod tests;

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::plan::{Place, Release, has_any, release};
 use super::report::{Entry, Line, Outcome};
-use crate::operator::connect::{Connection, Plane};
+use crate::operator::connect::{Connection, Plane, in_time};
 use crate::operator::read::{Failure, Read};
 use crate::operator::requests::{Part, Query, each, get};
 
@@ -33,25 +33,29 @@ pub struct Order {
 /// Does it on one plane, object by object, whatever becomes of the others.
 pub async fn plane(name: String, place: Place, connection: Connection, order: Order) -> Line {
     let mut line = Line { plane: name, ..Line::default() };
+    // What was done until then stays in the report.
+    if let Err(error) = in_time(&connection, on_plane(&mut line, place, &connection, order)).await {
+        line.problem(error.message);
+    }
+    line
+}
+
+async fn on_plane(line: &mut Line, place: Place, connection: &Connection, order: Order) {
     for (kind, ours) in place.finalizers() {
-        let found = match carrying(&connection, *kind, ours).await {
+        let found = match carrying(connection, *kind, ours).await {
             Ok(found) => found,
-            Err(problem) => {
-                line.problem(problem);
-                return line;
-            }
+            Err(problem) => return line.problem(problem),
         };
         for object in found {
-            let outcome = object_of(&connection, *kind, ours, &object, order).await;
+            let outcome = object_of(connection, *kind, ours, &object, order).await;
             line.entries.push(entry(*kind, &object, outcome));
         }
         if order.run
-            && let Some(problem) = remaining(&connection, *kind, ours, &line.entries).await
+            && let Some(problem) = remaining(connection, *kind, ours, &line.entries).await
         {
             line.problem(problem);
         }
     }
-    line
 }
 
 /// An entry of the report.

@@ -6,6 +6,7 @@
 mod audits;
 mod discoveries;
 mod elsewhere;
+mod endless;
 mod faults;
 mod hostile;
 mod objects;

@@ -18,9 +18,11 @@ pub fn source(chain: &Chain) -> Option<Diagnosis> {
     let error = source.failure()?;
     Some(match error.failure {
         Failure::Invalid => unread(Cause::PlaneSecretInvalid, error),
-        Failure::Unreachable | Failure::Unauthorized | Failure::Forbidden | Failure::NotServed => {
-            unread(Cause::ManagementUnreachable, error)
-        }
+        Failure::Unreachable
+        | Failure::Unauthorized
+        | Failure::Forbidden
+        | Failure::NotServed
+        | Failure::TooLarge => unread(Cause::ManagementUnreachable, error),
     })
 }
 
@@ -80,7 +82,7 @@ pub fn hub(chain: &Chain) -> Option<Diagnosis> {
     hub_failure(chain).map(|error| {
         unread(
             match error.failure {
-                Failure::Unreachable | Failure::Invalid => Cause::HubUnreachable,
+                Failure::Unreachable | Failure::Invalid | Failure::TooLarge => Cause::HubUnreachable,
                 Failure::Unauthorized | Failure::Forbidden => Cause::HubForbidden,
                 Failure::NotServed => Cause::HubCrdMissing,
             },

@@ -25,7 +25,7 @@ pub fn page(query: &ObjectQuery, answer: &ObjectAnswer) -> Framed {
             StatusCode::TOO_MANY_REQUESTS,
             failed(
                 "One at a time",
-                "The chain of another object is being read for you: ask again when that is done.",
+                "The chain of another object is being read for you, or several for others: ask again in a moment.",
             ),
         ),
         ObjectAnswer::TimedOut(limit) => (

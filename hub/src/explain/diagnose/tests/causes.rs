@@ -48,6 +48,7 @@ const PLANES: &[Case] = &[
     (Cause::InSync, State::InSync, |_| {}),
     (Cause::ManagementUnreachable, State::Blocked, |c| c.management.source = failed(Failure::Unreachable)),
     (Cause::PlaneNotKnown, State::Blocked, |c| c.management.source = Read::Absent),
+    (Cause::PlaneTooLarge, State::Blocked, |c| c.project.wd = failed(Failure::TooLarge)),
     (Cause::PlaneSecretInvalid, State::Blocked, |c| c.management.source = failed(Failure::Invalid)),
     (Cause::PlaneUnreachable, State::Blocked, |c| c.project.wd = failed(Failure::Unreachable)),
     (Cause::PlaneCredentialsRefused, State::Blocked, |c| c.project.wd = failed(Failure::Unauthorized)),

@@ -1,0 +1,91 @@
+//! An object of a plane whose server sends far more than any chain has: no more of it is read than is taken of a list (I8).
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use fedhub_core::clock::Clock;
+use fedhub_core::metrics::Metrics;
+use fedhub_core::names::PlaneName;
+use fedhub_fake_apiserver::ApiServer;
+use fedhub_planes::Planes;
+use futures::{StreamExt, stream};
+use http::{Request, Response};
+use http_body_util::{BodyExt, StreamBody};
+use hyper::body::{Bytes, Frame};
+use kube::Client;
+use kube::client::Body;
+use serde_json::json;
+use tower::{BoxError, ServiceExt, service_fn};
+
+use super::data::{ObjectAnswer, ObjectQuery};
+use super::explainer::Explainer;
+
+const MIB: usize = 1 << 20;
+
+/// A client of a plane that answers the list of a WD's Instances with one page of so many of these, and the bytes that were
+/// read of it.
+fn client(server: &ApiServer, item: String, items: usize) -> (Client, Arc<AtomicUsize>) {
+    let (read, server) = (Arc::<AtomicUsize>::default(), server.clone());
+    let counted = read.clone();
+    let service = service_fn(move |request: Request<Body>| {
+        let (server, item, counted) = (server.clone(), item.clone(), counted.clone());
+        async move {
+            // That of a chain; a watch lists all.
+            let is_list = request.uri().path().ends_with("/instances")
+                && request.uri().query().is_some_and(|query| query.contains("labelSelector="));
+            if !is_list {
+                return server.service().oneshot(request).await;
+            }
+            let before =
+                "{\"kind\":\"InstanceList\",\"metadata\":{\"resourceVersion\":\"7\"},\"items\":[".to_owned();
+            let texts = [before].into_iter().chain(std::iter::repeat_n(item, items));
+            let frames = stream::iter(texts).map(move |text| {
+                counted.fetch_add(text.len(), Ordering::Relaxed);
+                Ok::<_, std::io::Error>(Frame::data(Bytes::from(text)))
+            });
+            Ok::<_, BoxError>(Response::new(StreamBody::new(frames).boxed_unsync()))
+        }
+    });
+    (Client::new(service, "default"), read)
+}
+
+#[tokio::test]
+async fn i8_of_a_plane_that_sends_too_much_no_more_is_read_than_a_chain_may_have() {
+    let (hub, management) = (ApiServer::hub("hub"), ApiServer::management("management"));
+    let name = PlaneName::new("project-a").unwrap();
+    let small = json!({"metadata": {"name": "web-0", "namespace": "shop", "uid": "u"}, "spec": {"text": "x".repeat(500)}});
+    let maps = json!({"metadata": {"name": "web-0"}, "spec": vec![json!({"a": 1}); MIB]});
+    for (item, items) in [(small, 112_000), (maps, 7)] {
+        let server = ApiServer::project_plane("project-a");
+        for namespace in ["shop", "kube-system"] {
+            server
+                .put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}))
+                .unwrap();
+        }
+        let wd = json!({
+            "apiVersion": "compute.datumapis.com/v1alpha", "kind": "WorkloadDeployment",
+            "metadata": {"name": "web", "namespace": "shop"}, "spec": {"cityCode": "DFW"},
+        });
+        server.put(wd).unwrap();
+        let (client, read) = client(&server, format!("{item},"), items);
+        let planes = Planes::new(hub.client(), Metrics::new().unwrap(), Clock::system(), 7);
+        planes.engage(&name, client);
+        let explainer = Explainer::new(planes.clone(), management.client(), "fedhub-system", "fedhub");
+        let query = ObjectQuery {
+            kind: "wd".to_owned(),
+            plane: "project-a".to_owned(),
+            namespace: "shop".to_owned(),
+            name: "web".to_owned(),
+        };
+        let explaining = explainer.explain("test", &query);
+        let answer =
+            tokio::time::timeout(Duration::from_secs(20), explaining).await.expect("an answer in time");
+        let ObjectAnswer::Explained(chain) = answer else { panic!("{answer:?}") };
+        let verdict = format!("{:?}", chain.verdict);
+        assert!(verdict.contains("plane-too-large"), "{verdict}");
+        planes.stop().await;
+        let read = read.load(Ordering::Relaxed);
+        assert!(read < 10 * MIB, "{} MiB", read / MIB);
+    }
+}
