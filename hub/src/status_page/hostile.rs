@@ -15,7 +15,7 @@ use http_body_util::{BodyExt, StreamBody};
 use hyper::body::{Bytes, Frame};
 use kube::Client;
 use kube::client::Body;
-use serde_json::json;
+use serde_json::{Value, json};
 use tower::{BoxError, ServiceExt, service_fn};
 
 use super::data::{ObjectAnswer, ObjectQuery};
@@ -50,42 +50,61 @@ fn client(server: &ApiServer, item: String, items: usize) -> (Client, Arc<Atomic
     (Client::new(service, "default"), read)
 }
 
+fn wd(spec: &Value) -> Value {
+    json!({
+        "apiVersion": "compute.datumapis.com/v1alpha", "kind": "WorkloadDeployment",
+        "metadata": {"name": "web", "namespace": "shop"}, "spec": spec,
+    })
+}
+
+fn project(wd: Value) -> ApiServer {
+    let server = ApiServer::project_plane("project-a");
+    let namespaces = ["shop", "kube-system"]
+        .map(|name| json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}));
+    for object in namespaces.into_iter().chain([wd]) {
+        server.put(object).unwrap();
+    }
+    server
+}
+
+/// The verdict on the WD of a project plane.
+async fn verdict(client: Client) -> String {
+    let (hub, management) = (ApiServer::hub("hub"), ApiServer::management("management"));
+    let planes = Planes::new(hub.client(), Metrics::new().unwrap(), Clock::system(), 7);
+    planes.engage(&PlaneName::new("project-a").unwrap(), client);
+    let explainer = Explainer::new(planes.clone(), management.client(), "fedhub-system", "fedhub");
+    let query = ObjectQuery {
+        kind: "wd".to_owned(),
+        plane: "project-a".to_owned(),
+        namespace: "shop".to_owned(),
+        name: "web".to_owned(),
+    };
+    let explaining = explainer.explain("test", &query);
+    let answer = tokio::time::timeout(Duration::from_secs(20), explaining).await.expect("an answer in time");
+    let ObjectAnswer::Explained(chain) = answer else { panic!("{answer:?}") };
+    planes.stop().await;
+    format!("{:?}", chain.verdict)
+}
+
 #[tokio::test]
 async fn i8_of_a_plane_that_sends_too_much_no_more_is_read_than_a_chain_may_have() {
-    let (hub, management) = (ApiServer::hub("hub"), ApiServer::management("management"));
-    let name = PlaneName::new("project-a").unwrap();
     let small = json!({"metadata": {"name": "web-0", "namespace": "shop", "uid": "u"}, "spec": {"text": "x".repeat(500)}});
     let maps = json!({"metadata": {"name": "web-0"}, "spec": vec![json!({"a": 1}); MIB]});
     for (item, items) in [(small, 112_000), (maps, 7)] {
-        let server = ApiServer::project_plane("project-a");
-        for namespace in ["shop", "kube-system"] {
-            server
-                .put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}))
-                .unwrap();
-        }
-        let wd = json!({
-            "apiVersion": "compute.datumapis.com/v1alpha", "kind": "WorkloadDeployment",
-            "metadata": {"name": "web", "namespace": "shop"}, "spec": {"cityCode": "DFW"},
-        });
-        server.put(wd).unwrap();
+        let server = project(wd(&json!({"cityCode": "DFW"})));
         let (client, read) = client(&server, format!("{item},"), items);
-        let planes = Planes::new(hub.client(), Metrics::new().unwrap(), Clock::system(), 7);
-        planes.engage(&name, client);
-        let explainer = Explainer::new(planes.clone(), management.client(), "fedhub-system", "fedhub");
-        let query = ObjectQuery {
-            kind: "wd".to_owned(),
-            plane: "project-a".to_owned(),
-            namespace: "shop".to_owned(),
-            name: "web".to_owned(),
-        };
-        let explaining = explainer.explain("test", &query);
-        let answer =
-            tokio::time::timeout(Duration::from_secs(20), explaining).await.expect("an answer in time");
-        let ObjectAnswer::Explained(chain) = answer else { panic!("{answer:?}") };
-        let verdict = format!("{:?}", chain.verdict);
+        let verdict = verdict(client).await;
         assert!(verdict.contains("plane-too-large"), "{verdict}");
-        planes.stop().await;
         let read = read.load(Ordering::Relaxed);
         assert!(read < 10 * MIB, "{} MiB", read / MIB);
+    }
+}
+
+#[tokio::test]
+async fn i8_an_object_that_would_take_many_times_its_text_in_memory_is_not_decoded() {
+    for (maps, is_too_large) in [(1_000, false), (30_000, true)] {
+        let server = project(wd(&json!({"cityCode": "DFW", "maps": vec![json!({"a": 1}); maps]})));
+        let verdict = verdict(server.client()).await;
+        assert_eq!(verdict.contains("plane-too-large"), is_too_large, "{maps}: {verdict}");
     }
 }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use fedhub_planes::listwatch::weight::Scale;
+use fedhub_planes::weight::Scale;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Bytes};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};

@@ -80,7 +80,8 @@ pub async fn report(
     let reason = reason(error);
     planes.metrics().watch_restarts.with_label_values(&[plane.id.kind(), reason]).inc();
     let resource = kind.resource();
-    if reason == TOO_LARGE {
+    // A watch goes on from where it was, and its store with it.
+    if reason == TOO_LARGE && matches!(error, watcher::Error::InitialListFailed(_)) {
         planes.metrics().too_large.with_label_values(&[plane.id.kind(), "list"]).inc();
         // What came of it is not kept, nor what was known before: the next list may have other names, and so on for ever.
         // Nothing is decided by absence until a list is complete (I4).

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use fedhub_planes::discovery::expiry::ends;
 use http::{Method, Request, StatusCode, header};
-use http_body_util::{BodyExt, Limited};
+use http_body_util::BodyExt;
+use hyper::body::Bytes;
 use jiff::Timestamp;
 use jiff::fmt::rfc2822;
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
@@ -23,9 +24,6 @@ use crate::operator::connect::Plane;
 use crate::operator::planes::identities;
 use crate::operator::read::{Failure, Read, ReadError};
 use crate::operator::requests::within;
-
-/// The largest answer that is read. The `OpenAPI` document of our group has some 300 kB.
-const LARGEST: usize = 16 << 20;
 
 /// A plane that is to be asked.
 pub struct Target {
@@ -76,8 +74,9 @@ pub async fn get(plane: &Plane, path: &str) -> Read<(Value, Option<Timestamp>)> 
     let answer = async {
         let response = plane.client.send(request).await?;
         let (status, date) = (response.status(), date(response.headers()));
-        let body = Limited::new(response.into_body(), LARGEST).collect().await;
-        Ok((status, date, body.map(http_body_util::Collected::to_bytes)))
+        let body =
+            if status.is_success() { response.into_body().collect().await?.to_bytes() } else { Bytes::new() };
+        Ok((status, date, body))
     };
     let (status, date, body) = match within(plane.timeout, answer).await {
         Read::Found(answer) => answer,
@@ -95,9 +94,6 @@ pub async fn get(plane: &Plane, path: &str) -> Read<(Value, Option<Timestamp>)> 
     if !status.is_success() {
         return failed(failure, format!("GET {path} is answered with {}", status.as_u16()));
     }
-    let Ok(body) = body else {
-        return failed(Failure::Unreachable, format!("the answer to GET {path} broke off, or is too large"));
-    };
     match serde_json::from_slice(&body) {
         Ok(value) => Read::Found((value, date)),
         Err(_) => failed(Failure::Unreachable, format!("the answer to GET {path} is not JSON")),

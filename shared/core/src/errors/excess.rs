@@ -23,6 +23,9 @@ pub enum Excess {
     /// Pages in a row without an object.
     #[error("the list does not end: {0} pages in a row have no object")]
     EmptyPages(usize),
+    /// The number of pages.
+    #[error("the list does not end: it has more than {0} pages")]
+    Pages(usize),
     /// A page whose `continue` is the one that it was asked for by.
     #[error("the list does not end: a page names itself as the next one")]
     SamePage,

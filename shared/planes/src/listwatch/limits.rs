@@ -2,6 +2,8 @@
 
 use fedhub_core::errors::Excess;
 
+use crate::transport::PAGES;
+
 /// How many pages in a row may have no object: servers skip what a selector leaves out, a page at a time.
 const EMPTY_PAGES: usize = 100;
 
@@ -34,13 +36,14 @@ pub struct Tally {
     /// Of the page under way, which may have to be asked for again.
     on_page: usize,
     bytes_on_page: usize,
+    pages: usize,
     empty_pages: usize,
 }
 
 impl Tally {
     /// Nothing came yet.
     pub fn new(limits: ListLimits) -> Self {
-        Self { limits, objects: 0, bytes: 0, on_page: 0, bytes_on_page: 0, empty_pages: 0 }
+        Self { limits, objects: 0, bytes: 0, on_page: 0, bytes_on_page: 0, pages: 0, empty_pages: 0 }
     }
 
     /// A page is asked for.
@@ -70,12 +73,16 @@ impl Tally {
     pub fn page_ends(&mut self, asked: Option<&str>, next: Option<&str>) -> Result<(), Excess> {
         self.objects += self.on_page;
         self.bytes = self.bytes.saturating_add(self.bytes_on_page);
+        self.pages += 1;
         self.empty_pages = if self.on_page == 0 { self.empty_pages + 1 } else { 0 };
         if next.is_some() && next == asked {
             return Err(Excess::SamePage);
         }
         if next.is_some() && self.empty_pages >= EMPTY_PAGES {
             return Err(Excess::EmptyPages(EMPTY_PAGES));
+        }
+        if next.is_some() && self.pages >= PAGES {
+            return Err(Excess::Pages(PAGES));
         }
         Ok(())
     }
@@ -108,6 +115,7 @@ mod tests {
         assert_eq!(take(limits, 2000, named), (0, Excess::Objects(1000)), "within a page, too");
         assert_eq!(take(limits, 0, named), (EMPTY_PAGES - 1, Excess::EmptyPages(EMPTY_PAGES)));
         assert_eq!(take(limits, 10, |_| "again".to_owned()), (1, Excess::SamePage));
+        assert_eq!(take(ListLimits::objects(OF_ALL), 1, named), (PAGES - 1, Excess::Pages(PAGES)));
         let small = ListLimits { bytes: 25_000, ..limits };
         assert_eq!(take(small, 10, named), (2, Excess::List(25_000)));
     }

@@ -25,7 +25,6 @@ use self::object::Cut;
 use self::reader::Reader;
 use crate::guard::{self, Guarded};
 use crate::transport::Connection;
-pub use crate::weight;
 
 /// Objects on one page of a list, at most.
 const PAGE: u32 = 500;

@@ -19,6 +19,8 @@ use crate::guard;
 
 /// Bytes of memory that are decoded before other tasks have their turn.
 const TURN: usize = 256 << 10;
+/// Bytes of memory that one object may take. It is decoded in one go, and more than one may be held.
+const OBJECT: usize = 16 << 20;
 
 /// The part of objects that is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,6 +94,9 @@ fn requests(kind: &ApiResource, namespace: &str) -> Request {
 fn decode(cut: &Cut, limit: usize) -> kube::Result<Object> {
     if cut.extent != Extent::Whole {
         return Err(Excess::Object(limit).into());
+    }
+    if cut.memory > OBJECT {
+        return Err(Excess::Memory(OBJECT).into());
     }
     from_json(&cut.text).map_err(kube::Error::SerdeError)
 }

@@ -25,15 +25,14 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tower::{BoxError, Service};
 
-use super::body::{AnswerBody, Carried, Counted, Limited, Stream};
+use super::body::{AnswerBody, Carried, Counted, Stream};
 use super::connect::{Connector, Dialled, Endpoint, Http2};
 use super::health::{ServerHealth, Unreachable};
 use super::liveness::{Overdue, Retirement};
 use super::watches;
 
-/// Bytes of the headers of an answer over HTTP/1.1, of which hyper may read as many again before it gives up; over HTTP/2 it
-/// takes 16 KiB. Warnings are the most that API servers
-/// send, four kilobytes of them.
+/// Bytes of the headers of an answer over HTTP/1.1, of which hyper may read as many again before it gives up; over HTTP/2
+/// it takes 16 KiB. Warnings are the most that API servers send, four kilobytes of them.
 const HEADERS: usize = 64 << 10;
 
 /// Streams on one connection where the server announces no limit.
@@ -333,7 +332,7 @@ impl Pool {
             match self.room().await? {
                 Room::Http1(client) => {
                     let answer = client.request(request).await?;
-                    return Ok(answer.map(|body| Limited::new(body.map_err(Into::into), &asked).boxed()));
+                    return Ok(answer.map(|body| body.map_err(Into::into).boxed_unsync()));
                 }
                 Room::Http2(mut send, mut stream) => {
                     stream.carries(overdue.clone());
@@ -344,9 +343,7 @@ impl Pool {
                         Ok(answer) => {
                             stream.heard();
                             self.answered();
-                            return Ok(
-                                answer.map(|body| Limited::new(Counted::new(body, stream), &asked).boxed())
-                            );
+                            return Ok(answer.map(|body| Counted::new(body, stream).boxed_unsync()));
                         }
                         Err(mut failed) => match failed.take_message() {
                             // The connection ended before the request left: another one takes it.

@@ -2,7 +2,8 @@
 //!
 //! What an answer may take follows from its request. A request of a kind that is not known here is held to the limit of
 //! one object: nothing has to be registered for its answer to be bounded. Answers that are read object by object are
-//! marked with [`InPieces`]: their reader weighs each object and holds no more than one.
+//! marked with [`InPieces`]: their reader weighs each object and holds no more than one, so that only their length is
+//! bounded here.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -14,13 +15,14 @@ use fedhub_core::object::PlaneId;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use http::header::ACCEPT;
-use http::{Request, Response};
+use http::{Request, Response, Uri};
 use hyper::body::{Body, Bytes, Frame, SizeHint};
-use prometheus::IntCounter;
+use prometheus::IntCounterVec;
 use tower::{BoxError, Layer, Service};
 
 use super::measure::describe;
-use super::watches::{is_watch, parameter};
+use super::page_counts::PageCounts;
+use super::watches::{asks, is_watch, parameter};
 use crate::weight::Scale;
 
 /// What a part of a body takes beside its bytes: servers may send them one by one.
@@ -31,8 +33,9 @@ const PART: usize = 128;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InPieces;
 
-/// What is expected of an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::VariantArray)]
+/// What is expected of an answer, and the label of what was given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum Answer {
     /// The metadata of an object, a namespace, or an error.
     Small,
@@ -62,6 +65,13 @@ const OBJECT: Allowance = Allowance { bytes: 4 << 20, memory: 16 << 20 };
 /// Of 500 Secrets that are kubeconfigs several times as much.
 const PAGE: Allowance = Allowance { bytes: 16 << 20, memory: 32 << 20 };
 
+/// Bytes of an object that is cut out of its answer, with its `managedFields`, which are not kept.
+const CUT_OBJECT: usize = 8 << 20;
+/// Bytes of a page of which objects are cut out.
+const CUT_PAGE: usize = 64 << 20;
+/// Bytes of a line of a watch of which an object is cut out.
+const CUT_LINE: usize = 16 << 20;
+
 impl Answer {
     /// What is expected of the answer to a request.
     fn expected<B>(request: &Request<B>) -> Self {
@@ -83,7 +93,7 @@ impl Answer {
         }
     }
 
-    /// How much of it is taken; of a page by the number of objects that it was asked for. None where its reader decides.
+    /// How much of it is taken; of a page by the number of objects that it was asked for. None where its reader weighs it.
     fn allowance(self, objects: usize) -> Option<Allowance> {
         match self {
             Self::Small => Some(SMALL),
@@ -103,19 +113,44 @@ fn page_size(query: Option<&str>) -> usize {
     limit.filter(|limit| *limit > 0).unwrap_or(usize::MAX)
 }
 
-/// Has the answers of a plane weighed.
+/// How long an answer may be that is read object by object.
+fn length_in_pieces(uri: &Uri) -> usize {
+    if is_watch(uri) {
+        CUT_LINE
+    } else if asks(uri.query(), "limit=") {
+        CUT_PAGE
+    } else {
+        CUT_OBJECT
+    }
+}
+
+/// Has the answers of a plane weighed, and its pages counted.
 #[derive(Clone, Debug)]
 pub struct WeighLayer {
     plane: PlaneId,
     budget: MemoryBudget,
-    given_up: IntCounter,
+    given_up: GivenUp,
+    pages: PageCounts,
+}
+
+/// Counts what was given up.
+#[derive(Clone, Debug)]
+struct GivenUp {
+    counters: IntCounterVec,
+    plane_kind: &'static str,
+}
+
+impl GivenUp {
+    fn count(&self, answer: Answer) {
+        self.counters.with_label_values(&[self.plane_kind, answer.into()]).inc();
+    }
 }
 
 impl WeighLayer {
     /// Answers of `plane` are paid for out of `budget`.
     pub fn new(plane: &PlaneId, budget: &MemoryBudget, metrics: &Metrics) -> Self {
-        let given_up = metrics.too_large.with_label_values(&[plane.kind(), "answer"]);
-        Self { plane: plane.clone(), budget: budget.clone(), given_up }
+        let given_up = GivenUp { counters: metrics.too_large.clone(), plane_kind: plane.kind() };
+        Self { plane: plane.clone(), budget: budget.clone(), given_up, pages: PageCounts::default() }
     }
 }
 
@@ -138,26 +173,37 @@ impl<S, R, B> Service<Request<R>> for Weigh<S>
 where
     S: Service<Request<R>, Response = Response<B>>,
     S::Future: Send + 'static,
+    S::Error: Into<BoxError>,
 {
     type Response = Response<Weighed<B>>;
-    type Error = S::Error;
-    type Future = BoxFuture<'static, Result<Self::Response, S::Error>>;
+    type Error = BoxError;
+    type Future = BoxFuture<'static, Result<Self::Response, BoxError>>;
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
-        self.inner.poll_ready(cx)
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.inner.poll_ready(cx).map_err(Into::into)
     }
 
     fn call(&mut self, request: Request<R>) -> Self::Future {
-        let (expected, objects) = (Answer::expected(&request), page_size(request.uri().query()));
         let layer = self.layer.clone();
+        let expected = Answer::expected(&request);
+        // The reader of an answer in pieces counts its pages by itself, with the objects on them.
+        if expected == Answer::Page
+            && let Err(excess) = layer.pages.count(request.uri())
+        {
+            layer.given_up.count(expected);
+            return Box::pin(async move { Err(excess.into()) });
+        }
+        let objects = page_size(request.uri().query());
+        let length = Length::new(length_in_pieces(request.uri()), is_watch(request.uri()));
         let answer = self.inner.call(request);
         Box::pin(async move {
-            let answer = answer.await?;
+            let answer = answer.await.map_err(Into::into)?;
             let expected = if answer.status().is_success() { expected } else { Answer::Small };
-            let allowance = expected.allowance(objects);
-            // In a box: thousands of watches, which have none, must not hold room for it.
-            let weighing = allowance.map(|allowance| Box::new(Weighing::new(layer, expected, allowance)));
-            Ok(answer.map(|body| Weighed { body, weighing }))
+            let gauge = match expected.allowance(objects) {
+                Some(allowance) => Gauge::Whole(Box::new(Weighing::new(layer, expected, allowance))),
+                None => Gauge::Pieces(length, layer.given_up),
+            };
+            Ok(answer.map(|body| Weighed { body, gauge }))
         })
     }
 }
@@ -165,7 +211,47 @@ where
 /// A body that ends with an error once it takes more than it may, and waits for its turn where it is large.
 pub struct Weighed<B> {
     body: B,
-    weighing: Option<Box<Weighing>>,
+    gauge: Gauge,
+}
+
+enum Gauge {
+    /// Of what is read object by object, or is a watch that is.
+    Pieces(Length, GivenUp),
+    /// In a box: thousands of watches, which have none, must not hold room for it.
+    Whole(Box<Weighing>),
+}
+
+impl Gauge {
+    /// Some of the body came.
+    fn came(&mut self, data: &[u8]) -> Result<(), Excess> {
+        let (answer, came, given_up) = match self {
+            Self::Pieces(length, given_up) => (Answer::Pieces, length.came(data), &*given_up),
+            Self::Whole(weighing) => (weighing.expected, weighing.came(data), &weighing.layer.given_up),
+        };
+        if came.is_err() {
+            given_up.count(answer);
+        }
+        came
+    }
+}
+
+/// The length of an answer, or of the line of it that is under way.
+struct Length {
+    most: usize,
+    by_line: bool,
+    read: usize,
+}
+
+impl Length {
+    fn new(most: usize, by_line: bool) -> Self {
+        Self { most, by_line, read: 0 }
+    }
+
+    fn came(&mut self, data: &[u8]) -> Result<(), Excess> {
+        let last_line = data.iter().rposition(|byte| self.by_line && *byte == b'\n');
+        self.read = last_line.map_or(self.read + data.len(), |at| data.len() - at - 1);
+        if self.read > self.most { Err(Excess::Bytes(self.most)) } else { Ok(()) }
+    }
 }
 
 struct Weighing {
@@ -255,15 +341,13 @@ where
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         // Before the next part is asked for: what is not read holds up its own stream alone.
-        if let Some(weighing) = &mut self.weighing {
+        if let Gauge::Whole(weighing) = &mut self.gauge {
             ready!(weighing.poll_payment(cx));
         }
         let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
-        if let Some(weighing) = &mut self.weighing
-            && let Some(Ok(frame)) = &frame
-            && let Some(Err(excess)) = frame.data_ref().map(|data| weighing.came(data))
+        if let Some(Ok(frame)) = &frame
+            && let Some(Err(excess)) = frame.data_ref().map(|data| self.gauge.came(data))
         {
-            weighing.layer.given_up.inc();
             return Poll::Ready(Some(Err(excess.into())));
         }
         Poll::Ready(frame.map(|frame| frame.map_err(Into::into)))

@@ -2,6 +2,8 @@
 //! plane is answered meanwhile (I8). In a binary of its own: its allocator counts.
 
 #[cfg(test)]
+mod polls;
+#[cfg(test)]
 mod requests;
 #[cfg(test)]
 mod server;

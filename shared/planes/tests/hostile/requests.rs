@@ -13,13 +13,16 @@ use fedhub_planes::listwatch::{Config, listwatch};
 use fedhub_planes::transport::Connection;
 use futures::{StreamExt, pin_mut};
 use k8s_openapi::api::authorization::v1::SelfSubjectAccessReview;
-use k8s_openapi::api::core::v1::{ConfigMap, Event, Namespace};
+use k8s_openapi::api::core::v1::{self, ConfigMap, Namespace};
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, WatchParams};
+use kube::runtime::watcher::Event;
 use kube::{Api, Client};
 use serde_json::json;
 
 /// How many objects a list may have here.
-pub const OBJECTS: usize = 300;
+pub const OBJECTS: usize = 100;
+/// How many events of a watch are taken.
+const EVENTS: usize = 5;
 
 /// A plane, as requests of all kinds need it.
 #[derive(Clone)]
@@ -48,6 +51,7 @@ pub enum Asking {
     Create,
     CreateOfKube,
     Review,
+    Replace,
     Patch,
     Delete,
 }
@@ -82,7 +86,7 @@ impl Asking {
                 plane.read_metadata(Kind::Secret, "n", "s").await.map(drop).map_err(|e| chain(&e))
             }
             Self::MetadataOfAll => {
-                let listed = plane.list_metadata(Kind::ConfigMap, None, None, 1000, |_| true).await;
+                let listed = plane.list_metadata(Kind::ConfigMap, None, None, OBJECTS, |_| true).await;
                 listed.map(drop).map_err(|e| chain(&e))
             }
             Self::Pages => words(pages(client, asked).await),
@@ -93,13 +97,14 @@ impl Asking {
                 plane.create(Kind::WorkloadDeployment, &wd(), "m").await.map(drop).map_err(|e| chain(&e))
             }
             Self::CreateOfKube => {
-                let events: Api<Event> = Api::namespaced(client, "n");
-                words(events.create(&PostParams::default(), &Event::default()).await)
+                let events: Api<v1::Event> = Api::namespaced(client, "n");
+                words(events.create(&PostParams::default(), &v1::Event::default()).await)
             }
             Self::Review => {
                 let reviews: Api<SelfSubjectAccessReview> = Api::all(client);
                 words(reviews.create(&PostParams::default(), &SelfSubjectAccessReview::default()).await)
             }
+            Self::Replace => words(maps.replace("a", &PostParams::default(), &ConfigMap::default()).await),
             Self::Patch => {
                 let patch = Patch::Merge(json!({"data": {"a": "b"}}));
                 words(maps.patch("a", &PatchParams::default(), &patch).await)
@@ -122,7 +127,7 @@ async fn pages(client: Client, asked: &Asked) -> kube::Result<()> {
     Ok(())
 }
 
-/// Until something fails, or the watch has begun.
+/// Until something fails, or the watch has brought some events.
 async fn list_and_watch(connection: Connection, plane: &Plane, budget: &MemoryBudget) -> Result<(), String> {
     let config = Config {
         plane: plane.id.clone(),
@@ -133,10 +138,11 @@ async fn list_and_watch(connection: Connection, plane: &Plane, budget: &MemoryBu
     };
     let stream = listwatch(connection, config, budget.clone());
     pin_mut!(stream);
-    // A list has no more events than objects.
-    for _ in 0..OBJECTS + 3 {
+    let mut left = usize::MAX;
+    while left > 0 {
         match stream.next().await {
-            Some(Ok(_)) => {}
+            Some(Ok(Event::InitDone)) => left = EVENTS,
+            Some(Ok(_)) => left -= 1,
             Some(Err(error)) => return Err(chain(&error)),
             None => return Err("ended".to_owned()),
         }

@@ -17,12 +17,18 @@ pub enum Trick {
     Maps,
     /// The same in its metadata.
     MapsInMetadata,
-    /// Maps that take almost as much as they may.
+    /// Maps that take almost as much as the metadata of an object may.
     MapsWithin,
+    /// Maps that take almost as much as an object may.
+    ManyMapsWithin,
+    /// Maps whose text is within the limit of an object, and which take ninety times that.
+    MapsBeyond,
     /// Eight mebibytes of brackets.
     Deep,
     /// A string of eight mebibytes.
     Text,
+    /// A string of almost as much as an object may have.
+    TextWithin,
     /// White space without an end.
     Endless,
     /// Chunks of one byte without an end.
@@ -51,24 +57,32 @@ struct Text {
     before: String,
     unit: &'static str,
     times: usize,
-    after: &'static str,
+    after: String,
 }
 
-/// A server that does that to any request, and its address.
-pub async fn start(trick: Trick) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+/// A server that does that to any request, and its address. It has a thread of its own: what is measured is how long those
+/// who ask are kept from their work, not how busy it is.
+pub fn start(trick: Trick) -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
-    tokio::spawn(async move {
-        let requests = Arc::<AtomicUsize>::default();
-        while let Ok((stream, _)) = listener.accept().await {
-            let requests = requests.clone();
-            tokio::spawn(async move {
-                // Clients hang up, as they should.
-                drop(serve(stream, trick, &requests).await);
-            });
-        }
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(accept(listener, trick));
     });
     address
+}
+
+async fn accept(listener: std::net::TcpListener, trick: Trick) {
+    let listener = TcpListener::from_std(listener).unwrap();
+    let requests = Arc::<AtomicUsize>::default();
+    while let Ok((stream, _)) = listener.accept().await {
+        let requests = requests.clone();
+        tokio::spawn(async move {
+            // Clients hang up, as they should.
+            drop(serve(stream, trick, &requests).await);
+        });
+    }
 }
 
 async fn serve(stream: TcpStream, trick: Trick, requests: &AtomicUsize) -> io::Result<()> {
@@ -159,13 +173,7 @@ fn text(trick: Trick, asked: &str, request: usize) -> Text {
         before: object("},\"spec\":["),
         unit,
         times,
-        after: if close == "]}" {
-            "1]}]}"
-        } else if close.is_empty() {
-            "1]}"
-        } else {
-            "1]}}\n"
-        },
+        after: format!("1]}}{close}"),
     };
     let token = match trick {
         Trick::Pages => request.to_string(),
@@ -174,7 +182,7 @@ fn text(trick: Trick, asked: &str, request: usize) -> Text {
     let page = |item: &str| {
         let metadata = format!("\"metadata\":{{\"resourceVersion\":\"7\",\"continue\":\"{token}\"}}");
         let before = format!("{{\"kind\":\"List\",\"apiVersion\":\"v1\",{metadata},\"items\":[{item}]}}");
-        Text { before, unit: "", times: 0, after: "" }
+        Text { before, unit: "", times: 0, after: String::new() }
     };
     let item = format!(
         "{{\"metadata\":{{\"name\":\"o{request}\",\"namespace\":\"n\",\"uid\":\"u{request}\",\"resourceVersion\":\"7\"}}}}"
@@ -192,11 +200,18 @@ fn text(trick: Trick, asked: &str, request: usize) -> Text {
         | Trick::SamePage => spec("", 0),
         Trick::Maps => spec(MAP, SIZE / MAP.len()),
         Trick::MapsWithin => spec(MAP, 5_000),
+        Trick::ManyMapsWithin => spec(MAP, 20_000),
+        Trick::MapsBeyond => spec(MAP, 480_000),
         Trick::MapsInMetadata => Text { before: object(",\"annotations\":["), ..spec(MAP, SIZE / MAP.len()) },
         Trick::Deep => spec("[", SIZE),
         Trick::Text | Trick::Refusal => {
             Text { before: object("},\"message\":\""), ..spec("xxxxxxxx", SIZE / 8) }
         }
+        Trick::TextWithin => Text {
+            before: object("},\"spec\":[\""),
+            after: format!("\",1]}}{close}"),
+            ..spec("xxxxxxxx", 490_000)
+        },
         Trick::Endless => spec("        ", usize::MAX),
         Trick::Bytes | Trick::Trickle => spec("1", usize::MAX),
     }

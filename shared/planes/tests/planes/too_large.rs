@@ -1,11 +1,17 @@
 //! A plane with more objects than are taken of one plane is refused, and named as that, until it has fewer (I8).
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fedhub_core::clock::Clock;
+use fedhub_core::errors::Excess;
 use fedhub_core::object::Kind;
 use fedhub_fake_apiserver::ApiServer;
 use fedhub_planes::{Health, Plane, Planes, Settings};
+use http::Request;
+use kube::Client;
+use kube::client::Body;
+use tower::{ServiceExt, service_fn};
 
 use crate::planes::support::*;
 
@@ -67,5 +73,40 @@ async fn i8_a_plane_that_grows_too_large_while_it_is_watched_is_refused_as_well(
     (0..3).for_each(|n| remove(&server, n));
     until("the plane", || plane.health() == Health::Engaged).await;
     assert_eq!(plane.store(Kind::Instance).len(), MOST);
+    planes.stop().await;
+}
+
+/// A client whose first watches of Instances are given up because they send too much.
+fn with_watches_given_up(server: &ApiServer, given_up: usize) -> (Client, Arc<AtomicUsize>) {
+    let (server, watches) = (server.clone(), Arc::<AtomicUsize>::default());
+    let counted = watches.clone();
+    let service = service_fn(move |request: Request<Body>| {
+        let (server, watches) = (server.clone(), watches.clone());
+        async move {
+            let is_watch = request.uri().path().ends_with("/instances")
+                && request.uri().query().is_some_and(|query| query.contains("watch=true"));
+            if is_watch && watches.fetch_add(1, Ordering::Relaxed) < given_up {
+                return Err(Excess::Bytes(1).into());
+            }
+            server.service().oneshot(request).await
+        }
+    });
+    (Client::new(service, "default"), counted)
+}
+
+#[tokio::test(start_paused = true)]
+async fn i4_a_watch_that_sends_too_much_goes_on_and_forgets_nothing() {
+    let server = ApiServer::project_plane("alpha");
+    put(&server, 0..3);
+    let planes = small();
+    let (client, watches) = with_watches_given_up(&server, 4);
+    let plane = planes.engage(&plane_name("alpha"), client);
+    until("the failures", || watches.load(Ordering::Relaxed) > 3).await;
+    assert!(matches!(plane.health(), Health::Unreachable(_)), "{:?}", plane.health());
+    assert!(plane.store(Kind::Instance).synced(), "it was listed");
+    assert_eq!((plane.store(Kind::Instance).len(), given_up(&planes)), (3, 0));
+    put(&server, 3..4);
+    until("the plane", || plane.health() == Health::Engaged).await;
+    assert_eq!(plane.store(Kind::Instance).len(), 4);
     planes.stop().await;
 }

@@ -8,6 +8,7 @@ use http_body_util::{BodyExt, StreamBody};
 use strum::VariantArray;
 use tower::{ServiceExt, service_fn};
 
+use super::super::page_counts::PAGES;
 use super::*;
 
 const MIB: usize = 1 << 20;
@@ -102,7 +103,7 @@ async fn i8_no_answer_that_is_read_whole_takes_more_than_it_may_whatever_was_ask
                 let endless = std::iter::repeat_n(part.clone(), 400_000);
                 let (came, excess) = read(&layer(&budget), request(*expected), status, endless).await;
                 if *expected == Answer::Pieces && status == 200 {
-                    assert_eq!(excess, None, "its reader weighs it");
+                    assert!(came <= CUT_OBJECT, "its reader weighs it, {name}: {came}");
                     continue;
                 }
                 let most = if status == 500 { SMALL } else { expected.allowance(500).unwrap() };
@@ -137,7 +138,8 @@ async fn i8_lines_of_a_watch_are_weighed_each_by_itself_however_they_arrive() {
 async fn i8_a_large_answer_waits_for_its_turn_and_a_small_one_does_not() {
     let budget = MemoryBudget::of(MIB);
     let hub = WeighLayer { plane: PlaneId::Hub, ..layer(&budget) };
-    let held = budget.reading(&PlaneId::Hub, FREE + 1, 16 * MIB).await;
+    let held = [(); 4].map(|()| budget.reading(&PlaneId::Hub, FREE + 1, 16 * MIB));
+    let held = futures::future::join_all(held).await;
     let answer = |bytes: usize| std::iter::repeat_n(Bytes::from("x".repeat(1024)), bytes / 1024);
     assert_eq!(read(&hub, request(Answer::Object), 200, answer(FREE)).await, (FREE, None));
     let large = read(&hub, request(Answer::Object), 200, answer(4 * FREE));
@@ -148,4 +150,39 @@ async fn i8_a_large_answer_waits_for_its_turn_and_a_small_one_does_not() {
     tokio::time::timeout(Duration::from_secs(1), budget.reading(&PlaneId::Hub, FREE + 1, 16 * MIB))
         .await
         .unwrap();
+}
+
+#[test]
+fn i8_what_is_read_object_by_object_has_a_length_and_a_watch_one_for_each_line() {
+    let line = vec![b'x'; MIB];
+    let longest = |uri: &'static str, end: &[u8]| {
+        let uri = Uri::from_static(uri);
+        let mut length = Length::new(length_in_pieces(&uri), is_watch(&uri));
+        (1..=100).take_while(|_| length.came(&line).and_then(|()| length.came(end)).is_ok()).count()
+    };
+    assert_eq!(longest("/api/v1/pods/a", b""), 8);
+    assert_eq!(longest("/api/v1/pods?limit=500", b"\n"), 64 - 1, "lines are nothing to it");
+    assert_eq!(longest("/api/v1/pods?watch=true", b""), 16);
+    assert_eq!(longest("/api/v1/pods?a=1&watch=true", b"\n{"), 100);
+}
+
+/// The error of one more page of a list whose server has always another.
+async fn another_page(layer: &WeighLayer, in_pieces: bool) -> Option<Excess> {
+    let mut request = Request::get("/api/v1/secrets?limit=500&continue=more").body(()).unwrap();
+    if in_pieces {
+        request.extensions_mut().insert(InPieces);
+    }
+    let server = service_fn(|_: Request<()>| async { Ok::<_, Infallible>(Response::new(String::new())) });
+    let answer = layer.layer(server).oneshot(request).await;
+    answer.err().and_then(|error| Excess::find_in(error.as_ref()))
+}
+
+#[tokio::test]
+async fn i8_a_list_that_is_decoded_page_by_page_ends() {
+    let layer = layer(&MemoryBudget::unlimited());
+    for _ in 1..PAGES {
+        assert_eq!(another_page(&layer, false).await, None);
+    }
+    assert_eq!(another_page(&layer, false).await, Some(Excess::Pages(PAGES)));
+    assert_eq!(another_page(&layer, true).await, None, "its reader counts them, and its objects");
 }
