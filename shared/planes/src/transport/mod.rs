@@ -22,12 +22,12 @@ mod weigh;
 
 pub use health::{HealthLayer, ServerHealth, WatchStarts};
 pub use measure::MeasureLayer;
+pub(crate) use page_counts::PAGES;
 pub use pool::{OwnConnection, Pools};
 pub use retry_after::RetryAfterLayer;
 pub use server::{Connection, ConnectionAttempt, Server};
 pub use stack::{Transport, TransportConfig, UnusableConfig};
 pub use timeout::{HeaderTimeoutLayer, TimedOut};
 pub use watch_throttle::{APART, WatchThrottleLayer};
-pub(crate) use page_counts::PAGES;
 pub(crate) use weigh::InPieces;
 pub use weigh::{Answer, WeighLayer};

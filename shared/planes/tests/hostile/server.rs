@@ -175,10 +175,7 @@ fn text(trick: Trick, asked: &str, request: usize) -> Text {
         times,
         after: format!("1]}}{close}"),
     };
-    let token = match trick {
-        Trick::Pages => request.to_string(),
-        _ => "again".to_owned(),
-    };
+    let token = if matches!(trick, Trick::Pages) { request.to_string() } else { "again".to_owned() };
     let page = |item: &str| {
         let metadata = format!("\"metadata\":{{\"resourceVersion\":\"7\",\"continue\":\"{token}\"}}");
         let before = format!("{{\"kind\":\"List\",\"apiVersion\":\"v1\",{metadata},\"items\":[{item}]}}");
