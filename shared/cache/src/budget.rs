@@ -71,6 +71,16 @@ struct Slot {
 #[derive(Debug)]
 pub struct Permit(Arc<Slot>);
 
+/// Whose answers are read.
+#[derive(Clone, Copy, Debug)]
+pub enum Reader<'a> {
+    /// Of one plane among many that have nothing to do with each other. It has a share, and holds no more of what there is
+    /// for all: one that sends slowly holds up its own reads alone.
+    OneOfMany(&'a PlaneId),
+    /// Of a plane that all work depends on. It takes no more than a quarter, so that it need not wait for each of the many.
+    Single,
+}
+
 /// Memory that is reserved for as long as it lives.
 #[derive(Debug, Default)]
 pub struct Reserved(#[expect(dead_code, reason = "given back when dropped")] Vec<OwnedSemaphorePermit>);
@@ -107,25 +117,21 @@ impl MemoryBudget {
         Some(Permit(slot))
     }
 
-    /// Reserves memory for reading an answer of `plane` of which so many bytes have come, and up to `most` may. A project
-    /// plane has a share, and holds no more of what there is for all: one that sends slowly holds up its own reads alone.
-    /// An answer of any other plane takes no more than a quarter, so that it need not wait for every project plane.
-    pub async fn reading(&self, plane: &PlaneId, bytes: usize, most: usize) -> Reserved {
+    /// Reserves memory for reading an answer of which so many bytes have come, and up to `most` may.
+    pub async fn reading(&self, reader: Reader<'_>, bytes: usize, most: usize) -> Reserved {
         let Some(budget) = &self.0 else { return Reserved::default() };
         if bytes <= FREE {
             return Reserved::default();
         }
         let reads = &budget.reads;
-        match plane {
-            PlaneId::Project(_) => {
+        match reader {
+            Reader::OneOfMany(plane) => {
                 let share = Share::of_plane(&budget.readers, plane, reads);
                 let own = share.take(most).await;
                 let of_all = reads.take(most.min(share.bytes())).await;
                 Reserved(own.into_iter().chain(of_all).collect())
             }
-            PlaneId::Hub | PlaneId::Management | PlaneId::Cell => {
-                Reserved(reads.take(most.min(reads.bytes() / 4)).await.into_iter().collect())
-            }
+            Reader::Single => Reserved(reads.take(most.min(reads.bytes() / 4)).await.into_iter().collect()),
         }
     }
 
@@ -345,7 +351,7 @@ mod tests {
         let all = works_now(&budget, "a", 100 << 10).await.unwrap();
         assert!(works_now(&budget, "b", 100 << 10).await.is_none(), "the quarter is taken");
         works_now(&budget, "b", FREE).await.unwrap();
-        budget.reading(&plane("b"), FREE + 1, 1 << 20).await;
+        budget.reading(Reader::OneOfMany(&plane("b")), FREE + 1, 1 << 20).await;
         drop(all);
         works_now(&budget, "b", 100 << 20).await.unwrap();
     }
@@ -373,22 +379,24 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn i8_a_plane_that_sends_large_answers_slowly_holds_up_its_own_reads_alone() {
         let budget = MemoryBudget::of(64 << 20);
-        let reads_now = async |plane: &PlaneId, most: usize| {
-            let reading = budget.reading(plane, FREE + 1, most);
+        let reads_now = async |reader: Reader<'_>, most: usize| {
+            let reading = budget.reading(reader, FREE + 1, most);
             tokio::time::timeout(Duration::from_secs(1), reading).await.ok()
         };
+        let planes = ["a", "b", "c", "d"].map(plane);
+        let [slow_one, others @ ..] = planes.each_ref().map(Reader::OneOfMany);
         for most in [1 << 20, 4 << 20, 64 << 20] {
             let mut slow = Vec::new();
-            while let Some(read) = reads_now(&plane("a"), most).await {
+            while let Some(read) = reads_now(slow_one, most).await {
                 slow.push(read);
             }
             assert!(!slow.is_empty(), "its share is taken");
-            let mut others = Vec::new();
-            for other in ["b", "c", "d"].map(plane).into_iter().chain([PlaneId::Hub]) {
-                others.push(reads_now(&other, most).await.expect("others do not wait for it"));
+            let mut read = Vec::new();
+            for other in others.into_iter().chain([Reader::Single]) {
+                read.push(reads_now(other, most).await.expect("others do not wait for it"));
             }
             drop(slow);
-            assert!(reads_now(&plane("a"), most).await.is_some());
+            assert!(reads_now(slow_one, most).await.is_some());
         }
     }
 

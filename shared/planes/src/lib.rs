@@ -44,6 +44,7 @@ pub mod pauses;
 pub mod plane;
 pub mod plane_responses;
 mod pump;
+mod reader;
 mod registry;
 mod restores;
 pub mod resume;

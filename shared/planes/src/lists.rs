@@ -1,17 +1,21 @@
 //! The limit on concurrent lists: thousands of planes that are found in one instant, or lost and found with their
 //! server, must not all be listed in it.
 
+use std::time::Duration;
+
 use fedhub_core::object::PlaneId;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::Instant;
 
-use crate::Planes;
 use crate::plane::{Health, Plane};
-use crate::pump::SETTLED;
 
 /// How often a plane gives a permit back because it is throttled when its turn has come. Then it keeps it: other requests of
 /// the plane may be throttled again and again.
 const GIVEN_BACK: usize = 3;
+
+/// Silence after which a watch that failed before is held to work again, and a list that began is held to be stuck.
+/// Longer than any time-out of one request.
+pub(crate) const SETTLED: Duration = Duration::from_secs(30);
 
 /// The limit on concurrent lists of project planes.
 pub(crate) struct Lists {
@@ -66,11 +70,8 @@ impl Lists {
 pub(crate) struct Permit<'a>(Option<(ListPermit<'a>, Instant)>);
 
 impl<'a> Permit<'a> {
-    /// Waits for a permit.
-    pub(crate) async fn take(&mut self, planes: &'a Planes, plane: &Plane) {
-        self.0 = None;
-        // In a box, which lasts no longer than the wait.
-        let permit = Box::pin(planes.list_permit(plane)).await;
+    /// Holds the permit of a list that begins.
+    pub(crate) fn hold(&mut self, permit: Option<ListPermit<'a>>) {
         self.0 = permit.map(|permit| (permit, Instant::now() + SETTLED));
     }
 

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use crate::absences::Absence;
 use crate::backoff::{Attempt, Backoffs, Failure};
 use crate::guard::Guarded;
-use crate::lists::Permit;
+use crate::lists::{Permit, SETTLED};
 use crate::listwatch::{self, listwatch};
 use crate::stripped::stripped;
 use crate::watch_failures;
@@ -26,10 +26,8 @@ use crate::{Plane, Planes, Watched};
 /// together do not end together for ever.
 const WATCH_SECONDS: u32 = 240;
 
-/// Silence after which a watch that failed before is held to work again, and a list that began is held to be stuck.
-/// Longer than any time-out of one request.
-pub(crate) const SETTLED: Duration = Duration::from_secs(30);
-/// The same of a watch that the server has answered: it did not break off at once.
+/// The silence after which a watch that failed before is held to work again, where the server has answered it: it did not
+/// break off at once.
 const HELD: Duration = Duration::from_secs(1);
 
 impl Planes {
@@ -113,7 +111,8 @@ async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind, waits: Option<Ba
                         Box::pin(planes.recognise(plane, kind, &mut waits)).await;
                         Box::pin(planes.compare(plane)).await;
                         life.begins();
-                        permit.take(planes, plane).await;
+                        permit.end();
+                        permit.hold(Box::pin(planes.list_permit(plane)).await);
                         attempt = plane.attempt();
                         plane.store(kind).list_begins();
                         plane.service.list_begins(kind);

@@ -9,6 +9,7 @@ use kube::Client;
 
 use super::envelope::{Opener, Piece, malformed};
 use super::object::{Cut, ObjectCutter};
+use crate::reader::reader;
 use crate::transport::InPieces;
 
 type Body = Pin<Box<dyn AsyncBufRead + Send>>;
@@ -42,7 +43,7 @@ pub async fn object<T>(
             return decode(&cut);
         }
         if reserved.is_none() && cutter.held() > FREE {
-            reserved = Some(budget.reading(plane, cutter.held(), limit).await);
+            reserved = Some(budget.reading(reader(plane), cutter.held(), limit).await);
         }
     }
 }
@@ -95,7 +96,8 @@ impl Reader {
             }
             if self.reserved.is_none() && self.opener.held() > FREE {
                 // In a box: few objects are that large.
-                self.reserved = Some(Box::pin(budget.reading(plane, self.opener.held(), self.limit)).await);
+                self.reserved =
+                    Some(Box::pin(budget.reading(reader(plane), self.opener.held(), self.limit)).await);
             }
         }
     }

@@ -23,6 +23,7 @@ use tower::{BoxError, Layer, Service};
 use super::measure::describe;
 use super::page_counts::PageCounts;
 use super::watches::{asks, is_watch, parameter};
+use crate::reader::reader;
 use crate::weight::Scale;
 
 /// What a part of a body takes beside its bytes: servers may send them one by one.
@@ -308,7 +309,7 @@ impl Weighing {
         let size = self.bytes.max(self.scale.weight().size());
         if matches!(self.payment, Payment::None) && size > FREE {
             let WeighLayer { plane, budget, .. } = self.layer.clone();
-            let reading = async move { budget.reading(&plane, size, bytes).await };
+            let reading = async move { budget.reading(reader(&plane), size, bytes).await };
             self.payment = Payment::Awaited(Box::pin(reading));
         }
         Ok(())

@@ -1,6 +1,7 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
+use fedhub_cache::budget::Reader;
 use fedhub_core::names::PlaneName;
 use futures::stream;
 use http::Method;
@@ -138,7 +139,7 @@ async fn i8_lines_of_a_watch_are_weighed_each_by_itself_however_they_arrive() {
 async fn i8_a_large_answer_waits_for_its_turn_and_a_small_one_does_not() {
     let budget = MemoryBudget::of(MIB);
     let hub = WeighLayer { plane: PlaneId::Hub, ..layer(&budget) };
-    let held = [(); 4].map(|()| budget.reading(&PlaneId::Hub, FREE + 1, 16 * MIB));
+    let held = [(); 4].map(|()| budget.reading(Reader::Single, FREE + 1, 16 * MIB));
     let held = futures::future::join_all(held).await;
     let answer = |bytes: usize| std::iter::repeat_n(Bytes::from("x".repeat(1024)), bytes / 1024);
     assert_eq!(read(&hub, request(Answer::Object), 200, answer(FREE)).await, (FREE, None));
@@ -147,7 +148,7 @@ async fn i8_a_large_answer_waits_for_its_turn_and_a_small_one_does_not() {
     drop(held);
     assert_eq!(read(&hub, request(Answer::Object), 200, answer(4 * FREE)).await, (4 * FREE, None));
     // It was given back with the body.
-    tokio::time::timeout(Duration::from_secs(1), budget.reading(&PlaneId::Hub, FREE + 1, 16 * MIB))
+    tokio::time::timeout(Duration::from_secs(1), budget.reading(Reader::Single, FREE + 1, 16 * MIB))
         .await
         .unwrap();
 }
