@@ -87,6 +87,12 @@ pub const UNSEEN: &[Exception] = &[
 /// The rights that are granted in all namespaces, and that a whole run uses in few.
 pub const NARROW: &[Exception] = &[
     Exception {
+        role: "ClusterRole fedhub-discovery",
+        verb: "patch",
+        resource: "events",
+        why: "an Event that is repeated is counted, in whichever namespace its object is",
+    },
+    Exception {
         role: "ClusterRole fedhub-cell",
         verb: "create",
         resource: "horizontalpodautoscalers",

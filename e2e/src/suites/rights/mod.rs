@@ -58,6 +58,8 @@ struct RoleId {
 
 /// In how many namespaces at most a right is used that might be granted in each of them instead of in all.
 const FEW: usize = 2;
+/// How many requests have to show that. Of fewer it is chance in which namespaces they were.
+const ENOUGH: usize = 50;
 
 /// Every right that fedhub asked for and never had, a line for each. What it had at another time of the run is not among
 /// them: an API server that has just started refuses until it knows its roles.
@@ -84,7 +86,7 @@ impl Granted {
     pub fn differences(self, instances: &[Layout]) -> Result<Vec<String>, Error> {
         let mut used = Used::new();
         for decision in decisions(instances)?.into_iter().filter(|decision| decision.allowed) {
-            used.entry(decision.right).or_default().insert(decision.namespace);
+            *used.entry(decision.right).or_default().entry(decision.namespace).or_default() += 1;
         }
         Ok(differences(self.0, &used, UNSEEN, NARROW))
     }
@@ -99,8 +101,8 @@ struct Decision {
     allowed: bool,
 }
 
-/// The rights that were used, each with the namespaces that it was used in.
-type Used = BTreeMap<Right, BTreeSet<Option<String>>>;
+/// The rights that were used, each with how many requests needed it in which namespace.
+type Used = BTreeMap<Right, BTreeMap<Option<String>, usize>>;
 
 fn decisions(instances: &[Layout]) -> Result<Vec<Decision>, Error> {
     let mut decisions = Vec::new();
@@ -157,6 +159,7 @@ fn never_allowed(decisions: Vec<Decision>) -> Vec<String> {
 #[derive(Default)]
 struct Uses<'a> {
     everywhere: bool,
+    requests: usize,
     namespaces: BTreeSet<&'a Option<String>>,
 }
 
@@ -164,7 +167,8 @@ impl Uses<'_> {
     /// The namespaces that it might be granted in instead of in all, for it is used nowhere else.
     fn few(&self) -> Option<String> {
         let names: Option<Vec<&str>> = self.namespaces.iter().map(|namespace| namespace.as_deref()).collect();
-        let few = names.filter(|names| self.everywhere && (1..=FEW).contains(&names.len()));
+        let is_shown = self.everywhere && self.requests >= ENOUGH;
+        let few = names.filter(|names| is_shown && (1..=FEW).contains(&names.len()));
         few.map(|names| names.join(", "))
     }
 }
@@ -177,7 +181,10 @@ fn differences(grants: Vec<Grant>, used: &Used, unseen: &[Exception], narrow: &[
         let namespaces = used.get(&right).into_iter().flatten();
         let verb = verbs.entry((role, right.group, right.resource, right.verb)).or_default();
         verb.everywhere |= everywhere;
-        verb.namespaces.extend(namespaces);
+        for (namespace, requests) in namespaces {
+            verb.requests += requests;
+            verb.namespaces.insert(namespace);
+        }
     }
     let excused = |(role, _, resource, verb): &(RoleId, String, String, String), by: &Exception| {
         (&*role.name, &**verb, &**resource) == (by.role, by.verb, by.resource)
@@ -259,8 +266,8 @@ mod tests {
             grant("another", "a cell", "list", "secrets"),
         ];
         let used = Used::from([
-            (right("list", "secrets"), BTreeSet::from([None])),
-            (right("get", "pods"), BTreeSet::from([None])),
+            (right("list", "secrets"), BTreeMap::from([(None, 1)])),
+            (right("get", "pods"), BTreeMap::from([(None, 1)])),
         ]);
         let found = |unseen: &[Exception]| differences(grants.to_vec(), &used, unseen, &[]);
         let other = "list secrets by Role fedhub: nothing used it";
@@ -278,14 +285,15 @@ mod tests {
     #[test]
     fn what_is_granted_in_all_namespaces_and_used_in_few_is_reported() {
         let all = [Some("a"), Some("b"), Some("c")];
-        for (everywhere, namespaces, expected) in [
-            (true, &all[..1], Some("a")),
-            (true, &all[..2], Some("a, b")),
-            (true, &all[..], None),
+        for (everywhere, namespaces, requests, expected) in [
+            (true, &all[..1], ENOUGH, Some("a")),
+            (true, &all[..1], ENOUGH - 1, None),
+            (true, &all[..2], ENOUGH, Some("a, b")),
+            (true, &all[..], ENOUGH, None),
             // A list over all of them needs the right in each.
-            (true, &[None][..], None),
-            (true, &[None, Some("a")][..], None),
-            (false, &all[..1], None),
+            (true, &[None][..], ENOUGH, None),
+            (true, &[None, Some("a")][..], ENOUGH, None),
+            (false, &all[..1], ENOUGH, None),
         ] {
             let role = RoleId { name: "Role fedhub".to_owned(), rules: String::new() };
             // The planes of a role count together: on one of them it is bound within a namespace, and not used.
@@ -297,7 +305,8 @@ mod tests {
                     everywhere: false,
                 },
             ];
-            let namespaces = namespaces.iter().map(|namespace| namespace.map(str::to_owned)).collect();
+            let namespaces =
+                namespaces.iter().map(|namespace| (namespace.map(str::to_owned), requests)).collect();
             let used = Used::from([(right("get", "secrets"), namespaces)]);
             let found = |narrow: &[Exception]| differences(grants.to_vec(), &used, &[], narrow);
             let line = expected
