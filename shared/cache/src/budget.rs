@@ -1,13 +1,16 @@
 //! The memory budget of objects, over all planes of a registry.
 
-use std::collections::{BTreeMap, VecDeque};
+mod share;
+
+use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 
 use fedhub_core::object::{Object, PlaneId};
 use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::OwnedSemaphorePermit;
 
+use self::share::{SHARE, Share, Shares};
 use crate::packed::Packed;
 
 /// The size of objects that are read and reconciled without a permit. Most objects are a few kilobytes; those above this
@@ -15,12 +18,6 @@ use crate::packed::Packed;
 pub const FREE: usize = 64 << 10;
 /// How many times the object a reconcile holds: both sides, what is to be written, and the answer.
 const COPIES: usize = 8;
-/// Permits are counted in units of this.
-const UNIT: usize = 1 << 10;
-/// The share of large objects in the memory of objects that wait: one in so many. And that of one plane in the memory of
-/// reads and in that of reconciles.
-const SHARE: usize = 8;
-
 /// The memory that objects of all planes share: half of it for those that wait to be reconciled, a quarter each for large
 /// ones that are being read and reconciled.
 ///
@@ -41,15 +38,6 @@ struct Budget {
     /// Of each plane that large answers are read of, and of each that has reconciles of large objects.
     readers: Shares,
     workers: Shares,
-}
-
-/// Shares of planes, which exist for as long as they are in use.
-type Shares = Mutex<BTreeMap<PlaneId, Share>>;
-
-#[derive(Clone, Debug)]
-struct Share {
-    units: u32,
-    left: Arc<Semaphore>,
 }
 
 #[derive(Debug, Default)]
@@ -92,8 +80,8 @@ impl MemoryBudget {
         let shelves = [waiting - waiting / SHARE, waiting / SHARE];
         Self(Some(Arc::new(Budget {
             shelves: shelves.map(|most| Mutex::new(Shelf { most, ..Shelf::default() })),
-            reads: Share::of(bytes / 4),
-            reconciles: Share::of(bytes / 4),
+            reads: Share::new(bytes / 4),
+            reconciles: Share::new(bytes / 4),
             readers: Mutex::default(),
             workers: Mutex::default(),
         })))
@@ -126,7 +114,7 @@ impl MemoryBudget {
         let reads = &budget.reads;
         match reader {
             Reader::OneOfMany(plane) => {
-                let share = Share::of_plane(&budget.readers, plane, reads);
+                let share = Share::for_plane(&budget.readers, plane, reads);
                 let own = share.take(most).await;
                 let of_all = reads.take(most.min(share.bytes())).await;
                 Reserved(own.into_iter().chain(of_all).collect())
@@ -140,7 +128,7 @@ impl MemoryBudget {
     pub async fn working(&self, plane: &PlaneId, bytes: usize) -> Reserved {
         let Some(budget) = self.0.as_ref().filter(|_| bytes > FREE) else { return Reserved::default() };
         let bytes = bytes.saturating_mul(COPIES);
-        let own = Share::of_plane(&budget.workers, plane, &budget.reconciles).take(bytes).await;
+        let own = Share::for_plane(&budget.workers, plane, &budget.reconciles).take(bytes).await;
         let of_all = budget.reconciles.take(bytes).await;
         Reserved(own.into_iter().chain(of_all).collect())
     }
@@ -159,32 +147,6 @@ impl Budget {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock()
-}
-
-impl Share {
-    fn of(bytes: usize) -> Self {
-        let units = u32::try_from(bytes / UNIT).unwrap_or(u32::MAX).max(1);
-        Self { units, left: Arc::new(Semaphore::new(units as usize)) }
-    }
-
-    /// The share of one plane in `of`.
-    fn of_plane(shares: &Shares, plane: &PlaneId, of: &Self) -> Self {
-        let mut shares = lock(shares);
-        shares.retain(|_, share| Arc::strong_count(&share.left) > 1);
-        let fresh = || Self::of(of.bytes() / SHARE);
-        shares.entry(plane.clone()).or_insert_with(fresh).clone()
-    }
-
-    fn bytes(&self) -> usize {
-        self.units as usize * UNIT
-    }
-
-    /// Takes so many bytes, or all there are.
-    async fn take(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
-        let units = u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX).min(self.units);
-        // Never closed.
-        self.left.clone().acquire_many_owned(units).await.ok()
-    }
 }
 
 impl Shelf {

@@ -131,7 +131,7 @@ impl Queue {
         Next::Job(job)
     }
 
-    /// The reconcile of `job` has ended, without a response of any plane but to the writes that the outcome tells of.
+    /// Ends the reconcile of `job` without evidence of any plane's health. An outcome of `Updated` counts as a write.
     pub fn done(&self, job: &Job, outcome: Outcome) {
         let wrote = outcome == Outcome::Updated;
         self.ended(job, outcome, &PlaneResponses { wrote, ..PlaneResponses::default() });
