@@ -92,8 +92,9 @@ mod tests {
         let first = reserve(&directory, &one, &names).unwrap();
         let second = reserve(&directory, &two, &names).unwrap();
         assert!(first.values().all(|port| !second.values().any(|other| other == port)));
+        // Which ports are reserved, and not which are chosen next: that is also up to other processes.
         release(&directory, &one).unwrap();
-        assert_eq!(reserve(&directory, &one, &names).unwrap(), first);
+        assert!(first.values().all(|port| !is_reserved(&directory, *port)));
         assert!(second.values().all(|port| is_reserved(&directory, *port)));
     }
 
