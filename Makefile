@@ -27,6 +27,8 @@ NAME ?= default
 KILLS ?= 50
 # Where `image` puts the files of the image.
 IMAGE ?= $(RELEASE)/image
+# Crates whose tests mostly wait: they run beside each other and beside all others.
+WAITING = fedhub fedhub-planes
 # What `build` builds.
 BUILT = -p fedhub -p fedhub-cli -p fedhub-e2e -p fedhub-simulate
 
@@ -62,7 +64,13 @@ lint: fmt-check clippy doc deny ## Formatting, clippy for all targets, rustdoc, 
 unit: export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
 unit: need-rust ## Unit and property tests
 	$(TIMED) 'unit: compile' $(CARGO) test $(LOCKED) --workspace --no-run
-	$(TIMED) 'unit: run' env INSTA_UPDATE=no $(CARGO) test $(LOCKED) --workspace
+	$(TIMED) 'unit: run' $(MAKE) --no-print-directory --jobs --output-sync=target $(WAITING:%=unit-of/%) unit-of/others
+
+unit-of/%: export INSTA_UPDATE = no
+unit-of/others:
+	@$(CARGO) test $(LOCKED) --workspace $(WAITING:%=--exclude=%)
+unit-of/%:
+	@$(CARGO) test $(LOCKED) --package $*
 
 image: need-rust ## Make the files of the Dockerfile's final stage, in IMAGE (target/release/image), without a container engine
 	$(CARGO) build --release $(LOCKED) --package fedhub
