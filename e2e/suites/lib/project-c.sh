@@ -1,7 +1,8 @@
 #!/bin/sh
 # The Secret by which discovery `kubeconfigs` finds the management plane as the plane of project-c.
 #
-#   secret.sh create|delete
+#   project-c.sh create [KUBECONFIG]   with this kubeconfig, or else fedhub's own for the plane
+#   project-c.sh delete
 set -eu
 kubectl() { command kubectl --kubeconfig "$KUBECONFIGS/management.yaml" --namespace fedhub-system "$@"; }
 if [ "$1" = delete ]; then
@@ -16,5 +17,5 @@ metadata:
   labels: {federation.datumapis.com/plane: project}
   annotations: {federation.datumapis.com/plane-name: project-c}
 data:
-  kubeconfig: $(base64 -w 0 "$(dirname "$KUBECONFIGS")/fedhub/management.yaml")
+  kubeconfig: $(base64 -w 0 "${2:-$(dirname "$KUBECONFIGS")/fedhub/management.yaml}")
 END
