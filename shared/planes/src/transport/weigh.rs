@@ -26,6 +26,9 @@ use super::watches::{asks, is_watch, parameter};
 use crate::reader::reader;
 use crate::weight::Scale;
 
+/// How many bytes are taken before other tasks have their turn. Whoever reads them decodes them in the same turn, and what
+/// waits in a connection would come without a pause.
+const TURN: usize = 16 << 10;
 /// What a part of a body takes beside its bytes: servers may send them one by one.
 const PART: usize = 128;
 
@@ -204,7 +207,7 @@ where
                 Some(allowance) => Gauge::Whole(Box::new(Weighing::new(layer, expected, allowance))),
                 None => Gauge::Pieces(length, layer.given_up),
             };
-            Ok(answer.map(|body| Weighed { body, gauge }))
+            Ok(answer.map(|body| Weighed { body, gauge, turn: 0 }))
         })
     }
 }
@@ -213,6 +216,8 @@ where
 pub struct Weighed<B> {
     body: B,
     gauge: Gauge,
+    /// Bytes since others had their turn.
+    turn: usize,
 }
 
 enum Gauge {
@@ -345,11 +350,19 @@ where
         if let Gauge::Whole(weighing) = &mut self.gauge {
             ready!(weighing.poll_payment(cx));
         }
+        if self.turn >= TURN {
+            self.turn = 0;
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
         if let Some(Ok(frame)) = &frame
-            && let Some(Err(excess)) = frame.data_ref().map(|data| self.gauge.came(data))
+            && let Some(data) = frame.data_ref()
         {
-            return Poll::Ready(Some(Err(excess.into())));
+            self.turn += data.len();
+            if let Err(excess) = self.gauge.came(data) {
+                return Poll::Ready(Some(Err(excess.into())));
+            }
         }
         Poll::Ready(frame.map(|frame| frame.map_err(Into::into)))
     }

@@ -1,4 +1,6 @@
 use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use fedhub_cache::budget::Reader;
@@ -151,6 +153,31 @@ async fn i8_a_large_answer_waits_for_its_turn_and_a_small_one_does_not() {
     tokio::time::timeout(Duration::from_secs(1), budget.reading(Reader::Single, FREE + 1, 16 * MIB))
         .await
         .unwrap();
+}
+
+#[tokio::test]
+async fn i8_others_have_their_turn_while_an_answer_comes_without_a_pause() {
+    let turns = Arc::<AtomicUsize>::default();
+    let counted = turns.clone();
+    let other = tokio::spawn(async move {
+        loop {
+            counted.fetch_add(1, Ordering::Relaxed);
+            tokio::task::yield_now().await;
+        }
+    });
+    let budget = MemoryBudget::of(64 * MIB);
+    for expected in Answer::VARIANTS {
+        let before = turns.load(Ordering::Relaxed);
+        let parts = std::iter::repeat_n(Bytes::from("x".repeat(TURN / 4)), 16);
+        assert_eq!(
+            read(&layer(&budget), request(*expected), 200, parts).await,
+            (4 * TURN, None),
+            "{expected:?}"
+        );
+        let turns = turns.load(Ordering::Relaxed) - before;
+        assert!(turns >= 3, "{expected:?}: {turns} turns");
+    }
+    other.abort();
 }
 
 #[test]
