@@ -13,7 +13,8 @@
 //! 5. [`alerts`] has a real Prometheus evaluate the rules and the dashboards of `deploy/`; [`chart`] compares what Helm
 //!    renders with what kubectl builds.
 //!
-//! [`gateway`] puts the planes of projects below paths of one server, [`link`] is a line to a plane that can be cut.
+//! [`gateway`] puts the planes of projects below paths of one server, [`link`] is a line to a plane that can be cut, and
+//! [`hostile`] a server before a plane that plays tricks. [`propagation`] times changes on their way to the hub.
 //!
 //! Three packages stand beside this one: `fake-apiserver` (API servers in memory), `simulate` (the services that a cell
 //! and quota need) and `testing` (what tests of controllers share).
@@ -28,11 +29,13 @@ pub mod error;
 pub mod evidence;
 pub mod fedhub;
 pub mod gateway;
+pub mod hostile;
 pub mod killer;
 pub mod lanes;
 pub mod link;
 pub mod planes;
 pub mod progress;
+pub mod propagation;
 pub mod secrecy;
 pub mod servers;
 pub mod status_page;

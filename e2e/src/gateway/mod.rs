@@ -10,7 +10,7 @@
 //! unhealthy while all goes on (`faults`).
 
 mod faults;
-mod route;
+pub(crate) mod route;
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -34,6 +34,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
 use self::faults::Faults;
+pub(crate) use self::faults::content;
 use crate::Error;
 use crate::planes::Layout;
 use crate::planes::kubeconfig::{self, Credential};
@@ -126,7 +127,7 @@ impl Gateway {
 }
 
 /// The client of a kubeconfig, patient with watches that have no news, and its token.
-async fn client(path: &Path) -> Result<(Client, String), Error> {
+pub(crate) async fn client(path: &Path) -> Result<(Client, String), Error> {
     let unreadable = |error| Error::Kubeconfig { path: path.to_owned(), cause: Box::new(error) };
     let kubeconfig = Kubeconfig::read_from(path).map_err(unreadable)?;
     let missing =
@@ -240,7 +241,11 @@ impl Behind {
 }
 
 /// Sends a request on. Its body is taken whole, as API servers do; the answer's is passed on as it comes.
-async fn forward(plane: &Client, path: String, request: Request<Incoming>) -> Result<Response<Body>, String> {
+pub(crate) async fn forward(
+    plane: &Client,
+    path: String,
+    request: Request<Incoming>,
+) -> Result<Response<Body>, String> {
     let (parts, body) = request.into_parts();
     let body = body.collect().await.map_err(|error| error.to_string())?.to_bytes();
     let mut onward = Request::new(Body::from(body));
@@ -264,7 +269,7 @@ fn of_one_connection(headers: &mut HeaderMap) {
 }
 
 /// An answer of the gateway's own, in the form that clients of API servers know.
-fn refusal(code: StatusCode, reason: &str, message: &str) -> Answer {
+pub(crate) fn refusal(code: StatusCode, reason: &str, message: &str) -> Answer {
     let status = serde_json::json!({
         "apiVersion": "v1", "kind": "Status", "metadata": {}, "status": "Failure",
         "code": code.as_u16(), "reason": reason, "message": message,
@@ -276,7 +281,12 @@ fn refusal(code: StatusCode, reason: &str, message: &str) -> Answer {
 
 /// An answer in JSON.
 pub(crate) fn json_answer(body: &serde_json::Value) -> Answer {
-    let mut answer = Response::new(faults::content(body.to_string()));
+    json_content(content(body.to_string()))
+}
+
+/// An answer whose content is JSON, or claims to be.
+pub(crate) fn json_content(body: Content) -> Answer {
+    let mut answer = Response::new(body);
     let json = header::HeaderValue::from_static("application/json");
     answer.headers_mut().insert(header::CONTENT_TYPE, json);
     answer

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use anyhow::Context;
 use clap::ValueEnum;
 use fedhub_e2e::fedhub::{self, Once};
 use fedhub_e2e::planes::Layout;
@@ -76,6 +77,8 @@ enum Action {
     Settle,
     /// Print its metrics.
     Metrics,
+    /// Print its PID; fails unless it runs.
+    Pid,
 }
 
 /// Does it.
@@ -106,6 +109,7 @@ async fn act(fedhub: &fedhub::Fedhub, action: Action, once: &Once) -> anyhow::Re
         Action::Restart => fedhub.restart().await?,
         Action::Settle => fedhub.settled().await?,
         Action::Metrics => print!("{}", fedhub.metrics().await?),
+        Action::Pid => println!("{}", fedhub.pid().context("it does not run")?),
     }
     Ok(())
 }

@@ -3,8 +3,10 @@
 mod alerts;
 mod chaos;
 mod fedhub;
+mod hostile;
 mod killer;
 mod page;
+mod propagation;
 mod run;
 mod target;
 
@@ -88,6 +90,9 @@ enum Command {
         #[arg(long = "for", default_value_t = 900, value_name = "SECONDS")]
         seconds: u64,
     },
+    /// Serve a plane that plays tricks until SIGTERM: what is sent in place of its answers is chosen by requests to the URL
+    /// that is printed.
+    Hostile(hostile::Hostile),
     /// Serve a webhook that kills fedhub (SIGKILL) at one of the writes that planes ask it about, until SIGTERM; prints its URL.
     Killer(killer::Killer),
     /// Run the conformance script of the in-memory API servers against a plane and against one of those, and print how
@@ -98,6 +103,12 @@ enum Command {
         plane: String,
         #[command(flatten)]
         instance: Instance,
+    },
+    /// Time changes on their way from a project to the hub.
+    Propagation {
+        /// What is done.
+        #[command(subcommand)]
+        command: propagation::Propagation,
     },
     /// Print the writes of fedhub and of the cells' to the planes that are federated, from their audit logs. Dry runs
     /// are none, nor are leases and Events.
@@ -204,7 +215,9 @@ async fn help(command: Command) -> anyhow::Result<ExitCode> {
                 ended = interruption::<()>() => drop(ended),
             }
         }
+        Command::Hostile(arguments) => hostile::run(arguments).await?,
         Command::Killer(arguments) => killer::run(arguments).await?,
+        Command::Propagation { command } => propagation::run(command).await?,
         Command::Fedhub(arguments) => fedhub::run(arguments).await?,
         Command::Conformance { plane, instance } => conform(&plane, &instance.instance).await?,
         Command::Writes { since, planes, namespaces, instance } => {
