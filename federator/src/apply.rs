@@ -15,6 +15,7 @@ use tokio::time::Instant;
 use crate::Federator;
 use crate::condition::announce_move;
 use crate::desired::Bodies;
+use crate::loss;
 use crate::plan::{FederationPlan, NextStep};
 use crate::reconcile::{DeploymentReconcile, LiveHub};
 use crate::snapshot::Snapshot;
@@ -143,13 +144,21 @@ impl DeploymentReconcile<'_> {
         }
     }
 
-    /// Reads the hub. Whether it lost what it lacks is asked afterwards: it may have come back from a backup just now.
+    /// Reads the hub. Whether it lost what it lacks is asked afterwards: it may have come back from a backup just now. Where
+    /// it did not, what it lacks leaves the cache too: a WD that is made again at once must not be compared with it, however
+    /// late the watch brings the deletion. Where it may have lost it, the watch has to tell (F9).
     pub(crate) async fn read_live(&mut self, seen: &Snapshot) -> Result<(), Error> {
-        let (hub, space) = (self.federator.planes.hub(), &seen.hub_namespace_name);
+        let planes = &self.federator.planes;
+        let hub = planes.hub();
+        let space = &seen.hub_namespace_name;
+        let known = hub.store(WD).digest(space, &seen.name).map(|wd| wd.uid.to_string());
         let namespace = hub.get_live(Kind::Namespace, "", space).await?.map(Arc::new);
         let deployment = hub.get_live(WD, space, &seen.name).await?.map(Arc::new);
         if deployment.is_none() {
-            self.federator.planes.compare_hub().await;
+            planes.compare_hub().await;
+            if let Some(uid) = known.filter(|_| planes.distrust().is_none() && !loss::is_possible(seen)) {
+                hub.store(WD).own_deleted(space, &seen.name, &uid);
+            }
         }
         self.live = Some(LiveHub { hub_namespace_name: space.clone(), namespace, deployment });
         Ok(())

@@ -65,6 +65,34 @@ async fn f9_a_deletion_request_by_request() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn f4_a_wd_made_again_before_the_hubs_watch_brings_the_deletion_meets_no_conflict() {
+    for by_hand in [false, true] {
+        let world = World::new();
+        let run = world.federated().await;
+        let id = world.hub.fault(Fault::Hang.on("watch", "workloaddeployments"));
+        world.hub.break_watches();
+        if by_hand {
+            world.hub.delete("WorkloadDeployment", &hub_space(&world.alpha), WD).unwrap();
+        }
+        world.delete(WD);
+        until("the WD to go", || world.wd(WD).is_none()).await;
+        let new = put_wd(&world.alpha, WD, "DFW");
+        let source = "federation.datumapis.com/source-uid";
+        until("the new hub WD, or an answer", || {
+            world.hub_wd(WD).is_some() || reason(&world.wd(WD).unwrap()).is_some()
+        })
+        .await;
+        assert_eq!(reason(&world.wd(WD).unwrap()), None, "by hand: {by_hand}");
+        assert_eq!(world.hub_wd(WD).unwrap()["metadata"]["annotations"][source], new["metadata"]["uid"]);
+        world.hub.clear_fault(id);
+        quiet(60).await;
+        assert_eq!(events(&world, "FederationFailed"), 0, "by hand: {by_hand}");
+        assert!(world.hub_wd(WD).is_some(), "by hand: {by_hand}");
+        run.stop().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn f9_a_hub_that_is_down_holds_and_its_return_ends_it() {
     for fault in
         [Fault::Status(503), Fault::Disconnect, Fault::Garbage, Fault::Status(429), Fault::Status(403)]
