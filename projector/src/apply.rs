@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use fedhub_api::facts::{Digest, DigestExt};
+use fedhub_api::facts::{Deployment, Digest, DigestExt};
 use fedhub_api::transitions;
 use fedhub_cache::digest::Version;
 use fedhub_cache::normalization::settled;
 use fedhub_core::names::PROJECTOR_MANAGER;
-use fedhub_core::object::{Kind, ObjectRef, ObjectView};
+use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView};
 use fedhub_engine::{Outcome, Step};
 use fedhub_planes::events::reference_to;
 use fedhub_planes::{Distrust, PlaneWriter, Precondition, StatusWrite, Write, WriteMode, Written};
@@ -18,7 +18,7 @@ use crate::desired::desired;
 use crate::intents::ProjectionPlan;
 use crate::quarantine::InstanceState;
 use crate::reconcile::{InstanceReconciler, Interrupted};
-use crate::snapshot::{Confirmed, Live, Snapshot};
+use crate::snapshot::{Confirmed, Live, Snapshot, is_copy};
 use crate::unreachable::projected_status;
 
 /// When a deletion that is not confirmed is reconsidered.
@@ -133,20 +133,36 @@ impl InstanceReconciler<'_> {
     /// Reads the hub live, where the projection is still what the plan took it for (I4).
     async fn read_hub(&mut self, seen: &Snapshot) -> Result<Live, Interrupted> {
         self.fetch_projection(seen).await?.ok_or(GONE)?;
-        let (hub, key) = (self.projector.planes.hub(), &seen.key);
+        let hub = self.projector.planes.hub();
+        let key = &seen.key;
+        let wds = Kind::WorkloadDeployment;
         let namespace = hub.get_live(Kind::Namespace, "", &key.namespace).await?.map(Arc::new);
         let facts = seen.projection.as_ref().and_then(Digest::instance);
-        let stands = |n: &ObjectRef| facts.is_some_and(|facts| facts.is_from_namespace_uid(n.uid()));
-        if !namespace.as_ref().is_some_and(stands) {
+        let name = facts.and_then(|facts| facts.deployment(&key.name));
+        let is_recorded = |n: &ObjectRef| facts.is_some_and(|facts| facts.is_from_namespace_uid(n.uid()));
+        let is_lost = !namespace.as_ref().is_some_and(is_recorded);
+        let known = name.and_then(|name| hub.store(wds).digest(&key.namespace, name));
+        let is_reported = known.is_some_and(|wd| wd.deployment().is_some_and(Deployment::reported));
+        if namespace.is_none() || is_lost && !is_reported && !seen.withdrawn {
             // Nothing else can prove anything then.
             return Ok(Live { namespace, ..Live::default() });
         }
         let instance = hub.get_live(Kind::Instance, &key.namespace, &key.name).await?.map(Arc::new);
-        let deployment = match facts.and_then(|facts| facts.deployment(&key.name)) {
-            Some(name) => hub.get_live(Kind::WorkloadDeployment, &key.namespace, name).await?.map(Arc::new),
+        let deployment = match name {
+            Some(name) => hub.get_live(wds, &key.namespace, name).await?.map(Arc::new),
             None => None,
         };
-        Ok(Live { namespace, instance, deployment })
+        let copies = deployment.as_deref().filter(|_| is_lost).map_or(0, |wd| self.copies(wd));
+        Ok(Live { namespace, instance, deployment, copies })
+    }
+
+    /// How many of the hub's Instances are that hub WD's and not being deleted.
+    fn copies(&self, deployment: &Object) -> u64 {
+        let instances = self.projector.planes.hub().store(Kind::Instance);
+        let its = instances.select(Some(deployment.namespace()), |instance| {
+            is_copy(instance.digest, instance.name, deployment).then_some(())
+        });
+        its.len() as u64
     }
 
     /// Reads the owner live, where the hub has its counterpart, and the age of the Instance (P2, P7).

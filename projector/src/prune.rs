@@ -3,14 +3,16 @@
 //! One that was seen deleted on a watch without a gap: the projection goes. After a gap absence proves nothing by itself;
 //! then live reads have to show that the Instance is gone *while* the hub stands as it stood: the namespace with the UID
 //! that the mark records, and its WD alive and reported on by a cell. A hub that was restored from a backup proves nothing
-//! before its cells have written back. Where the service of the project was withdrawn, the WD is not alive: that nothing of
-//! it is left on the hub was proven when its finalizer was released (W9).
+//! before its cells have written back. Where the namespace was lost and made again, a report on the WD comes before the
+//! copies of its Instances do; so there have to be as many of them as the cell reports, and then one more has gone. Where
+//! the service of the project was withdrawn, the WD is not alive: that nothing of it is left on the hub was proven when its
+//! finalizer was released (W9).
 //!
 //! Decides I4 and P5.
 
 use fedhub_api::facts::deployment::reported;
 use fedhub_api::facts::{Digest, DigestExt, Instance};
-use fedhub_core::object::{ObjectRef, ObjectView};
+use fedhub_core::object::{Object, ObjectView};
 
 use crate::intents::{DeletionUnconfirmed, ProjectionPlan};
 use crate::snapshot::{Live, Snapshot};
@@ -36,13 +38,24 @@ fn confirm(seen: &Snapshot, projection: &Instance, live: &Live) -> ProjectionPla
         // It is there after all: the watch will bring it.
         return ProjectionPlan::Park(None);
     }
-    let stands = |n: &ObjectRef| projection.is_from_namespace_uid(n.uid()) && !n.is_terminating();
-    if !live.namespace.as_ref().is_some_and(stands) {
+    let Some(namespace) = live.namespace.as_ref().filter(|namespace| !namespace.is_terminating()) else {
         return ProjectionPlan::Withhold(DeletionUnconfirmed::NamespaceLost);
+    };
+    if seen.withdrawn && live.instance.is_none() && live.deployment.is_none() {
+        return ProjectionPlan::Delete { inferred: true };
     }
-    let withdrawn = seen.withdrawn && live.instance.is_none() && live.deployment.is_none();
-    if !withdrawn && !live.deployment.as_ref().is_some_and(|d| !d.is_terminating() && reported(d.status())) {
-        return ProjectionPlan::Withhold(DeletionUnconfirmed::DeploymentSilent);
+    let is_recorded = projection.is_from_namespace_uid(namespace.uid());
+    let deployment = live.deployment.as_ref().filter(|wd| !wd.is_terminating() && reported(wd.status()));
+    match deployment {
+        Some(wd) if is_recorded || is_written_back(wd, live.copies) => {
+            ProjectionPlan::Delete { inferred: true }
+        }
+        None if is_recorded => ProjectionPlan::Withhold(DeletionUnconfirmed::DeploymentSilent),
+        _ => ProjectionPlan::Withhold(DeletionUnconfirmed::NamespaceLost),
     }
-    ProjectionPlan::Delete { inferred: true }
+}
+
+/// Whether the hub has a copy of every Instance that the cell reports of that WD.
+fn is_written_back(deployment: &Object, copies: u64) -> bool {
+    deployment.status()["replicas"].as_u64().is_some_and(|replicas| copies >= replicas)
 }

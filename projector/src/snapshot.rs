@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use fedhub_api::cells::CellDown;
-use fedhub_api::facts::{Digest, DigestExt};
+use fedhub_api::facts::{Digest, DigestExt, Instance};
 use fedhub_api::transitions::Signal;
 use fedhub_cache::ServerNormalization;
 use fedhub_core::hash::KeyedHasher;
-use fedhub_core::object::{Key, Kind, ObjectRef, ObjectView};
+use fedhub_core::object::{Key, Kind, Object, ObjectRef, ObjectView};
 use fedhub_planes::{Distrust, ProjectNamespace, WriteState};
 use jiff::Timestamp;
 
@@ -77,6 +77,16 @@ pub struct Live {
     pub instance: Option<ObjectRef>,
     /// The hub WD that the projection names.
     pub deployment: Option<ObjectRef>,
+    /// How many of the hub's Instances are that WD's and not being deleted, where the namespace is not the recorded one.
+    pub copies: u64,
+}
+
+/// Whether the hub Instance of that name is that hub WD's, and not being deleted.
+pub fn is_copy(instance: &Digest, name: &str, deployment: &Object) -> bool {
+    let is_its = |facts: &Instance| {
+        facts.deployment(name) == Some(deployment.name()) && facts.may_be_controlled_by(deployment.uid())
+    };
+    !instance.terminating && instance.instance().is_some_and(is_its)
 }
 
 impl Snapshot {

@@ -11,6 +11,8 @@ mod lost;
 #[cfg(test)]
 mod paused;
 #[cfg(test)]
+mod rebuilt;
+#[cfg(test)]
 mod relist;
 #[cfg(test)]
 mod repair;

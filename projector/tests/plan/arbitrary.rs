@@ -137,6 +137,8 @@ prop_compose! {
         namespace in maybe(mostly((HUB_SPACE_UID, false), vec![("made-anew", false), (HUB_SPACE_UID, true)])),
         there in prop_oneof![3 => Just(None), 2 => instances().prop_map(Some)],
         deployment in maybe(wds(HUB_SPACE, HUB_WD_UID)),
+        replicas in prop::option::of(1..3u64),
+        copies in 0..3u64,
     ) -> Live {
         let namespace = namespace.map(|(uid, going)| {
             let mut space = hub_namespace();
@@ -146,7 +148,13 @@ prop_compose! {
             }
             Arc::new(space)
         });
-        Live { namespace, instance: there.map(Arc::new), deployment: deployment.map(Arc::new) }
+        let deployment = deployment.map(|mut wd| {
+            if let (Some(replicas), Some(status)) = (replicas, wd.data["status"].as_object_mut()) {
+                status.insert("replicas".to_owned(), json!(replicas));
+            }
+            Arc::new(wd)
+        });
+        Live { namespace, instance: there.map(Arc::new), deployment, copies }
     }
 }
 
@@ -193,11 +201,13 @@ fn right_to_delete(seen: &Observed) -> Option<bool> {
     }
     let live = seen.live.as_ref().filter(|_| seen.distrust.is_none())?;
     let gone = !uid_is(live.instance.as_ref(), instance_uid);
-    let stands = uid_is(live.namespace.as_ref(), space_uid) && !live.namespace.as_ref()?.is_terminating();
+    let stands = uid_is(live.namespace.as_ref(), space_uid);
     let wd = live.deployment.as_ref()?;
+    let complete = wd.status()["replicas"].as_u64().is_some_and(|replicas| live.copies >= replicas);
+    let proves = !live.namespace.as_ref()?.is_terminating() && (stands || complete);
     // U1: what its schema says of it is no report.
     let reported_on = !silent(wd.status()) && !wd.is_terminating();
-    (gone && stands && reported_on).then_some(true)
+    (gone && proves && reported_on).then_some(true)
 }
 
 /// I5 and I6 in their own words: the living owner on whose behalf something may be written.

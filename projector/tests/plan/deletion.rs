@@ -91,6 +91,37 @@ fn i4_every_lack_of_proof_withholds() {
 }
 
 #[test]
+fn p5_in_a_namespace_that_was_made_again_a_404_is_proof_once_all_that_the_cell_has_is_there() {
+    let lost = Decision::Withhold(DeletionUnconfirmed::NamespaceLost);
+    let mut again = hub_namespace();
+    again.metadata.uid = Some("new".into());
+    let reported = |replicas: Value| {
+        let mut wd = hub_wd();
+        wd.data["status"] = json!({"replicas": replicas, "updatedReplicas": 1});
+        wd
+    };
+    for (what, wd, copies, goes) in [
+        ("all of them", reported(json!(2)), 2, true),
+        ("one more, which has gone in the cell since", reported(json!(2)), 3, true),
+        ("none, and the cell has none", reported(json!(0)), 0, true),
+        ("one is still to come", reported(json!(2)), 1, false),
+        ("a number that is none", reported(json!("2")), 9, false),
+        ("no number", reported(json!(null)), 9, false),
+        ("a WD that is being deleted", but(reported(json!(1)), dying), 9, false),
+        ("a WD without a status", but(hub_wd(), |wd| wd.data["status"] = Value::Null), 9, false),
+    ] {
+        let deployment = Some(Arc::new(wd));
+        let live = Live { namespace: Some(Arc::new(again.clone())), deployment, copies, ..proof() };
+        let plan = plan(&Observed { live: Some(live), ..gone() });
+        assert_eq!(deletes(&plan), goes.then_some(true), "{what}");
+        assert_eq!(plan == lost, !goes, "{what}");
+    }
+    let dying_namespace = Some(Arc::new(but(again, dying)));
+    let live = Live { namespace: dying_namespace, copies: 9, ..proof() };
+    assert_eq!(plan(&Observed { live: Some(live), ..gone() }), lost);
+}
+
+#[test]
 fn w9_of_a_withdrawn_service_a_404_is_proof_where_the_hub_has_no_wd_either() {
     let withdrawn = |live: Live| Observed { live: Some(live), withdrawn: true, ..gone() };
     let silent = Decision::Withhold(DeletionUnconfirmed::DeploymentSilent);

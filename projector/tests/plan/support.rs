@@ -170,7 +170,12 @@ pub fn gone() -> Observed {
 
 /// What live reads say where the Instance is gone for good.
 pub fn proof() -> Live {
-    Live { namespace: Some(Arc::new(hub_namespace())), instance: None, deployment: Some(Arc::new(hub_wd())) }
+    Live {
+        namespace: Some(Arc::new(hub_namespace())),
+        instance: None,
+        deployment: Some(Arc::new(hub_wd())),
+        copies: 0,
+    }
 }
 
 /// The same, bent.

@@ -13,7 +13,7 @@ use fedhub_projector::desired::desired;
 use fedhub_projector::intents::ProjectionPlan;
 use fedhub_projector::plan::plan;
 use fedhub_projector::quarantine::Reason;
-use fedhub_projector::snapshot::{Confirmed, Live, Snapshot};
+use fedhub_projector::snapshot::{Confirmed, Live, Snapshot, is_copy};
 use fedhub_projector::unreachable::{projected_status, too_early};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
@@ -125,6 +125,7 @@ impl<'a> Copy<'a> {
                 namespace: Some(self.namespace.object.clone()),
                 instance: object(instance),
                 deployment: object(self.hub_wd()),
+                copies: if instance.is_none() { self.copies() } else { 0 },
             }),
             down: facts.and_then(|facts| self.context.unreachable.get(facts.city)),
             spec_normalization: None,
@@ -135,6 +136,13 @@ impl<'a> Copy<'a> {
             grace: PROJECTION_GRACE,
             now: world.now,
         }
+    }
+
+    /// How many of the hub's Instances are the hub WD's and not being deleted.
+    fn copies(&self) -> u64 {
+        let Some(wd) = self.hub_wd() else { return 0 };
+        let instances = self.context.world.hub.instances.within(self.namespace.object.name());
+        instances.filter(|it| is_copy(&it.digest, it.object.name(), &wd.object)).count() as u64
     }
 
     fn draft(&self, discrepancy: Discrepancy, part: Part, detail: impl Into<String>) -> Draft {
