@@ -32,18 +32,22 @@ impl Federator {
         let Some(ProjectNamespace { plane, namespace }) = self.owner(&key.namespace) else {
             return Ok(Outcome::AwaitChange);
         };
-        // Who is on the way cannot be known while the plane is not in sync.
-        let project = self.planes.engaged(&plane).ok_or(Error::NotEngaged(PlaneId::Project(plane)))?;
-        if project.write_state() == WriteState::Paused {
+        let project = self.planes.engaged(&plane);
+        // Who is on the way cannot be known while the plane is not in sync. From one that is gone nothing comes.
+        if project.is_none() && !self.planes.is_gone(&plane) {
+            return Err(Error::NotEngaged(PlaneId::Project(plane)));
+        }
+        if project.as_ref().is_some_and(|project| project.write_state() == WriteState::Paused) {
             return Ok(Outcome::AwaitChange);
         }
+        // Of a project whose service is withdrawn, none is on its way (W9).
+        let comes_from = project.filter(|project| project.service() != ServiceState::Withdrawn);
         let used = |code: &str| {
             let any = |of: &Plane, space: &str, on_hub| {
                 of.store(Kind::WorkloadDeployment).any(Some(space), |wd| uses(wd.digest, code, on_hub))
             };
-            // Of a project whose service is withdrawn, none is on its way (W9).
-            let comes = project.service() != ServiceState::Withdrawn;
-            any(hub, &key.namespace, true) || comes && any(&project, &namespace, false)
+            any(hub, &key.namespace, true)
+                || comes_from.as_ref().is_some_and(|project| any(project, &namespace, false))
         };
         // A policy without a city is not ours to judge.
         let used = policy.label(CITY_CODE).is_none_or(used);

@@ -7,7 +7,7 @@ use fedhub_api::facts::deployment::mark_hash;
 use fedhub_api::facts::{Change, Digest, DigestExt, Known, View};
 use fedhub_cache::digest::Uid;
 use fedhub_core::names::{CITY_CODE, PlaneName, hub_namespace, project_namespace_uid};
-use fedhub_core::object::{Key, Kind, Object, ObjectRef, ObjectView, PlaneId};
+use fedhub_core::object::{Key, Kind, Object, ObjectView, PlaneId};
 use fedhub_planes::Listener;
 use fedhub_planes::{Plane, ProjectNamespace, ServiceState, WriteState};
 use tokio::time::Instant;
@@ -162,12 +162,21 @@ impl Federator {
         self.namespaces.find(|uid| hub_namespace(uid) == name)
     }
 
-    fn policies_that(&self, hub_namespace: &str, concerned: impl Fn(&Object) -> bool) {
+    /// Enqueues the policies of a hub namespace, or of all, that a change concerns.
+    fn policies_that(&self, hub_namespace: Option<&str>, concerned: impl Fn(&Object) -> bool) {
         let hub = self.planes.hub();
-        for policy in hub.store(Kind::PropagationPolicy).objects(Some(hub_namespace)) {
+        for policy in hub.store(Kind::PropagationPolicy).objects(hub_namespace) {
             if concerned(&policy) {
-                self.queue.add(hub.key(Kind::PropagationPolicy, hub_namespace, policy.name()), &PlaneId::Hub);
+                let key = hub.key(Kind::PropagationPolicy, policy.namespace(), policy.name());
+                self.queue.add(key, &PlaneId::Hub);
             }
+        }
+    }
+
+    /// Enqueues the policies of a project plane.
+    fn enqueue_policies(&self, plane: &PlaneName) {
+        for namespace in self.planes.tenants().of_plane(plane) {
+            self.policies_that(Some(&namespace), |_| true);
         }
     }
 
@@ -215,7 +224,7 @@ impl Federator {
     fn policies_of_project(&self, plane: &PlaneName, wd: &Known) {
         let uid = self.namespaces.get(&at(plane, wd)).map(|read| read.uid);
         if let (Some(uid), Some(code)) = (uid, wd.digest.city()) {
-            self.policies_that(&hub_namespace(&uid), |policy| policy.label(CITY_CODE) == Some(code));
+            self.policies_that(Some(&hub_namespace(&uid)), |policy| policy.label(CITY_CODE) == Some(code));
         }
     }
 
@@ -254,7 +263,7 @@ impl Federator {
         let claim = |wd: &Known| wd.digest.deployment().map(|facts| facts.claimed_by);
         if gone || old.is_some_and(|old| old.digest.city() != seen.digest.city() || claim(old) != claim(seen))
         {
-            self.policies_that(&seen.namespace, |policy| {
+            self.policies_that(Some(&seen.namespace), |policy| {
                 let claims = mark_hash(Some(policy.name()));
                 [Some(seen), old].into_iter().flatten().any(|wd| {
                     claim(wd) == Some(claims)
@@ -334,14 +343,6 @@ impl Listener for Federator {
         if !self.planes.hub().synced() {
             return;
         }
-        let hub = self.planes.hub();
-        let look = |policies: Vec<ObjectRef>| {
-            for policy in policies {
-                let key = hub.key(Kind::PropagationPolicy, policy.namespace(), policy.name());
-                self.queue.add(key, &PlaneId::Hub);
-            }
-        };
-        let policies = hub.store(Kind::PropagationPolicy);
         match &plane.id {
             PlaneId::Project(name) => {
                 if plane.service() == ServiceState::Withdrawn {
@@ -350,10 +351,7 @@ impl Listener for Federator {
                 self.notice_doubtful(plane);
                 self.enqueue_all(plane, |_| true);
                 self.enqueue_suspects(name, plane);
-                let theirs = self.planes.tenants().of_plane(name);
-                for namespace in theirs {
-                    look(policies.objects(Some(&namespace)));
-                }
+                self.enqueue_policies(name);
             }
             PlaneId::Hub => {
                 for project in self.planes.projects() {
@@ -368,7 +366,7 @@ impl Listener for Federator {
                     let lane = key.plane.clone();
                     self.queue.add(key, &lane);
                 });
-                look(policies.objects(None));
+                self.policies_that(None, |_| true);
             }
             PlaneId::Management | PlaneId::Cell => {}
         }
@@ -384,5 +382,6 @@ impl Listener for Federator {
 
     fn gone(&self, plane: &PlaneName) {
         self.orphan_all(plane);
+        self.enqueue_policies(plane);
     }
 }

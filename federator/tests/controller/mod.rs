@@ -17,6 +17,8 @@ mod forced;
 #[cfg(test)]
 mod late_create;
 #[cfg(test)]
+mod milo;
+#[cfg(test)]
 mod moves;
 #[cfg(test)]
 mod orphans;

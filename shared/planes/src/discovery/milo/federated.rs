@@ -21,11 +21,17 @@ impl Planes {
         self.holds_any(&self.tenants().of_plane(plane))
     }
 
+    /// Whether the hub has WDs of that plane, so that those that they are of may hold our finalizer.
+    pub(crate) fn has_deployments(&self, plane: &PlaneName) -> bool {
+        self.tenants().of_plane(plane).iter().any(|namespace| self.holds(Kind::WorkloadDeployment, namespace))
+    }
+
     fn holds_any(&self, hub_namespaces: &[String]) -> bool {
         let kinds = [Kind::WorkloadDeployment, Kind::PropagationPolicy];
-        let any = |namespace: &String| {
-            kinds.iter().any(|kind| self.anchor().store(*kind).any(Some(namespace), |_| true))
-        };
-        hub_namespaces.iter().any(any)
+        hub_namespaces.iter().any(|namespace| kinds.iter().any(|kind| self.holds(*kind, namespace)))
+    }
+
+    fn holds(&self, kind: Kind, hub_namespace: &str) -> bool {
+        self.anchor().store(kind).any(Some(hub_namespace), |_| true)
     }
 }

@@ -203,11 +203,19 @@ impl Milo {
             self.known.entry(plane.to_string()).or_insert_with(|| KnownProject::gone(plane));
         }
         let left = self.known.iter().filter(|(_, known)| known.state != ProjectState::Ready);
-        for name in left.map(|(name, _)| name.clone()).collect::<Vec<_>>() {
-            if let Some(reason) = self.act_on(&name, true) {
+        let left: Vec<_> = left.map(|(name, known)| (name.clone(), self.may_be_marked(known))).collect();
+        for (name, may_be_marked) in left {
+            if let Some(reason) = self.act_on(&name, may_be_marked) {
                 tracing::warn!(project = name, reason, "failed to inspect the plane of a removed Project");
             }
         }
+    }
+
+    /// Whether another process may have marked WDs of a Project. One that is gone held its WDs until they were free, unless
+    /// the hub has WDs of it still.
+    fn may_be_marked(&self, known: &KnownProject) -> bool {
+        let has_deployments = known.plane.as_ref().is_some_and(|plane| self.planes.has_deployments(plane));
+        known.state != ProjectState::Absent || has_deployments
     }
 
     /// Asks which of the Projects are gone whose planes are remembered, once the Projects and what is on the
@@ -276,10 +284,6 @@ impl Milo {
             }
             PlaneAction::Disengage => {
                 self.planes.disengage(&plane);
-                // Its own WDs hold nothing: what the hub has all the same is orphaned.
-                if state == ProjectState::Absent && self.planes.is_federated(&plane) {
-                    self.planes.declare_gone(&plane);
-                }
                 self.leave(name, &plane, state);
             }
             PlaneAction::Abandon => {
@@ -318,10 +322,14 @@ impl Milo {
         None
     }
 
-    /// Nothing is awaited of the plane any more; a Project that is gone is forgotten.
+    /// Nothing is awaited of the plane any more; a Project that is gone is forgotten. No WD of it holds our finalizer: what
+    /// the hub has all the same is orphaned.
     fn leave(&mut self, name: &str, plane: &PlaneName, state: ProjectState) {
         self.leaving.remove(plane);
         if state == ProjectState::Absent {
+            if self.planes.is_federated(plane) {
+                self.planes.declare_gone(plane);
+            }
             self.forget(name);
         }
     }
