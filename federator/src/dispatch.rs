@@ -48,6 +48,7 @@ impl Federator {
             Err(error) => Err(error),
         };
         let mut blocked = pass.blocked;
+        let remains = pass.remnant.map(Failure::Remains);
         drop(pass);
         if let Err(error) = &outcome
             && of.digest().is_some_and(|wd| is_leaving(&project, &wd))
@@ -62,8 +63,8 @@ impl Federator {
         }
         self.block_cleanup(&project, key, blocked).await;
         // Where the plane was disengaged during this pass, no later one clears the failure.
-        let failure = outcome.as_ref().err().filter(|_| !project.stop.is_cancelled()).and_then(Failure::of);
-        self.pending.ended(key, failure);
+        let failure = outcome.as_ref().err().and_then(Failure::of).or(remains);
+        self.pending.ended(key, failure.filter(|_| !project.stop.is_cancelled()));
         self.notice(&project, key);
         outcome
     }

@@ -20,7 +20,7 @@ use crate::desired::{self, HubChange, Mark, PolicyStep};
 use crate::loss;
 use crate::moving::{Move, changes_city, under_way};
 use crate::origin::conflict;
-use crate::progress::Progress;
+use crate::progress::{Progress, Remnant};
 use crate::refusal::Refusal;
 use crate::snapshot::Snapshot;
 use crate::status;
@@ -89,7 +89,9 @@ pub enum NextStep {
     ReadLive,
     /// An event will come.
     AwaitChange,
-    /// The same, but its event may come from what is not watched: plan again after this time.
+    /// An event will come, when that is gone.
+    AwaitRemoval(Remnant),
+    /// An event will come, but perhaps from what is not watched: plan again after this time.
     RequeueAfter(Duration),
     /// The finalizer stays, visibly (I3).
     BlockCleanup(CleanupBlocked),
@@ -109,18 +111,27 @@ pub(crate) fn follow(seen: &Snapshot) -> FederationPlan {
         Some(_) => changes_city(seen),
         None => false,
     };
-    let moving = || under_way(seen).map(|m| Refusal::Moving(m.from, seen.city().to_owned()));
     let suspended = || (seen.service == ServiceState::Suspended).then_some(Refusal::ServiceSuspended);
-    let status = status(seen, cells.or_else(moving).or_else(suspended));
+    let status = status(seen, cells.or_else(|| moving(seen)).or_else(suspended));
     if waits { only(status) } else { federate(seen, status) }
+}
+
+/// That the WD moves, and what is in its way (F6, U2).
+fn moving(seen: &Snapshot) -> Option<Refusal> {
+    let from = under_way(seen)?.from;
+    let to = seen.city().to_owned();
+    Some(match &seen.cell_down {
+        Some(down) => Refusal::CellUnreachable(from, to, down.clone()),
+        None => Refusal::Moving(from, to),
+    })
 }
 
 /// What brings a WD to the hub, with the status to publish meanwhile.
 pub(crate) fn federate(seen: &Snapshot, status: Option<StatusIntent>) -> FederationPlan {
     let (mark, moving) = (mark(seen), under_way(seen));
-    let wait = |mark, policy, status| {
-        let then = NextStep::AwaitChange;
-        FederationPlan { mark, policy, status, then, ..FederationPlan::default() }
+    let wait = |remnant, policy, status| {
+        let then = NextStep::AwaitRemoval(remnant);
+        FederationPlan { mark: mark.clone(), policy, status, then, ..FederationPlan::default() }
     };
     let current = match &seen.hub_namespace {
         None => {
@@ -128,17 +139,17 @@ pub(crate) fn federate(seen: &Snapshot, status: Option<StatusIntent>) -> Federat
             return FederationPlan { mark, namespace, then: NextStep::Requeue, ..FederationPlan::default() };
         }
         // It cannot be used before it is gone and made again, under the same name.
-        Some(namespace) if namespace.is_terminating() => return wait(mark, None, status),
+        Some(namespace) if namespace.is_terminating() => return wait(Remnant::Namespace, None, status),
         Some(namespace) => namespace,
     };
     let policy = match desired::policy(&seen.hub_namespace_name, seen.city(), &seen.policies) {
         PolicyStep::Write(write) => Some(write),
         PolicyStep::InSync => None,
         // F7: a policy that is terminating counts as absent, and no other can be made under its name.
-        PolicyStep::Terminating => return wait(mark, None, status),
+        PolicyStep::Terminating => return wait(Remnant::Policy, None, status),
     };
     if seen.hub.as_ref().is_some_and(|hub| hub.terminating) {
-        return wait(mark, policy, status);
+        return wait(Remnant::Deployment, policy, status);
     }
     let moved = seen.hub.as_ref().filter(|_| moving.is_none()).and_then(Move::recorded);
     FederationPlan {

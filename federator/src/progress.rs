@@ -21,6 +21,9 @@ use serde_json::{Value, json};
 use crate::refusal::Refusal;
 use crate::snapshot::Snapshot;
 
+/// A reason in which nobody has to act unless it lasts, as of all that the table of them does not have.
+const HELD: &str = "HubObjectTerminating";
+
 /// How far a generation has come.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Progress {
@@ -49,6 +52,29 @@ pub enum Failure {
     Forbidden(String),
     /// A request is refused for what it holds, in words.
     Invalid(String),
+    /// What is being deleted on the hub has to be gone first.
+    Remains(Remnant),
+}
+
+/// What is being deleted on the hub in the place of what a WD needs there: it has to be gone first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remnant {
+    /// The hub namespace.
+    Namespace,
+    /// The PropagationPolicy of the WD's city.
+    Policy,
+    /// The hub WD.
+    Deployment,
+}
+
+impl fmt::Display for Remnant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Namespace => "the namespace of this WorkloadDeployment on the federation hub",
+            Self::Policy => "the PropagationPolicy of this city on the federation hub",
+            Self::Deployment => "the former WorkloadDeployment of this name on the federation hub",
+        })
+    }
 }
 
 impl Failure {
@@ -78,6 +104,7 @@ impl fmt::Display for Failure {
                 write!(f, "{what}: fedhub lacks the permission")
             }
             Self::Invalid(what) => f.write_str(what),
+            Self::Remains(remnant) => write!(f, "waiting until {remnant} is gone, which is being deleted"),
         }
     }
 }
@@ -88,6 +115,7 @@ impl Progress {
         let reported = seen.hub.as_ref().and_then(|hub| hub.observed_generation());
         let applied = reported == Some(seen.project.generation);
         match refusal {
+            Some(Refusal::CellUnreachable(.., down)) => Self::CellUnreachable(down.clone()),
             Some(refusal) if *refusal != Refusal::ServiceSuspended => Self::Refused(refusal.clone()),
             // What is suspended is federated all the same.
             _ => Self::reached(seen.cell_down.clone(), seen.hub.is_some(), applied),
@@ -126,6 +154,8 @@ impl Progress {
                     Failure::Invalid(_) => {
                         ("False", "Pending", attributed("ConfigurationError", &message).into_owned())
                     }
+                    // It passes by itself, unless something holds it there.
+                    Failure::Remains(_) => ("Unknown", "Pending", attributed(HELD, &message).into_owned()),
                 }
             }
             Self::AwaitingCell => {

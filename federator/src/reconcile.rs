@@ -16,7 +16,7 @@ use crate::Federator;
 use crate::cleanup::CleanupBlocked;
 use crate::controller::Target;
 use crate::desired::Bodies;
-use crate::plan::{FederationPlan, NextStep, plan};
+use crate::plan::{FederationPlan, NextStep, Remnant, plan};
 use crate::setup::SetupGuard;
 use crate::snapshot::{KnownPolicy, LiveRead, Snapshot, Wd};
 
@@ -44,11 +44,23 @@ pub(crate) struct DeploymentReconcile<'a> {
     setup: Option<SetupGuard>,
     /// Why the finalizer stays.
     pub blocked: Option<CleanupBlocked>,
+    /// What has to be gone from the hub first.
+    pub remnant: Option<Remnant>,
 }
 
 impl<'a> DeploymentReconcile<'a> {
     pub fn new(federator: &'a Federator, of: Target<'a>, since: Instant) -> Self {
-        Self { federator, of, since, live: None, fetched: None, stalled: false, setup: None, blocked: None }
+        Self {
+            federator,
+            of,
+            since,
+            live: None,
+            fetched: None,
+            stalled: false,
+            setup: None,
+            blocked: None,
+            remnant: None,
+        }
     }
 
     /// The WD, if it is any of our business.
@@ -145,6 +157,10 @@ impl Reconciler for DeploymentReconcile<'_> {
                 if wrote { Step::Updated } else { Step::Learned }
             }
             NextStep::AwaitChange => Step::End(Outcome::AwaitChange),
+            NextStep::AwaitRemoval(remnant) => {
+                self.remnant = Some(remnant);
+                Step::End(Outcome::AwaitChange)
+            }
             NextStep::RequeueAfter(wait) => Step::End(Outcome::RequeueAfter(wait)),
             NextStep::BlockCleanup(why) => {
                 self.blocked = Some(why);

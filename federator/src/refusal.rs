@@ -4,6 +4,7 @@
 
 use std::fmt;
 
+use fedhub_api::cells::CellDown;
 use fedhub_core::message::Quoted;
 use fedhub_core::names::{LABEL_VALUE_RULE, SERVICE_NAME, is_label_value};
 use fedhub_core::object::TooLarge;
@@ -49,6 +50,8 @@ pub enum Refusal {
     FederationConflict(Conflict),
     /// It leaves the first city for the second, whose cell has not reported yet (F6).
     Moving(String, String),
+    /// It leaves the first city for the second, whose cell Karmada does not reach or is declared lost (U2, C11).
+    CellUnreachable(String, String, CellDown),
     /// The service of its project is suspended (W9).
     ServiceSuspended,
     /// The service of its project was withdrawn, and nothing of it is on the hub any more (W9).
@@ -124,6 +127,9 @@ impl fmt::Display for Refusal {
                 Quoted(from),
                 Quoted(to)
             ),
+            Self::CellUnreachable(from, to, down) => {
+                write!(f, "moving from city {} to city {}: {down}", Quoted(from), Quoted(to))
+            }
             Self::ServiceSuspended => {
                 write!(f, "the service {} is suspended in this project", SERVICE_NAME.1)
             }

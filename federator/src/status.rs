@@ -92,8 +92,11 @@ pub fn desired(seen: &Snapshot, refusal: Option<&Refusal>, bodies: &Bodies) -> O
         }
         None if reports.is_none() => {
             // No cell has reported yet; a refusal of ours that no longer holds must not go on standing.
+            let is_over = |reason: &str| {
+                Refusal::is_reason(reason) && (reason != CELL_UNREACHABLE || seen.cell_down.is_none())
+            };
             let ours = conditions::find(&status, AVAILABLE)
-                .is_some_and(|c| c["reason"].as_str().is_some_and(Refusal::is_reason));
+                .is_some_and(|c| c["reason"].as_str().is_some_and(is_over));
             if !ours {
                 return None;
             }

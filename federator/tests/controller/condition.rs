@@ -307,3 +307,40 @@ async fn i3_a_deletion_that_waits_for_the_hub_says_so() {
     until("the WD to go", || world.wd(WD).is_none()).await;
     run.stop().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn u2_what_is_being_deleted_on_the_hub_is_told_where_it_does_not_go() {
+    let held = json!({"metadata": {"finalizers": ["example.com/held"]}});
+    let free = json!({"metadata": {"finalizers": null}});
+    for (kind, words) in [
+        ("Namespace", "the namespace of this WorkloadDeployment"),
+        ("PropagationPolicy", "the PropagationPolicy of this city"),
+        ("WorkloadDeployment", "the former WorkloadDeployment of this name"),
+    ] {
+        let world = World::telling();
+        let run = world.federated().await;
+        let space = hub_space(&world.alpha);
+        let (namespace, name) = match kind {
+            "Namespace" => ("", &*space),
+            "PropagationPolicy" => (&*space, "city-dfw"),
+            _ => (&*space, WD),
+        };
+        world.hub.patch(kind, namespace, name, &held).unwrap();
+        quiet(60).await;
+        world.hub.delete(kind, namespace, name).unwrap();
+        let message = || {
+            let wd = world.wd(WD).unwrap();
+            let (status, reason, message) = said(find(&wd["status"], "Federated").unwrap());
+            (status == "Unknown" && reason == "Pending").then(|| message.to_owned())
+        };
+        until("it to be told", || message().is_some_and(|it| it.contains(words))).await;
+        assert!(message().unwrap().ends_with("by the platform operator if this lasts"), "{:?}", message());
+        let from = world.positions();
+        quiet(600).await;
+        assert_eq!(world.writes(from)[1], Vec::<String>::new(), "{kind}: told once");
+        world.hub.patch(kind, namespace, name, &free).unwrap();
+        until("it to be federated again", || is(&world.wd(WD).unwrap(), "Unknown", "AwaitingCell")).await;
+        assert!(event_notes(&world.alpha, "FederationFailed").is_empty(), "{kind}: nothing has failed");
+        run.stop().await;
+    }
+}

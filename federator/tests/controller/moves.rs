@@ -223,6 +223,29 @@ async fn f6_a_wd_that_changes_its_city_moves_and_its_sibling_is_not_disturbed() 
 }
 
 #[tokio::test(start_paused = true)]
+async fn u2_c11_a_wd_that_moves_to_a_cell_that_is_down_says_so_until_the_cell_is_back() {
+    let ready = |status: &str| json!({"conditions": [{"type": "Ready", "status": status, "lastTransitionTime": "2026-01-05T00:00:00Z"}]});
+    let world = World::telling();
+    let (run, karmada) = two_in_dfw(&world).await;
+    let hub_uid = uid(&world.hub_wd(WD).unwrap());
+    world.hub.patch_status("Cluster", "", "cell-2", &ready("Unknown")).unwrap();
+    go_to(&world, WD, "ORD");
+    let both =
+        |reason: &str| says(&world, WD) == reason && federated(&world.wd(WD).unwrap()).unwrap().1 == reason;
+    until("the cell to be named", || both("CellUnreachable")).await;
+    karmada.work(600).await;
+    assert!(both("CellUnreachable"));
+    world.hub.patch_status("Cluster", "", "cell-2", &ready("True")).unwrap();
+    until("the move", || both("Moving")).await;
+    // While it moves, the cell goes down once more.
+    world.hub.patch_status("Cluster", "", "cell-2", &ready("False")).unwrap();
+    until("the cell to be named", || both("CellUnreachable")).await;
+    world.hub.patch_status("Cluster", "", "cell-2", &ready("True")).unwrap();
+    arrives(&world, &karmada, &hub_uid).await;
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn f6_f7_the_old_citys_policy_goes_with_the_last_wd_that_left() {
     let world = World::new();
     let (run, karmada) = two_in_dfw(&world).await;

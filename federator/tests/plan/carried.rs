@@ -15,7 +15,7 @@ use crate::plan::fixtures::{
     unannotate, with,
 };
 use crate::plan::observed::desired;
-use crate::plan::observed::plan;
+use crate::plan::observed::{NextStep, Remnant, plan};
 use crate::plan::states::{json_value, merged, unknown_fields};
 
 proptest! {
@@ -146,7 +146,8 @@ fn f4_a_hub_wd_that_was_deleted_by_hand_is_made_anew_once_it_is_gone() {
     let mut seen = in_order();
     seen.hub = Some(shared(crate::plan::fixtures::deleting(hub_wd())));
     let waiting = plan(&seen);
-    assert!(waiting.deployment.is_none() && waiting.then == crate::plan::observed::NextStep::AwaitChange);
+    assert!(waiting.deployment.is_none());
+    assert_eq!(waiting.then, NextStep::AwaitRemoval(Remnant::Deployment));
     seen.hub = None;
     assert!(matches!(plan(&seen).deployment, Some(Write::Create(_))));
 }

@@ -6,6 +6,7 @@ use fedhub_api::facts::deployment::FEDERATED;
 use fedhub_core::errors::{Error, RequestError};
 use fedhub_core::object::{PlaneId, TooLarge};
 use fedhub_federator::cleanup::CleanupBlocked;
+use fedhub_federator::plan::Remnant;
 use fedhub_federator::progress::{Failure, Progress, Transition, transition};
 use fedhub_federator::refusal::{Conflict, Refusal};
 use fedhub_federator::status::held;
@@ -32,6 +33,7 @@ fn refusals() -> Vec<Refusal> {
         Refusal::AmbiguousCity(_) => Refusal::AmbiguousCity(city()),
         Refusal::FederationConflict(_) => Refusal::FederationConflict(Conflict::Deployment),
         Refusal::Moving(..) => Refusal::Moving(city(), "ORD".to_owned()),
+        Refusal::CellUnreachable(..) => Refusal::CellUnreachable(city(), "ORD".to_owned(), down()),
         Refusal::ServiceSuspended => Refusal::ServiceSuspended,
         Refusal::ServiceNotActive => Refusal::ServiceNotActive,
         Refusal::CleanupHeld(_) => Refusal::CleanupHeld(CleanupBlocked::HubUnreachable),
@@ -53,19 +55,28 @@ fn failures() -> Vec<Failure> {
         Failure::Throttled => Failure::Throttled,
         Failure::Forbidden(_) => refused(403, "workloaddeployments is forbidden"),
         Failure::Invalid(_) => refused(422, "WorkloadDeployment \"web\" is invalid: spec.template: Required value"),
+        Failure::Remains(_) => Failure::Remains(Remnant::Namespace),
     ]
     .into()
 }
 
+/// A cell that Karmada does not reach.
+fn down() -> CellDown {
+    CellDown { cell: "cell-dfw".to_owned(), since: "2026-01-02T15:04:05Z".to_owned(), lost: false }
+}
+
+/// Whether that progress is told in an Event.
+fn is_told(progress: &Progress) -> bool {
+    said(&federated(progress)).0 == "False"
+}
+
 fn progresses() -> Vec<Progress> {
-    let down =
-        CellDown { cell: "cell-dfw".to_owned(), since: "2026-01-02T15:04:05Z".to_owned(), lost: false };
     one_of_each![
         Progress::Pending => Progress::Pending,
         Progress::Refused(_) => Progress::Refused(Refusal::NoCellForCity("DFW".to_owned())),
         Progress::Failed(_) => Progress::Failed(Failure::HubUnreachable),
         Progress::AwaitingCell => Progress::AwaitingCell,
-        Progress::CellUnreachable(_) => Progress::CellUnreachable(down),
+        Progress::CellUnreachable(_) => Progress::CellUnreachable(down()),
         Progress::Applied => Progress::Applied,
     ]
     .into()
@@ -103,8 +114,15 @@ fn conditions_and_events_of_the_federator_read_well() {
     let troubles: Vec<_> =
         failed.clone().chain(progresses().into_iter().filter(Progress::is_trouble)).collect();
     let mut events = vec![Transition::federated("DFW"), Transition::moved("DFW", "ORD")];
-    events.extend(troubles.iter().map(|trouble| event(&Progress::Pending, trouble)));
+    let told = troubles.iter().filter(|trouble| is_told(trouble));
+    events.extend(told.map(|trouble| event(&Progress::Pending, trouble)));
     events.push(event(&troubles[0], &Progress::Applied));
+    let remnants = one_of_each![
+        Remnant::Namespace => Remnant::Namespace,
+        Remnant::Policy => Remnant::Policy,
+        Remnant::Deployment => Remnant::Deployment,
+    ];
+    let remains = remnants.map(|remnant| Progress::Failed(Failure::Remains(remnant)));
     let available = |refusal: &Refusal| shown(&held(&json!({}), refusal, now()));
     let mut messages = Messages::default();
     messages
@@ -117,6 +135,7 @@ fn conditions_and_events_of_the_federator_read_well() {
             refusals().into_iter().map(|it| shown(&federated(&Progress::Refused(it)))),
         )
         .section("Federated: failures", failed.map(|it| shown(&federated(&it))))
+        .section("Federated: what is being deleted", remains.iter().map(|it| shown(&federated(it))))
         .section("Events", events.into_iter().map(|it| (format!("{:?} {}", it.type_, it.reason), it.note)));
     assert_messages!("federator", messages);
 }

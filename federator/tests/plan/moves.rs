@@ -1,6 +1,7 @@
 //! F6: a WD that changes its city.
 
-use fedhub_api::conditions::find;
+use fedhub_api::cells::CellDown;
+use fedhub_api::conditions::{find, said};
 use fedhub_core::names::{CITY_CODE, CLAIMED_BY, MOVING};
 use fedhub_core::object::{Kind, Object, ObjectView, bare, set_field};
 use fedhub_federator::moving::Bound;
@@ -139,6 +140,30 @@ fn f6_a_move_ends_when_the_cell_of_the_new_city_has_reported() {
             assert!(!writes_hub(&plan) && plan.moved.is_none(), "{what}: {plan:?}");
             assert_eq!(reason, "Moving", "{what}");
             assert!(matches!(plan.then, NextStep::RequeueAfter(_)), "{what}");
+        }
+    }
+}
+
+#[test]
+fn u2_c11_a_move_to_a_cell_that_is_not_reached_names_the_cell_and_who_acts() {
+    for lost in [false, true] {
+        for mut seen in [to_change(), relabelled()] {
+            let since = "2026-01-05T00:00:00Z".to_owned();
+            seen.cell_down = Some(CellDown { cell: "cell-2".to_owned(), since, lost });
+            let status = plan(&seen).status.unwrap().status;
+            for kind in ["Available", "Federated"] {
+                let (status, reason, message) = said(find(&status, kind).unwrap());
+                assert_eq!((status, reason), ("False", "CellUnreachable"), "{kind}");
+                assert!(message.contains("cell-2") && message.contains("Action required by"), "{message}");
+            }
+            let (.., message) = said(find(&status, "Available").unwrap());
+            assert!(message.starts_with("moving from city \"DFW\" to city \"ORD\": "), "{message}");
+            // The cell is back.
+            seen.project = shared(status_of(seen.project.as_ref().clone(), status));
+            seen.cell_down = None;
+            let status = plan(&seen).status.unwrap().status;
+            assert_eq!(available(&status), ("False", "Moving"));
+            assert_eq!(said(find(&status, "Federated").unwrap()).1, "Moving");
         }
     }
 }

@@ -8,7 +8,7 @@ use fedhub_core::object::{Object, ObjectRef, ObjectView, PlaneId};
 use fedhub_federator::desired::Bodies;
 use fedhub_federator::moving::Bound;
 use fedhub_federator::plan::FederationPlan;
-pub use fedhub_federator::plan::NextStep;
+pub use fedhub_federator::plan::{NextStep, Remnant};
 use fedhub_federator::refusal::Refusal;
 pub use fedhub_federator::snapshot::KnownPolicy;
 use fedhub_federator::snapshot::{LiveRead, Snapshot, Wd};
