@@ -110,7 +110,7 @@ impl DeploymentReconcile<'_> {
             && let Some(write) = status::write(seen, intent.refusal.as_ref(), bodies)
         {
             let status = write.status.clone();
-            if federator.write_status(project, &wd, write, self.since).await? {
+            if federator.write_status(project, &wd, write, self.job.since).await? {
                 wrote = true;
                 federator.announce(project, &bodies.project, &status);
             }
@@ -129,9 +129,9 @@ impl DeploymentReconcile<'_> {
     /// The hub WD was made or changed.
     fn federated(&self, seen: &Snapshot, created: bool) {
         let (metrics, key) = (self.federator.planes.metrics(), self.of.key);
-        metrics.propagated(Hop::ProjectToHub, self.since.elapsed());
+        metrics.propagated(Hop::ProjectToHub, self.job.since.elapsed());
         let (generation, now) = (seen.project.generation, Instant::now());
-        self.federator.convergence.lock().federated(key, generation, seen.city(), self.since, now);
+        self.federator.convergence.lock().federated(key, generation, seen.city(), self.job.since, now);
         if created {
             self.federator.pending.federated(key, generation, now);
         }

@@ -3,15 +3,23 @@
 use std::fmt;
 
 use fedhub_api::responsibility::attributed;
+use fedhub_core::errors::{Category, Error};
 use fedhub_core::metrics::Metrics;
+use fedhub_core::object::PlaneId;
 use fedhub_engine::object_states::{ObjectState, ObjectStates};
 use strum::VariantArray;
 
 /// Why a finalizer stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::VariantArray)]
 pub enum CleanupBlocked {
-    /// The hub does not answer, or refuses.
+    /// The hub does not answer.
     HubUnreachable,
+    /// The hub refuses a request, by its rights or its admission.
+    HubRefuses,
+    /// The project's own plane does.
+    ProjectRefuses,
+    /// The hub WD is being deleted and does not go: finalizers of others hold it there.
+    HubObjectHeld,
     /// The hub has lost its state, and no cell has reported on what was federated again since.
     HubStateLost,
     /// What stands on the hub in this WD's place may be ours, and may be another's.
@@ -25,6 +33,9 @@ impl CleanupBlocked {
     pub fn label(self) -> &'static str {
         match self {
             Self::HubUnreachable => "hub_unreachable",
+            Self::HubRefuses => "hub_refuses",
+            Self::ProjectRefuses => "project_refuses",
+            Self::HubObjectHeld => "hub_object_held",
             Self::HubStateLost => "hub_state_lost",
             Self::TenantConflict => "tenant_conflict",
             Self::NamespaceGone => "namespace_gone",
@@ -37,14 +48,43 @@ impl CleanupBlocked {
         Self::VARIANTS.iter().copied().find(|why| message.starts_with(&why.to_string()))
     }
 
-    /// The note of the Event that reports it, with who has to act (C9). It is the user who creates the namespace again.
-    pub fn note(self) -> String {
-        let message = self.to_string();
+    /// What an error of a pass over a WD that is being deleted says of it; `None` where it says nothing that lasts.
+    /// `project` is the WD's own plane.
+    pub fn of(error: &Error, project: &PlaneId) -> Option<Self> {
+        let answered = match error {
+            Error::Request(request) => request.code(),
+            _ => None,
+        };
+        let is_refusal =
+            answered.is_some() && matches!(error.category(), Category::Forbidden | Category::Invalid);
+        // So an API server answers where a webhook of its admission fails.
+        let is_answer = is_refusal || answered == Some(500);
+        if error.lacks_namespace(project) {
+            Some(Self::NamespaceGone)
+        } else if error.is_of(&PlaneId::Hub) {
+            Some(if is_refusal { Self::HubRefuses } else { Self::HubUnreachable })
+        } else {
+            (error.is_of(project) && is_answer).then_some(Self::ProjectRefuses)
+        }
+    }
+
+    /// Whether the error that shows it has the words of who refused.
+    pub fn is_refusal(self) -> bool {
+        matches!(self, Self::HubRefuses | Self::ProjectRefuses)
+    }
+
+    /// The message that reports it, with what a plane answered, if that is known, and with who has to act (C9). It is the
+    /// user who creates the namespace again.
+    pub fn message(self, answer: Option<&str>) -> String {
+        let what = answer.map_or_else(|| self.to_string(), |answer| format!("{self}: {answer}"));
         match self {
-            Self::NamespaceGone => message,
-            Self::HubUnreachable | Self::HubStateLost | Self::TenantConflict => {
-                attributed("CleanupHeld", &message).into_owned()
-            }
+            Self::NamespaceGone => what,
+            Self::ProjectRefuses => attributed("DeploymentsRefused", &what).into_owned(),
+            Self::HubUnreachable
+            | Self::HubRefuses
+            | Self::HubObjectHeld
+            | Self::HubStateLost
+            | Self::TenantConflict => attributed("CleanupHeld", &what).into_owned(),
         }
     }
 }
@@ -53,6 +93,11 @@ impl fmt::Display for CleanupBlocked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::HubUnreachable => "cleanup blocked: the federation hub cannot be reached",
+            Self::HubRefuses => "cleanup blocked: the federation hub refuses a request of fedhub",
+            Self::ProjectRefuses => "cleanup blocked: the project's control plane refuses a request of fedhub",
+            Self::HubObjectHeld => {
+                "cleanup blocked: finalizers hold the WorkloadDeployment on the federation hub, which is being deleted"
+            }
             Self::HubStateLost => {
                 "cleanup blocked: the federation hub lost its state, waiting until the cell reports on this WorkloadDeployment again"
             }
@@ -86,14 +131,16 @@ mod tests {
     #[test]
     fn u4_each_reason_is_recognised_from_the_condition_and_the_event_that_report_it() {
         for &why in CleanupBlocked::VARIANTS {
-            let status = blocked(&json!({}), why, jiff::Timestamp::UNIX_EPOCH);
+            let status = blocked(&json!({}), why, None, jiff::Timestamp::UNIX_EPOCH);
             let (_, reason, message) = said(find(&status, "Available").unwrap());
             assert_eq!(
                 (reason, CleanupBlocked::of_message(message)),
                 ("CleanupHeld", Some(why)),
                 "{message}"
             );
-            assert_eq!(CleanupBlocked::of_message(&why.note()), Some(why));
+            for answer in [None, Some("no")] {
+                assert_eq!(CleanupBlocked::of_message(&why.message(answer)), Some(why));
+            }
         }
         assert_eq!(CleanupBlocked::of_message("cleanup blocked"), None);
     }

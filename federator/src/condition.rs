@@ -203,8 +203,8 @@ impl ConditionWriter {
         let mut status = whole.status().clone();
         if wd.terminating {
             let why = CleanupBlocked::HubUnreachable;
-            self.federator.block_cleanup(&project, key, Some(why)).await;
-            status = status::blocked(&status, why, now);
+            self.federator.block_cleanup(&project, key, Some(why), None).await;
+            status = status::blocked(&status, why, None, now);
         }
         if let Progress::CellUnreachable(down) = &progress {
             status::doubt(&mut status, whole.status(), down, now);

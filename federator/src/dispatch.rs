@@ -41,7 +41,7 @@ impl Federator {
         let home = ProjectNamespace { plane: plane.clone(), namespace: key.namespace.to_string() };
         let of = Target { project: &project, home: &home, key };
         let _memory = self.planes.budget().working(&key.plane, self.object_bytes(of)).await;
-        let mut pass = DeploymentReconcile::new(self, of, job.since);
+        let mut pass = DeploymentReconcile::new(self, of, job);
         let mut outcome = match self.begin(of).await {
             Ok(true) => reconcile(&mut pass, job).await,
             Ok(false) => Ok(Outcome::AwaitChange),
@@ -50,18 +50,19 @@ impl Federator {
         let mut blocked = pass.blocked;
         let remains = pass.remnant.map(Failure::Remains);
         drop(pass);
+        let mut answer = None;
         if let Err(error) = &outcome
             && of.digest().is_some_and(|wd| is_leaving(&project, &wd))
         {
-            if error.lacks_namespace(&key.plane) {
-                blocked = Some(CleanupBlocked::NamespaceGone);
-                outcome = Ok(Outcome::Failed);
-            } else if error.is_of(&PlaneId::Hub) {
-                blocked = Some(CleanupBlocked::HubUnreachable);
-                self.explain(&project, job, CleanupBlocked::HubUnreachable).await;
+            blocked = CleanupBlocked::of(error, &key.plane);
+            answer = blocked.filter(|why| why.is_refusal()).map(|_| errors::chain(error));
+            match blocked {
+                Some(CleanupBlocked::NamespaceGone) => outcome = Ok(Outcome::Failed),
+                Some(why) => self.explain(&project, job, why, answer.as_deref()).await,
+                None => {}
             }
         }
-        self.block_cleanup(&project, key, blocked).await;
+        self.block_cleanup(&project, key, blocked, answer.as_deref()).await;
         // Where the plane was disengaged during this pass, no later one clears the failure.
         let failure = outcome.as_ref().err().and_then(Failure::of).or(remains);
         self.pending.ended(key, failure.filter(|_| !project.stop.is_cancelled()));
@@ -89,8 +90,14 @@ impl Federator {
         on_hub.chain(of.digest()).map(|known| known.object_bytes()).max().unwrap_or_default()
     }
 
-    /// Shows a finalizer that stays, or no longer does (I3).
-    pub(crate) async fn block_cleanup(&self, project: &Plane, key: &Key, why: Option<CleanupBlocked>) {
+    /// Shows a finalizer that stays, with what a plane answered, or that it no longer does (I3).
+    pub(crate) async fn block_cleanup(
+        &self,
+        project: &Plane,
+        key: &Key,
+        why: Option<CleanupBlocked>,
+        answer: Option<&str>,
+    ) {
         let news = self.blocked.set(key, why, self.planes.metrics());
         if project.stop.is_cancelled() {
             self.blocked.set(key, None, self.planes.metrics());
@@ -111,13 +118,13 @@ impl Federator {
             _ => project.store(key.kind).get(&key.namespace, &key.name).map(|wd| reference(key.kind, &wd)),
         };
         if let Some(about) = about {
-            project.events.say(&about, EventType::Warning, "CleanupHeld", why.note()).await;
+            project.events.say(&about, EventType::Warning, "CleanupHeld", why.message(answer)).await;
         }
     }
 
-    /// Writes on the WD why its finalizer stays, where no plan could for want of the hub.
-    async fn explain(&self, project: &Plane, job: &Job, why: CleanupBlocked) {
-        if let Err(error) = self.write_blocked(project, job, why).await {
+    /// Writes on the WD why its finalizer stays, where no plan could for want of an answer.
+    async fn explain(&self, project: &Plane, job: &Job, why: CleanupBlocked, answer: Option<&str>) {
+        if let Err(error) = self.write_blocked(project, job, why, answer).await {
             let Key { plane, namespace, name, .. } = &job.key;
             tracing::warn!(
                 %plane, namespace, name, reason = why.label(), error = errors::chain(&error),
@@ -126,12 +133,18 @@ impl Federator {
         }
     }
 
-    async fn write_blocked(&self, project: &Plane, job: &Job, why: CleanupBlocked) -> Result<(), Error> {
+    async fn write_blocked(
+        &self,
+        project: &Plane,
+        job: &Job,
+        why: CleanupBlocked,
+        answer: Option<&str>,
+    ) -> Result<(), Error> {
         let key = &job.key;
         let Some(wd) = project.get_or_fetch(key.kind, &key.namespace, &key.name).await? else {
             return Ok(());
         };
-        let status = status::blocked(wd.status(), why, self.planes.clock().now());
+        let status = status::blocked(wd.status(), why, answer, self.planes.clock().now());
         let normalization = project.store(key.kind).normalization(&key.namespace, &key.name, Part::Status);
         if !settled(&status, wd.status(), normalization) {
             let write = status::status_write(status, wd.status(), normalization);

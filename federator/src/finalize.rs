@@ -2,6 +2,8 @@
 //!
 //! Decides I3 and F9.
 
+use std::time::Duration;
+
 use fedhub_planes::Distrust;
 
 use crate::cleanup::CleanupBlocked;
@@ -11,6 +13,9 @@ use crate::loss;
 use crate::origin::{conflict, is_anothers, is_ours};
 use crate::refusal::Refusal;
 use crate::snapshot::{LiveRead, Snapshot, Wd};
+
+/// How long a hub WD that is being deleted may take before its deletion is shown as held.
+const GOING: Duration = Duration::from_secs(5);
 
 /// The hub WD goes first, seen gone by a live read; only then the finalizer.
 pub fn plan(seen: &Snapshot) -> FederationPlan {
@@ -72,7 +77,11 @@ fn judge(seen: &Snapshot) -> FederationPlan {
 fn remove(seen: &Snapshot, hub: &Wd) -> FederationPlan {
     let plan = FederationPlan { mark: mark(seen), ..only(NextStep::AwaitChange) };
     if hub.terminating {
-        return plan;
+        let left = GOING.checked_sub(seen.waited).filter(|left| !left.is_zero());
+        return match left {
+            Some(left) => FederationPlan { then: NextStep::RequeueAfter(left), ..plan },
+            None => FederationPlan { mark: plan.mark, ..block(seen, CleanupBlocked::HubObjectHeld) },
+        };
     }
     if loss::is_awaiting_cell(hub) && !seen.cell_lost {
         return refill(seen);

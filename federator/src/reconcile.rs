@@ -1,6 +1,7 @@
 //! One pass over one WD: snapshot, plan, apply, as the engine's loop asks for them.
 
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 use fedhub_api::cells::CellDown;
 use fedhub_api::facts::{Digest, DigestExt};
@@ -8,9 +9,8 @@ use fedhub_cache::Part;
 use fedhub_core::errors::Error;
 use fedhub_core::object::{Key, Kind, ObjectRef, ObjectView, PlaneId};
 use fedhub_core::trace::{Change, answers};
-use fedhub_engine::{Outcome, Reconciler, Step};
+use fedhub_engine::{Job, Outcome, Reconciler, Step};
 use fedhub_planes::{Plane, ServiceState};
-use tokio::time::Instant;
 
 use crate::Federator;
 use crate::cleanup::CleanupBlocked;
@@ -32,8 +32,7 @@ pub(crate) struct LiveHub {
 pub(crate) struct DeploymentReconcile<'a> {
     pub federator: &'a Federator,
     pub of: Target<'a>,
-    /// When the event came that this pass answers.
-    pub since: Instant,
+    pub job: &'a Job,
     /// For the next round only.
     pub live: Option<LiveHub>,
     /// The WD as it was fetched, where the caches differed: for the next round only.
@@ -49,11 +48,11 @@ pub(crate) struct DeploymentReconcile<'a> {
 }
 
 impl<'a> DeploymentReconcile<'a> {
-    pub fn new(federator: &'a Federator, of: Target<'a>, since: Instant) -> Self {
+    pub fn new(federator: &'a Federator, of: Target<'a>, job: &'a Job) -> Self {
         Self {
             federator,
             of,
-            since,
+            job,
             live: None,
             fetched: None,
             stalled: false,
@@ -114,6 +113,7 @@ impl Reconciler for DeploymentReconcile<'_> {
         self.fetched = self.fetched.take().filter(|it| it.hub.as_ref().is_none_or(is_there));
         self.live = self.live.take().filter(|live| live.hub_namespace_name == seen.hub_namespace_name);
         self.put_read(&mut seen);
+        seen.waited = self.job.unsettled_since.elapsed();
         answers(|| Some(Change { uid: seen.project.uid.to_string(), generation: seen.project.generation }));
         self.stalled |= federator.is_stalled(&seen, self.of.key).await?;
         seen.stalled = self.stalled;
@@ -207,6 +207,7 @@ impl Federator {
             distrust: self.planes.distrust(),
             last_restore: self.planes.last_restore(),
             seen_deleted: self.was_seen_deleted(key, &project_wd.uid, &hub_namespace),
+            waited: Duration::ZERO,
             live: None,
             now: self.planes.clock().now(),
             project: project_wd,

@@ -1,6 +1,7 @@
 //! What the caches say of one WD and its surroundings: all that [`crate::plan::plan`] decides by.
 
 use std::ops::Deref;
+use std::time::Duration;
 
 use fedhub_api::cells::CellDown;
 use fedhub_api::facts::deployment::mark_hash;
@@ -111,6 +112,8 @@ pub struct Snapshot {
     pub last_restore: Option<Timestamp>,
     /// Whether the hub WD was seen deleted, while this WD was being deleted.
     pub seen_deleted: bool,
+    /// The time since the first event that no pass has settled yet.
+    pub waited: Duration,
     /// Where the hub was read live: then hub namespace and hub WD are as that read shows them.
     pub live: Option<LiveRead>,
     /// The time now.

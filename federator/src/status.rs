@@ -22,6 +22,8 @@ use crate::snapshot::Snapshot;
 
 const AVAILABLE: &str = "Available";
 const REPLICAS_READY: &str = "ReplicasReady";
+/// The reason of a WD whose cleanup is blocked.
+const CLEANUP_HELD: &str = "CleanupHeld";
 /// What of a cell that is lost is no more.
 const RUNNING: [&str; 2] = ["readyReplicas", "currentReplicas"];
 /// What is known of a WD before its cell has reported on it (U1).
@@ -86,8 +88,10 @@ pub fn desired(seen: &Snapshot, refusal: Option<&Refusal>, bodies: &Bodies) -> O
                 || speaks_for_another_city(seen) =>
         {
             conditions::put(&mut status, held(current, refusal, seen.now));
-            if *refusal == Refusal::ServiceNotActive {
-                stopped(&mut status, current, refusal, seen.now);
+            match refusal {
+                Refusal::ServiceNotActive => stopped(&mut status, current, refusal, seen.now),
+                Refusal::CleanupHeld(why) => unknown(&mut status, current, &why.message(None), seen.now),
+                _ => {}
             }
         }
         None if reports.is_none() => {
@@ -141,16 +145,29 @@ fn stopped(status: &mut Value, standing: &Value, refusal: &Refusal, now: Timesta
     }
 }
 
+/// F9: what was true before the deletion is not known while that is held.
+fn unknown(status: &mut Value, standing: &Value, message: &str, now: Timestamp) {
+    for kind in [REPLICAS_READY, FEDERATED] {
+        if conditions::is_true(status, kind) {
+            let old = conditions::find(standing, kind);
+            conditions::put(status, conditions::explained(old, kind, "Unknown", CLEANUP_HELD, message, now));
+        }
+    }
+}
+
 /// The condition that shows a refusal, in a status that stands.
 pub fn held(standing: &Value, refusal: &Refusal, now: Timestamp) -> Value {
     let old = conditions::find(standing, AVAILABLE);
     conditions::explained(old, AVAILABLE, "False", refusal.reason(), &refusal.to_string(), now)
 }
 
-/// The status of a WD whose cleanup is blocked, where nothing is known of the hub.
-pub fn blocked(standing: &Value, why: CleanupBlocked, now: Timestamp) -> Value {
+/// The status of a WD whose cleanup is blocked, where nothing is known of the hub but what a plane answered.
+pub fn blocked(standing: &Value, why: CleanupBlocked, answer: Option<&str>, now: Timestamp) -> Value {
     let mut status = if standing.is_object() { standing.clone() } else { json!({}) };
-    conditions::put(&mut status, held(standing, &Refusal::CleanupHeld(why), now));
+    let message = why.message(answer);
+    let old = conditions::find(standing, AVAILABLE);
+    conditions::put(&mut status, conditions::explained(old, AVAILABLE, "False", CLEANUP_HELD, &message, now));
+    unknown(&mut status, standing, &message, now);
     put_counters(&mut status);
     status
 }

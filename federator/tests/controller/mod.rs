@@ -15,6 +15,8 @@ mod events;
 #[cfg(test)]
 mod forced;
 #[cfg(test)]
+mod held;
+#[cfg(test)]
 mod late_create;
 #[cfg(test)]
 mod milo;

@@ -1,5 +1,7 @@
 //! I3, F9: a finalizer is released only after its work is proven done.
 
+use std::time::Duration;
+
 use fedhub_core::names::{
     DELETION_PROTECTED, FEDERATION_NAMESPACE, FEDERATOR_FINALIZER, HUB_LOST, HUB_NAMESPACE_UID, SOURCE,
     SOURCE_UID, UPSTREAM_CLUSTER,
@@ -230,7 +232,12 @@ fn f9_protection_comes_off_before_the_deletion() {
     assert!(plan.release.is_none() && plan.then == NextStep::AwaitChange);
     seen.hub = Some(shared(deleting(hub_wd())));
     let plan = finalize::plan(&seen);
-    assert!(!writes(&plan) && plan.then == NextStep::AwaitChange, "asked for once");
+    assert!(!writes(&plan), "asked for once");
+    assert_eq!(plan.then, NextStep::RequeueAfter(Duration::from_secs(5)));
+    seen.waited = Duration::from_secs(5);
+    let plan = finalize::plan(&seen);
+    assert_eq!(plan.then, NextStep::BlockCleanup(CleanupBlocked::HubObjectHeld));
+    assert!(!writes_hub(&plan) && plan.release.is_none() && plan.status.is_some());
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Objects and observations, made in one line each.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use fedhub_core::names::{
     CITY_CODE, DELETION_PROTECTED, FEDERATION_NAMESPACE, FEDERATOR_FINALIZER, HUB_NAMESPACE_UID, PlaneName,
@@ -130,6 +131,7 @@ pub fn seen(
         distrust: None,
         last_restore: None,
         seen_deleted: false,
+        waited: Duration::ZERO,
         live: None,
         now: now(),
     }

@@ -98,6 +98,19 @@ fn event(before: &Progress, after: &Progress) -> Transition {
     transition(&before, &after).unwrap()
 }
 
+/// What a plane may have answered where it refuses.
+fn answer(why: CleanupBlocked) -> Option<&'static str> {
+    match why {
+        CleanupBlocked::HubRefuses => {
+            Some("failed to delete workloaddeployments on the hub: it is protected")
+        }
+        CleanupBlocked::ProjectRefuses => Some(
+            "failed to patch workloaddeployments on the project shop: admission webhook denied the request",
+        ),
+        _ => None,
+    }
+}
+
 #[test]
 fn conditions_and_events_of_the_federator_read_well() {
     let conflicts = one_of_each![
@@ -106,6 +119,9 @@ fn conditions_and_events_of_the_federator_read_well() {
     ];
     let blocked = one_of_each![
         CleanupBlocked::HubUnreachable => CleanupBlocked::HubUnreachable,
+        CleanupBlocked::HubRefuses => CleanupBlocked::HubRefuses,
+        CleanupBlocked::ProjectRefuses => CleanupBlocked::ProjectRefuses,
+        CleanupBlocked::HubObjectHeld => CleanupBlocked::HubObjectHeld,
         CleanupBlocked::HubStateLost => CleanupBlocked::HubStateLost,
         CleanupBlocked::TenantConflict => CleanupBlocked::TenantConflict,
         CleanupBlocked::NamespaceGone => CleanupBlocked::NamespaceGone,
@@ -128,7 +144,7 @@ fn conditions_and_events_of_the_federator_read_well() {
     messages
         .section("Available: refusals", refusals().iter().map(available))
         .section("Available: conflicts", conflicts.map(Refusal::FederationConflict).iter().map(available))
-        .section("Events CleanupHeld, by label", blocked.map(|it| (it.label(), it.note())))
+        .section("Events CleanupHeld, by label", blocked.map(|it| (it.label(), it.message(answer(it)))))
         .section("Federated: progress", progresses().iter().map(|it| shown(&federated(it))))
         .section(
             "Federated: refusals",

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use fedhub_api::facts::deployment::reported;
 use fedhub_cache::ServerNormalization;
@@ -110,6 +111,7 @@ impl Model {
             distrust: self.distrust,
             last_restore: self.last_restore,
             seen_deleted: self.seen_deleted,
+            waited: Duration::ZERO,
             live: self.live.clone(),
             now: self.time,
         })

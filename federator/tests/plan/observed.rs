@@ -1,5 +1,7 @@
 //! The world as tests set it up, in whole objects: what the federator knows of it and what it writes.
 
+use std::time::Duration;
+
 use fedhub_api::cells::CellDown;
 use fedhub_cache::ServerNormalization;
 use fedhub_core::finalizers;
@@ -38,6 +40,7 @@ pub struct Observed {
     pub distrust: Option<Distrust>,
     pub last_restore: Option<Timestamp>,
     pub seen_deleted: bool,
+    pub waited: Duration,
     pub live: Option<Live>,
     pub now: Timestamp,
 }
@@ -102,6 +105,7 @@ impl Observed {
             distrust: self.distrust,
             last_restore: self.last_restore,
             seen_deleted: self.seen_deleted,
+            waited: self.waited,
             live: self.live().map(|_| LiveRead { cached: self.hub.is_some() }),
             now: self.now,
         }

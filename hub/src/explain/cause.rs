@@ -221,6 +221,9 @@ causes! {
         Reason("CleanupHeld"), "CleanupHeld or HubUnreachable on a WD with a deletionTimestamp";
     CleanupConflict: HubWd, "the deleted WD keeps its finalizer: the hub WD of its name may belong to another",
         Reason("CleanupHeld"), "the origin mark of the hub WD against the deleted WD's UID";
+    CleanupRefused: ProjectWd, "the deleted WD keeps its finalizer: the hub or the project plane refuses a request of fedhub",
+        Operator("allow the request that the message of CleanupHeld names: rights, or admission of that plane"),
+        "CleanupHeld whose message has the answer of the plane that refused";
     ForeignFinalizer: ProjectWd, "the deleted WD is clean on the hub; a finalizer of another controller holds it",
         Operator("look into the controller that owns the finalizer"), "the WD's finalizers";
 }

@@ -1,6 +1,7 @@
 //! A project WD and what the hub has of it, as the federator sees them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use fedhub_api::cells::{CellDown, is_city_lost};
 use fedhub_core::names::{CITY_CODE, PlaneName};
@@ -83,6 +84,7 @@ impl<'a> Pair<'a> {
             distrust: context.distrust(),
             last_restore: context.history().last_restore,
             seen_deleted: false,
+            waited: Duration::ZERO,
             live: (project.terminating || service == ServiceState::Withdrawn)
                 .then_some(LiveRead { cached: hub.is_some() }),
             now: context.world.now,

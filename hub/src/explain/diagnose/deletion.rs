@@ -125,6 +125,8 @@ fn said_held(wd: &Object) -> Option<Diagnosis> {
     let (_, _, message) = said(available);
     let cause = match CleanupBlocked::of_message(message) {
         Some(CleanupBlocked::HubUnreachable) => Cause::CleanupHubUnreachable,
+        Some(CleanupBlocked::HubRefuses | CleanupBlocked::ProjectRefuses) => Cause::CleanupRefused,
+        Some(CleanupBlocked::HubObjectHeld) => Cause::KarmadaSlow,
         Some(CleanupBlocked::HubStateLost) => Cause::HubStateLost,
         Some(CleanupBlocked::NamespaceGone) => Cause::NamespaceGone,
         // Another version's words: in any case there is something on the hub to look into.

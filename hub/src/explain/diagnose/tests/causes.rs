@@ -223,6 +223,13 @@ const DELETION: &[Case] = &[
             &json!({"metadata": {"annotations": {"federation.datumapis.com/source-uid": "another"}}}),
         );
     }),
+    (Cause::CleanupRefused, State::Blocked, |c| {
+        deleted(c);
+        c.hub.wd = Read::Absent;
+        let why = CleanupBlocked::ProjectRefuses;
+        let status = fedhub_federator::status::blocked(&json!({}), why, Some("no"), at(MADE));
+        patch(&mut c.project.wd, &json!({"status": status}));
+    }),
     (Cause::ForeignFinalizer, State::Stuck, |c| {
         deleted(c);
         patch(&mut c.project.wd, &json!({"metadata": {"finalizers": ["example.com/backup"]}}));
@@ -388,10 +395,12 @@ fn u4_a_blocked_cleanup_has_the_cause_that_the_federator_reports() {
         let mut chain = healthy();
         deleted(&mut chain);
         chain.hub.wd = Read::Absent;
-        let status = fedhub_federator::status::blocked(&json!({}), why, at(MADE));
+        let status = fedhub_federator::status::blocked(&json!({}), why, None, at(MADE));
         patch(&mut chain.project.wd, &json!({"status": status}));
         let expected = match why {
             CleanupBlocked::HubUnreachable => Cause::CleanupHubUnreachable,
+            CleanupBlocked::HubRefuses | CleanupBlocked::ProjectRefuses => Cause::CleanupRefused,
+            CleanupBlocked::HubObjectHeld => Cause::KarmadaSlow,
             CleanupBlocked::HubStateLost => Cause::HubStateLost,
             CleanupBlocked::TenantConflict => Cause::CleanupConflict,
             CleanupBlocked::NamespaceGone => Cause::NamespaceGone,
