@@ -132,19 +132,14 @@ impl ConditionWriter {
     /// the hub cannot be reached.
     fn progress(&self, key: &Key, project: &Plane, wd: &Digest) -> Option<Progress> {
         let facts = wd.deployment()?;
-        let failure = self.failure(key);
+        let failure = self.federator.pending.failure(key);
         if wd.terminating {
+            let failure = failure.or_else(|| self.hub_is_out().then_some(Failure::HubUnreachable));
             let unreachable = failure.filter(|failure| facts.held && *failure == Failure::HubUnreachable);
             return unreachable.map(Progress::Failed);
         }
         // What there is to say of one that leaves, its pass says (W9).
         if !matches!(project.service(), ServiceState::Active | ServiceState::Suspended) {
-            return None;
-        }
-        let city = wd.city().unwrap_or_default();
-        let cells = self.federator.cells_of(city);
-        let refusal = || Refusal::of_input(&key.name, city).or_else(|| Refusal::of_cells(city, cells.len()));
-        if failure.is_none() && refusal().is_some() {
             return None;
         }
         let on_hub = self.on_hub(key, project, wd);
@@ -153,9 +148,15 @@ impl ConditionWriter {
         let is_there = on_hub.as_ref().is_some_and(|hub| {
             (hub.generation, hub.mirrored_hash) == (facts.generation, facts.mirrored_hash)
         });
-        // What waits for a hub that fails others may not have been tried yet.
-        let failure = failure
-            .or_else(|| (!is_there && self.federator.pending.hub_fails()).then_some(Failure::HubUnreachable));
+        // What waits for a hub that fails its neighbours may not have been tried yet. What is there waits for its cell.
+        let is_kept = || self.hub_is_out() || self.federator.pending.hub_fails(&key.plane);
+        let failure = failure.or_else(|| (!is_there && is_kept()).then_some(Failure::HubUnreachable));
+        let city = wd.city().unwrap_or_default();
+        let cells = self.federator.cells_of(city);
+        let refusal = || Refusal::of_input(&key.name, city).or_else(|| Refusal::of_cells(city, cells.len()));
+        if failure.is_none() && refusal().is_some() {
+            return None;
+        }
         let down = cells.first().and_then(|cell| CellDown::of(cell));
         Some(match failure {
             // What is in its cell needs nothing of the hub.
@@ -164,13 +165,9 @@ impl ConditionWriter {
         })
     }
 
-    /// What keeps that WD from the hub, as far as is known.
-    fn failure(&self, key: &Key) -> Option<Failure> {
-        let hub_out = || {
-            let out = !self.federator.planes.hub().synced() || self.federator.queue.hub_is_out();
-            out.then_some(Failure::HubUnreachable)
-        };
-        self.federator.pending.failure(key).or_else(hub_out)
+    /// Whether the hub does not answer, whoever asks.
+    fn hub_is_out(&self) -> bool {
+        !self.federator.planes.hub().synced() || self.federator.queue.hub_is_out()
     }
 
     /// The hub WD of a WD, if it stands and is its own.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use dashmap::DashMap;
-use fedhub_core::object::Key;
+use fedhub_core::object::{Key, PlaneId};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
@@ -75,9 +75,10 @@ impl PendingConditions {
         self.failures.get(key).map(|failure| failure.clone())
     }
 
-    /// Whether the hub fails any pass.
-    pub fn hub_fails(&self) -> bool {
-        self.failures.iter().any(|failure| *failure.value() == Failure::HubUnreachable)
+    /// Whether the hub fails any pass over a WD of that plane. Of another's it may be its object that the hub fails on.
+    pub fn hub_fails(&self, plane: &PlaneId) -> bool {
+        let is_of = |failed: &Key| failed.plane == *plane;
+        self.failures.iter().any(|failed| is_of(failed.key()) && *failed.value() == Failure::HubUnreachable)
     }
 
     /// Remembers how a pass ended.

@@ -44,8 +44,8 @@ impl Federator {
         }
     }
 
-    /// The same, of those WDs whose condition may not be right, as after a restart: of cells that are down, and those whose
-    /// condition is not that all is well.
+    /// The same, of those WDs whose condition may not be right, as after a restart: of cells that are down, those whose
+    /// condition is not that all is well, and those that have none and no report on their newest generation.
     fn notice_doubtful(&self, project: &Plane) {
         let mut down = self.planes.clusters();
         down.retain(|cluster| CellDown::of(cluster).is_some());
@@ -53,7 +53,9 @@ impl Federator {
         self.notice_where(project, |wd| {
             let Some(facts) = wd.deployment().filter(|_| !wd.terminating) else { return false };
             let is_down = wd.city().is_some_and(|city| down.contains(&city));
-            is_down || facts.federated != 0 && facts.federated != Progress::Applied.digest(facts.generation)
+            let is_unsaid = facts.federated == 0 && facts.observed_generation() != Some(facts.generation);
+            let is_applied = || facts.federated == Progress::Applied.digest(facts.generation);
+            is_down || is_unsaid || facts.federated != 0 && !is_applied()
         });
     }
 

@@ -8,7 +8,10 @@ use fedhub_core::object::Kind;
 use fedhub_engine::Outcome;
 use fedhub_fake_apiserver::Fault;
 use fedhub_planes::Settings;
+use fedhub_planes::transport::HeaderTimeoutLayer;
+use fedhub_testing::HEADERS;
 use serde_json::{Value, json};
+use tower::{BoxError, Layer, ServiceExt, service_fn};
 
 use crate::controller::support::*;
 
@@ -288,6 +291,50 @@ async fn c11_a_cell_that_is_declared_lost_is_told_of_with_whose_job_it_is() {
         failed[0].contains("cell-1 is lost since 2026-01-05") && failed[0].contains("another city"),
         "{failed:?}"
     );
+    run.stop().await;
+}
+
+/// A line to the hub on which creates of `alpha`'s WDs break off, and those of others take their time.
+fn broken_for_alpha(world: &World) -> kube::Client {
+    let hub = world.hub.service();
+    let path = format!("/namespaces/{}/workloaddeployments", hub_space(&world.alpha));
+    let service = service_fn(move |request: http::Request<kube::client::Body>| {
+        let hub = hub.clone();
+        let is_of_alpha = request.uri().path().ends_with(&path);
+        async move {
+            let is_create = request.method() == http::Method::POST;
+            if is_create && is_of_alpha {
+                return Err(BoxError::from("broken"));
+            }
+            if is_create && request.uri().path().ends_with("/workloaddeployments") {
+                tokio::time::sleep(Duration::from_secs(8)).await;
+            }
+            hub.oneshot(request).await
+        }
+    });
+    kube::Client::new(HeaderTimeoutLayer::new(HEADERS).layer(service), "default")
+}
+
+#[tokio::test(start_paused = true)]
+async fn u2_i8_what_the_hub_fails_on_for_one_tenant_is_no_word_about_another() {
+    let world = World::telling();
+    let run = world.run_over(broken_for_alpha(&world));
+    until("the condition", || is(&world.wd(WD).unwrap(), "False", "HubUnreachable")).await;
+    let beta = || world.beta.get("WorkloadDeployment", SPACE, WD).unwrap();
+    until("the other plane's", || is(&beta(), "Unknown", "AwaitingCell")).await;
+    quiet(60).await;
+    assert!(event_notes(&world.beta, "FederationFailed").is_empty());
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn u2_f8_a_restart_before_the_first_condition_forgets_none() {
+    let world = World::telling();
+    world.federated().await.stop().await;
+    assert_eq!(federated(&world.wd(WD).unwrap()), None);
+    world.alpha.fault(Fault::Slow(Duration::from_secs(20)).on("list", "instances"));
+    let run = world.run();
+    until("the condition", || is(&world.wd(WD).unwrap(), "Unknown", "AwaitingCell")).await;
     run.stop().await;
 }
 
