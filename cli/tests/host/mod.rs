@@ -1,4 +1,5 @@
-//! The contract with the programs that start this one: `datumctl`, played to the letter by a script, and `kubectl`.
+//! The contract with the programs that start this one: `datumctl`, played by a script as the real one was seen to behave,
+//! and `kubectl`.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -15,13 +16,16 @@ use tokio::process::Command;
 
 use crate::support::{PROJECT, Platform, program, script};
 
-/// `datumctl`, with the plugin beside it.
+/// `datumctl`, with the plugin beside it, which it has been told to trust.
 fn datumctl(platform: &Platform, arguments: &[&str]) -> Command {
     let directory = platform.files.path();
     if !directory.join("datumctl").exists() {
         let text = include_str!("datumctl.sh");
         script(directory, "datumctl", text.trim_start_matches("#!/bin/sh\n"));
         symlink(program(), directory.join("datumctl-compute")).unwrap();
+        let mut trust = std::process::Command::new(directory.join("datumctl"));
+        let trusted = trust.args(["plugin", "trust", "compute"]).env("STUB", directory).status();
+        assert!(trusted.unwrap().success());
     }
     let mut command = Command::new(directory.join("datumctl"));
     command.args(arguments).env_clear().stdin(std::process::Stdio::null());
