@@ -123,8 +123,8 @@ fn read(file: Option<&Path>) -> Result<Kubeconfig, Problem> {
     let read = file.map_or_else(Kubeconfig::read, Kubeconfig::read_from);
     read.map_err(|error| match (&error, file) {
         (KubeconfigError::ReadConfig(..) | KubeconfigError::FindPath, None) => {
-            Problem::usage("There is no login to use: neither datumctl started this program, nor is there a kubeconfig.")
-                .remedy("Log in with `datumctl auth login` and run `datumctl compute`, or name a kubeconfig with --kubeconfig.")
+            Problem::usage("There is no kubeconfig to connect with.")
+                .remedy("Log in with `datumctl login` and run `datumctl compute`, or name a kubeconfig with --kubeconfig.")
                 .raw(errors::kubeconfig(&error))
         }
         (_, Some(file)) => Problem::usage(format!("The kubeconfig {} cannot be used: {}.", file.display(), errors::kubeconfig(&error))),

@@ -35,14 +35,25 @@ pub enum Target {
 }
 
 /// Decides where to connect to. A kubeconfig that is named wins over what datumctl passes on, and kubectl passes on nothing.
+/// Started by datumctl, the program never goes where the current context of a kubeconfig happens to lead: a command that was
+/// meant for one project would be carried out in another.
 pub fn target(program: Program, global: &Global, environment: &Environment) -> Result<Target, Problem> {
     if let Some(project) = &global.project {
         check_project(project)?;
     }
     let named = global.kubeconfig.is_some() || global.context.is_some();
-    let Some(host) = environment.api_host.as_ref().filter(|_| !named && !program.is_kubectl()) else {
-        let (file, context) = (global.kubeconfig.clone(), global.context.clone());
-        return Ok(Target::Kubeconfig { file, context, project: global.project.clone() });
+    if named || program.is_kubectl() || !environment.is_hosted() {
+        return Ok(Target::Kubeconfig {
+            file: global.kubeconfig.clone(),
+            context: global.context.clone(),
+            project: global.project.clone(),
+        });
+    }
+    let Some(host) = &environment.api_host else {
+        return Err(Problem::usage(
+            "datumctl has no login, or cannot read it: it names no platform to connect to.",
+        )
+        .remedy("Log in with `datumctl login`, or name a kubeconfig with --kubeconfig or --context."));
     };
     let Some(project) = global.project.as_ref().or(environment.project.as_ref()) else {
         return Err(Problem::usage("No project is chosen.")

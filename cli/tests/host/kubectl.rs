@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use super::named;
 use crate::support::{Platform, ended, script};
 
-const PLANE: &str = "/apis/resourcemanager.miloapis.com/v1alpha1/projects/shop/control-plane";
+pub(super) const PLANE: &str = "/apis/resourcemanager.miloapis.com/v1alpha1/projects/shop/control-plane";
 
 /// A kubeconfig with a context for the project, as `datumctl auth update-kubeconfig` writes one.
-fn kubeconfig(platform: &Platform, path: &str) -> String {
+pub(super) fn kubeconfig(platform: &Platform, path: &str) -> String {
     kubeconfig_of(platform, path, &json!({ "token": "good" }))
 }
 

@@ -1,8 +1,11 @@
 //! Manifest, variables, arguments and exit codes.
 
+use std::fs;
+
 use serde_json::{Value, json};
 
-use super::datumctl;
+use super::kubectl::{PLANE, kubeconfig};
+use super::{datumctl, named};
 use crate::support::{Platform, ended};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -104,17 +107,53 @@ async fn a_typo_is_answered_with_what_was_meant() {
     }
 }
 
+/// A kubeconfig of the user's leads to some project: never to the one that a command was meant for.
+#[tokio::test(flavor = "multi_thread")]
+async fn without_the_login_of_the_host_nothing_is_done_elsewhere() {
+    let platform = Platform::start().await;
+    platform.entitle(
+        &json!({ "phase": "Active", "conditions": [fedhub_testing::condition("Ready", "True", "R", "")] }),
+    );
+    platform.workload("api", &[]);
+    let file = kubeconfig(&platform, PLANE);
+    fs::create_dir(platform.file(".kube")).unwrap();
+    fs::copy(&file, platform.file(".kube/config")).unwrap();
+    fs::write(platform.file("logged-out"), "").unwrap();
+    for arguments in [
+        ["compute", "destroy", "api", "--yes"].as_slice(),
+        &["compute", "status"],
+        &["compute", "status", "--project", "shop"],
+        &["compute", "deploy", "web", "--image", "nginx", "--city", "DFW", "--no-save", "--no-wait"],
+    ] {
+        for by_variable in [true, false] {
+            let mut command = datumctl(&platform, arguments);
+            if by_variable {
+                command.env("KUBECONFIG", &file);
+            }
+            let run = ended(command).await;
+            assert_eq!((run.code, run.out.as_str()), (2, ""), "{arguments:?} {run:?}");
+            let told = ["datumctl has no login", "`datumctl login`"];
+            assert!(told.iter().all(|words| run.err.contains(words)), "{arguments:?} {run:?}");
+        }
+    }
+    assert!(platform.plane.audit().is_empty(), "nothing was sent");
+    // One that is named is meant.
+    let run = ended(datumctl(&platform, &["compute", "access", "--kubeconfig", &file])).await;
+    assert_eq!(run.code, 0, "{run:?}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_login_and_a_kubeconfig_it_is_said_what_to_do() {
     let platform = Platform::start().await;
-    let mut command = platform.command(&["access"]);
-    command.env("DATUM_API_HOST", "");
-    let run = ended(command).await;
-    assert_eq!(run.code, 2, "{run:?}");
-    assert!(
-        run.err.contains("There is no login to use") && run.err.contains("datumctl auth login"),
-        "{run:?}"
-    );
+    let hosted = datumctl(&platform, &["compute", "access", "--context", "shop"]);
+    let mut alone = named(platform.files.path(), "datumctl-compute");
+    alone.arg("access");
+    for command in [hosted, alone] {
+        let run = ended(command).await;
+        assert_eq!(run.code, 2, "{run:?}");
+        let told = ["There is no kubeconfig to connect with", "datumctl login"];
+        assert!(told.iter().all(|words| run.err.contains(words)), "{run:?}");
+    }
     let mut command = platform.command(&["access"]);
     command.env("DATUM_CREDENTIALS_HELPER", "");
     let run = ended(command).await;
