@@ -9,6 +9,18 @@ pub enum Failure {
     #[error("no answer within {} s", .0.as_secs())]
     Silent(Duration),
     /// There is no token.
-    #[error("no token: {0}")]
-    NoToken(String),
+    #[error("no token: {why}")]
+    NoToken {
+        /// Why, as the program that gives tokens says it.
+        why: String,
+        /// What that program advises, where it does.
+        advice: Option<String>,
+    },
+}
+
+impl Failure {
+    /// That there is no token, for a reason that nobody has advice for.
+    pub fn no_token(why: impl Into<String>) -> Self {
+        Self::NoToken { why: why.into(), advice: None }
+    }
 }

@@ -10,6 +10,8 @@ use kube::runtime::watcher;
 use super::{Failure, Problem};
 use crate::exit::Exit;
 
+/// What to do where a login is missing or has ended.
+const LOG_IN: &str = "Log in again with `datumctl login`.";
 /// How an admission webhook, and a policy, introduce what they say.
 const DENIED: [&str; 2] = ["denied the request: ", "denied request: "];
 
@@ -43,7 +45,7 @@ pub fn is_final(error: &kube::Error) -> bool {
     match error {
         kube::Error::Api(status) => matches!(status.code, 401 | 403 | 404 | 405),
         kube::Error::Service(cause) => {
-            cause.is::<AuthError>() || matches!(cause.downcast_ref(), Some(Failure::NoToken(_)))
+            cause.is::<AuthError>() || matches!(cause.downcast_ref(), Some(Failure::NoToken { .. }))
         }
         kube::Error::Auth(_) => true,
         _ => false,
@@ -73,8 +75,7 @@ fn refused(status: &Status, doing: &str) -> Problem {
         return Problem::failed(could_not(&plain(said.trim().trim_end_matches('.'))));
     }
     match status.code {
-        401 => Problem::failed(could_not("your login has expired or is not accepted"))
-            .remedy("Log in again with `datumctl auth login`."),
+        401 => Problem::failed(could_not("your login has expired or is not accepted")).remedy(LOG_IN),
         403 => forbidden(status, could_not),
         404 if names_object(status) => Problem::failed(could_not("it does not exist in this project"))
             .remedy("Check the name, the project and the namespace."),
@@ -121,7 +122,7 @@ fn forbidden(status: &Status, could_not: impl Fn(&str) -> String) -> Problem {
 /// A kubeconfig that gives no login, or none any more.
 fn unauthenticated(doing: &str) -> Problem {
     Problem::failed(format!("Could not {doing}: your credentials cannot be read, or have expired."))
-        .remedy("Log in again with `datumctl auth login`, or check the user in your kubeconfig.")
+        .remedy("Log in again with `datumctl login`, or check the user in your kubeconfig.")
 }
 
 /// A server that does not answer.
@@ -173,9 +174,9 @@ fn failed(failure: &Failure, doing: &str) -> Problem {
                     "Run the command again in a minute; if that does not help, tell the platform's support.",
                 )
         }
-        Failure::NoToken(why) => {
-            Problem::failed(format!("Could not {doing}: datumctl gave no login ({why})."))
-                .remedy("Log in again with `datumctl auth login`.")
+        Failure::NoToken { why, advice } => {
+            Problem::failed(format!("Could not {doing}: datumctl gave no login: {why}."))
+                .remedy(advice.as_deref().unwrap_or(LOG_IN))
         }
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use fedhub_core::clock::Clock;
+use fedhub_core::errors::chain;
 use http::HeaderValue;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
@@ -69,13 +70,10 @@ impl Tokens {
         let mut command = Command::new(&self.helper);
         command.args(["auth", "get-token"]).args(self.session.iter().flat_map(|name| ["--session", name]));
         command.stdin(Stdio::null()).kill_on_drop(true);
-        let failed = |why: String| Failure::NoToken(why);
         let output = tokio::time::timeout(PATIENCE, command.output())
             .await
-            .map_err(|_| failed(format!("it did not answer within {} s", PATIENCE.as_secs())))?
-            .map_err(|error| {
-                failed(format!("it could not be started: {}", fedhub_core::errors::chain(&error)))
-            })?;
+            .map_err(|_| Failure::no_token(format!("it did not answer within {} s", PATIENCE.as_secs())))?
+            .map_err(|error| Failure::no_token(format!("it could not be started: {}", chain(&error))))?;
         token(output, self.clock.now())
     }
 }
@@ -84,9 +82,7 @@ impl Tokens {
 fn token(output: Output, now: Timestamp) -> Result<Token, Failure> {
     let printed = Zeroizing::new(output.stdout);
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        let last = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it said nothing").trim();
-        return Err(Failure::NoToken(last.trim_start_matches("Error: ").to_owned()));
+        return Err(refusal(&String::from_utf8_lossy(&output.stderr)));
     }
     let text = std::str::from_utf8(&printed).unwrap_or_default().trim();
     let value = Zeroizing::new(format!("Bearer {text}"));
@@ -95,8 +91,28 @@ fn token(output: Output, now: Timestamp) -> Result<Token, Failure> {
             header.set_sensitive(true);
             Ok(Token { header, renew: expiry(text).map(|end| renew(end, now)) })
         }
-        _ => Err(Failure::NoToken("what it printed is no token".to_owned())),
+        _ => Err(Failure::no_token("what it printed is no token")),
     }
+}
+
+/// Why a helper gave no token, by its standard error: a line that begins with `error:` says why, and what follows is advice.
+/// What stands before that line is about something else.
+fn refusal(said: &str) -> Failure {
+    let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let at = lines.iter().position(|line| cause(line).is_some()).unwrap_or_default();
+    let Some((first, rest)) = lines[at..].split_first() else {
+        return Failure::no_token("it said nothing");
+    };
+    Failure::NoToken {
+        why: cause(first).unwrap_or(first).trim_end_matches('.').to_owned(),
+        advice: (!rest.is_empty()).then(|| rest.join(" ")),
+    }
+}
+
+/// The words behind `error:`, in whatever case it is written.
+fn cause(line: &str) -> Option<&str> {
+    let (begin, words) = line.split_once(':')?;
+    begin.eq_ignore_ascii_case("error").then(|| words.trim())
 }
 
 /// When a token that ends then is to be renewed.
@@ -137,6 +153,30 @@ mod tests {
             ("a.%%%.c".to_owned(), None),
         ] {
             assert_eq!(expiry(&token).map(Timestamp::as_second), expected, "{token}");
+        }
+    }
+
+    #[test]
+    fn the_cause_of_a_refusal_is_kept_and_what_is_advised() {
+        for (said, expected, expected_advice) in [
+            ("", "it said nothing", None),
+            (" \n\n", "it said nothing", None),
+            ("not logged in", "not logged in", None),
+            ("error: no session named \"gone\"\n", "no session named \"gone\"", None),
+            (
+                "Error: The key is wrong.\nLog in: `datumctl login`",
+                "The key is wrong",
+                Some("Log in: `datumctl login`"),
+            ),
+            (
+                "A newer version is there.\n\nERROR: none\r\nDo this,\n  or that.\n",
+                "none",
+                Some("Do this, or that."),
+            ),
+            ("one\ntwo\nthree", "one", Some("two three")),
+        ] {
+            let Failure::NoToken { why, advice } = refusal(said) else { panic!("{said}") };
+            assert_eq!((why.as_str(), advice.as_deref()), (expected, expected_advice), "{said}");
         }
     }
 

@@ -9,7 +9,7 @@
 #   datumctl probe                          asks for the manifest, as an installation does
 #
 # Its context is $STUB_HOST and $STUB_PROJECT, its login $STUB_SESSION. Where $STUB/logged-out is there, it has no login: it
-# still knows its project, and no host.
+# still knows its project, and no host. Where $STUB/ended is there, its login has ended, which only a token shows.
 set -u
 self=$STUB/datumctl
 plugin=$STUB/datumctl-compute
@@ -67,7 +67,7 @@ compute | 'compute '*)
 probe) exec env -i PATH="$PATH" HOME="$HOME" TMPDIR=/tmp "$plugin" --plugin-manifest ;;
 'auth get-token' | 'auth get-token '*)
     printf '%s\n' "$*" >>"$STUB/asked"
-    [ ! -e "$STUB/logged-out" ] ||
+    [ ! -e "$STUB/logged-out" ] && [ ! -e "$STUB/ended" ] ||
         failed 'error: The key could not be exchanged for a token.' 'Please log in again: `datumctl login --credentials <file>`'
     printf good
     ;;

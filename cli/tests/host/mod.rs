@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod advice;
 mod completion;
 mod interrupts;
 mod kubectl;

@@ -10,6 +10,7 @@ use fedhub_testing::{condition, until};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::datumctl;
 use crate::support::{Platform, ended, script};
 
 fn jwt(subject: &str, end: i64) -> String {
@@ -82,7 +83,7 @@ async fn a_login_that_is_not_accepted_is_said_after_one_renewal() {
     platform.accepted.lock().unwrap().clear();
     let run = platform.run(&["access", "-v"]).await;
     assert_eq!(run.code, 1, "{run:?}");
-    assert!(run.err.contains("your login has expired") && run.err.contains("datumctl auth login"), "{run:?}");
+    assert!(run.err.contains("your login has expired") && run.err.contains("`datumctl login`"), "{run:?}");
     assert_eq!(platform.asked().len(), 2);
     assert_eq!(platform.tokens.lock().unwrap().len(), 2);
 }
@@ -91,19 +92,31 @@ async fn a_login_that_is_not_accepted_is_said_after_one_renewal() {
 async fn a_helper_that_fails_says_why() {
     let platform = Platform::start().await;
     for (text, expected) in [
-        ("echo 'Error: not logged in' >&2\nexit 1\n", "(not logged in)"),
-        ("exit 1\n", "(it said nothing)"),
-        ("true\n", "(what it printed is no token)"),
+        ("echo 'Error: not logged in' >&2\nexit 1\n", ": not logged in."),
+        ("exit 1\n", ": it said nothing."),
+        ("true\n", ": what it printed is no token."),
     ] {
         script(platform.files.path(), "helper", text);
         let run = platform.run(&["access"]).await;
         assert_eq!(run.code, 1, "{run:?}");
-        assert!(run.err.contains(expected) && run.err.contains("datumctl auth login"), "{expected}: {run:?}");
+        assert!(run.err.contains(expected) && run.err.contains("`datumctl login`"), "{expected}: {run:?}");
     }
     let mut command = platform.command(&["access"]);
     command.env("DATUM_CREDENTIALS_HELPER", "/nowhere/datumctl");
     let run = ended(command).await;
     assert!(run.err.contains("it could not be started"), "{run:?}");
+}
+
+/// The host says why on the first line, and what to do on the next.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_host_says_why_it_gives_no_token() {
+    let platform = Platform::start().await;
+    fs::write(platform.file("ended"), "").unwrap();
+    let run = ended(datumctl(&platform, &["compute", "status"])).await;
+    assert_eq!((run.code, run.out.as_str()), (1, ""), "{run:?}");
+    let expected = "datumctl gave no login: The key could not be exchanged for a token.\n\
+                    Please log in again: `datumctl login --credentials <file>`\n";
+    assert!(run.err.ends_with(expected), "{run:?}");
 }
 
 /// Neither what is printed nor what children get holds a token.

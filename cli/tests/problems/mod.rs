@@ -31,6 +31,10 @@ fn cases() -> Vec<(&'static str, kube::Error)> {
     let quota = "workloads.compute.datumapis.com \"api\" is forbidden: exceeded quota: objects, requested: count/workloads.compute.datumapis.com=1, used: count/workloads.compute.datumapis.com=5, limited: count/workloads.compute.datumapis.com=5";
     let limit = "instances \"api\" is forbidden: maximum cpu usage per instance is 1, but limit is 2.";
     let leaving = "workloads \"api\" is forbidden: unable to create new content in namespace default because it is being terminated";
+    let advised = Failure::NoToken {
+        why: "the key is not accepted".to_owned(),
+        advice: Some("Log in with a new key: `datumctl login --credentials FILE`".to_owned()),
+    };
     let terminating = json!({ "causes": [{ "reason": "NamespaceTerminating" }] });
     vec![
         ("login", refused(401, "Unauthorized", "Unauthorized", &none)),
@@ -63,7 +67,8 @@ fn cases() -> Vec<(&'static str, kube::Error)> {
         ("broken", refused(500, "InternalError", "etcdserver: leader changed", &none)),
         ("away", refused(503, "ServiceUnavailable", "try later", &none)),
         ("silent", kube::Error::Service(Box::new(Failure::Silent(Duration::from_secs(30))))),
-        ("no token", kube::Error::Service(Box::new(Failure::NoToken("not logged in".to_owned())))),
+        ("no token", kube::Error::Service(Box::new(Failure::no_token("not logged in")))),
+        ("no token, with advice", kube::Error::Service(Box::new(advised))),
         ("no credentials", kube::Error::Auth(AuthError::MissingCommand)),
         ("credentials that ended", kube::Error::Service(Box::new(AuthError::ExecPluginFailed))),
         ("no connection", kube::Error::Service(Box::new(std::io::Error::other("connection refused")))),
@@ -160,6 +165,7 @@ fn what_waiting_does_not_mend_ends_a_wait() {
         "missing object",
         "missing kind",
         "no token",
+        "no token, with advice",
         "no credentials",
         "credentials that ended",
     ];

@@ -136,10 +136,10 @@ async fn blocked_is_believed_only_when_lists_say_it_too() {
 /// A login that ends in the middle: requests are not sent any more, and no patience mends that.
 #[tokio::test(start_paused = true)]
 async fn a_login_that_ends_in_the_middle_ends_the_wait() {
-    let no_token: fn() -> BoxError = || Failure::NoToken("not logged in".to_owned()).into();
+    let no_token: fn() -> BoxError = || Failure::no_token("not logged in").into();
     let no_credentials: fn() -> BoxError = || AuthError::ExecPluginFailed.into();
     for (failure, words) in [
-        (no_token, "datumctl gave no login (not logged in)"),
+        (no_token, "datumctl gave no login: not logged in"),
         (no_credentials, "your credentials cannot be read, or have expired"),
     ] {
         let (server, has_ended, begin) = (updating(), Arc::new(AtomicBool::new(false)), Instant::now());
@@ -163,7 +163,7 @@ async fn a_login_that_ends_in_the_middle_ends_the_wait() {
         let problem = end.unwrap_err();
         let expected = format!("Could not watch the rollout of \"web\": {words}. The rollout goes on.");
         assert_eq!((problem.sentence, problem.exit), (expected, Exit::Failed));
-        assert!(problem.remedy.unwrap().starts_with("Log in again with `datumctl auth login`"));
+        assert!(problem.remedy.unwrap().starts_with("Log in again with `datumctl login`"));
         let seconds = begin.elapsed().as_secs();
         assert!((30..75).contains(&seconds), "{seconds}");
     }
