@@ -8,6 +8,7 @@ use fedhub_core::names::{
 use fedhub_core::object::{Kind, Object, bare, set_field};
 use serde_json::{Value, json};
 
+use super::cities::{self, CITY_RULE};
 use super::container;
 use super::edit::find;
 use super::fault::Fault;
@@ -118,6 +119,11 @@ fn settings(template: &mut Value, flags: &Flags) {
 
 fn placement(spec: &mut Value, flags: &Flags) -> Result<(), Fault> {
     let Some(flag) = flags.of_placement() else { return Ok(()) };
+    let codes = cities::codes(&flags.city, spec);
+    let listed: Vec<&str> = codes.iter().map(String::as_str).collect();
+    if let Some((_, again)) = cities::repeated(&listed).first() {
+        return Err(Fault::new(format!("--city {}", Quoted(again)), CITY_RULE));
+    }
     let all = spec.get_mut("placements").and_then(Value::as_array_mut);
     let all = all.ok_or_else(|| Fault::new(flag, "the workload has no placements: use -f"))?;
     let index = match &flags.placement {
@@ -146,7 +152,7 @@ fn placement(spec: &mut Value, flags: &Flags) -> Result<(), Fault> {
     };
     let Some(placement) = all.get_mut(index).and_then(Value::as_object_mut) else { return Ok(()) };
     if !flags.city.is_empty() {
-        placement.insert("cityCodes".to_owned(), json!(flags.city));
+        placement.insert("cityCodes".to_owned(), json!(codes));
     }
     let numbers = Numbers {
         min: flags.min,

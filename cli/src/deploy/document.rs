@@ -8,6 +8,7 @@ use fedhub_core::names::{CURRENT_REVISION, DNS_LABEL_RULE, RECORDED_TEMPLATE, RE
 use fedhub_core::object::{Kind, Object, ObjectView, bare, set_field};
 use serde_json::{Map, Value, json};
 
+use super::cities::{CITY_RULE, named, repeated};
 use super::container::{IMAGE_RULE, is_image};
 use super::fault::Fault;
 use super::schema;
@@ -126,6 +127,7 @@ fn document(source: String, value: Value) -> Result<Document, Vec<Fault>> {
     schema::check(schema::spec(), &schema::with_instance_type(spec.clone(), None), &at("spec"), &mut faults);
     faults.extend(images(&spec, &at("spec")));
     faults.extend(maximums(&spec, &at("spec")));
+    faults.extend(cities(&spec, &at("spec")));
     if !faults.is_empty() {
         return Err(faults);
     }
@@ -149,6 +151,17 @@ fn maximums<'a>(spec: &'a Value, at: &'a str) -> impl Iterator<Item = Fault> + u
     placements.filter_map(move |(index, placement)| {
         let rule = maximum_fault(&placement["scaleSettings"])?;
         Some(Fault::new(format!("{at}.placements[{index}].scaleSettings.maxReplicas"), rule))
+    })
+}
+
+/// The cities that stand in their placements already.
+fn cities<'a>(spec: &'a Value, at: &'a str) -> impl Iterator<Item = Fault> + use<'a> {
+    let placements = spec["placements"].as_array().into_iter().flatten().enumerate();
+    placements.flat_map(move |(index, placement)| {
+        let codes: Vec<&str> = named(placement).collect();
+        repeated(&codes).into_iter().map(move |(place, code)| {
+            Fault::new(format!("{at}.placements[{index}].cityCodes[{place}] {}", Quoted(code)), CITY_RULE)
+        })
     })
 }
 

@@ -11,6 +11,7 @@
 
 pub mod apply;
 pub mod args;
+mod cities;
 pub mod consent;
 mod container;
 mod described;

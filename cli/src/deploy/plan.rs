@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use fedhub_core::object::{Object, ObjectView};
 use serde_json::{Value, json};
 
+use super::cities::named;
 use super::described;
 use super::document::Document;
 use super::fault::Fault;
@@ -88,8 +89,7 @@ pub fn cities(object: &Object) -> BTreeSet<(String, String)> {
     let placements = object.spec()["placements"].as_array().into_iter().flatten();
     let pairs = placements.flat_map(|placement| {
         let name = placement["name"].as_str().unwrap_or_default();
-        let cities = placement["cityCodes"].as_array().into_iter().flatten().filter_map(Value::as_str);
-        cities.map(move |city| (name.to_owned(), city.to_owned()))
+        named(placement).map(move |city| (name.to_owned(), city.to_owned()))
     });
     pairs.collect()
 }

@@ -6,6 +6,7 @@ use fedhub_core::object::{Object, ObjectView, set_field};
 use fedhub_terminal::plain;
 use serde_json::{Value, json};
 
+use super::cities::named;
 use super::plan::DeployPlan;
 
 /// What is going to be done, line by line. What is written in a file is no line of its own.
@@ -55,8 +56,7 @@ fn images(spec: &Value) -> impl Iterator<Item = &str> {
 
 /// A placement in words, such as `DFW, ORD: 2 to 5 instances in each city`.
 fn placed(placement: &Value) -> String {
-    let cities = placement["cityCodes"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    let cities: Vec<_> = cities.collect();
+    let cities: Vec<_> = named(placement).collect();
     let settings = &placement["scaleSettings"];
     let least = settings["minReplicas"].as_i64().unwrap_or_default();
     let (number, is_one) = match settings["maxReplicas"].as_i64() {

@@ -53,6 +53,17 @@ fn every_document_is_read_and_every_fault_is_told_at_once() {
 }
 
 #[test]
+fn a_city_that_stands_twice_in_a_placement_is_refused() {
+    let mut twice = two_placements();
+    twice["spec"]["placements"][0]["cityCodes"] = json!(["DFW", "ORD", "dfw"]);
+    twice["spec"]["placements"][1]["cityCodes"] = json!(["DFW"]);
+    let expected = "web.yaml: spec.placements[0].cityCodes[2] \"dfw\": a city stands once in a placement, in whatever case";
+    assert_eq!(faults(&twice.to_string()), [expected]);
+    twice["spec"]["placements"][0]["cityCodes"] = json!(["dfw", "ORD"]);
+    assert_eq!(of(&twice).spec["placements"][0]["cityCodes"][0], "dfw", "a file is taken as it stands");
+}
+
+#[test]
 fn two_documents_of_one_workload_are_refused() {
     let documents = read("web.yaml", &format!("{MINIMAL}---\n{MINIMAL}")).unwrap();
     let expected = "web.yaml, document 2: an earlier document is of the workload minimal, too";

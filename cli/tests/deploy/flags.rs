@@ -20,6 +20,8 @@ fn a_flag_changes_what_it_names_and_nothing_else() {
         ),
         (&["--min=3"], &["~ spec.placements[america].scaleSettings.minReplicas: 1 -> 3"]),
         (&["--city=DFW,LHR"], &[r#"~ spec.placements[america].cityCodes: ["DFW", "ORD"] -> ["DFW", "LHR"]"#]),
+        (&["--city=dfw,lhr"], &[r#"~ spec.placements[america].cityCodes: ["DFW", "ORD"] -> ["DFW", "LHR"]"#]),
+        (&["--city=dfw,Ord"], &[]),
         (&["--env=LEVEL=debug"], &["~ APP.env[LEVEL].value"]),
         (&["--env=LEVEL-", "--env=NEW=a=b", "--env=GONE-"], &["- APP.env[LEVEL]", "+ APP.env[NEW]"]),
         (&["--env=TOKEN=plain"], &["+ APP.env[TOKEN].value", "- APP.env[TOKEN].valueFrom"]),
@@ -55,6 +57,29 @@ fn a_flag_changes_what_it_names_and_nothing_else() {
         let expected: Vec<_> = expected.iter().map(|line| at(line)).collect();
         assert_eq!(lines(&plan), expected, "{words:?}");
         assert_eq!(plan.is_noop(), expected.is_empty(), "{words:?}");
+    }
+}
+
+/// A city that the workload has keeps its name; others are written in capitals. None stands twice.
+#[test]
+fn cities_are_understood_in_any_case_and_named_once() {
+    let mut small = web();
+    small["spec"]["placements"][0]["cityCodes"] = json!(["dfw"]);
+    for (words, existing, expected) in [
+        (["--city=dfw,ord"], None, json!(["DFW", "ORD"])),
+        (["--city=DFW,ord"], Some(&small), json!(["dfw", "ORD"])),
+    ] {
+        let plan = plan(&[&["--image=ghcr.io/a/b:1"], &words[..]].concat(), existing).unwrap();
+        assert_eq!(plan.object.spec()["placements"][0]["cityCodes"], expected, "{words:?}");
+    }
+    for (words, existing, again) in [
+        (&["--city=DFW,DFW"][..], None, "DFW"),
+        (&["--city=ORD", "--city=DFW,ord"], Some(&small), "ORD"),
+        (&["--city=DFW,dfw"], Some(&small), "dfw"),
+    ] {
+        let faults = plan(&[&["--image=ghcr.io/a/b:1"], words].concat(), existing).unwrap_err();
+        let expected = format!("--city \"{again}\": a city stands once in a placement, in whatever case");
+        assert_eq!(told(&faults), [expected], "{words:?}");
     }
 }
 
