@@ -56,13 +56,19 @@ pub enum Tool {
     Chromium,
     /// tmux, likewise: terminals for what draws on one.
     Tmux,
+    /// What the completions of other programs in bash are made with, likewise.
+    BashCompletion,
+    /// fish, likewise.
+    Fish,
+    /// zsh, likewise.
+    Zsh,
     /// fedhub of the release before this one.
     PreviousRelease,
 }
 
 impl Tool {
     /// Every tool, in the order in which they are made: those of the planes first, of these the quickest first.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 14] = [
         Self::Etcd,
         Self::Kubernetes,
         Self::Karmada,
@@ -73,6 +79,9 @@ impl Tool {
         Self::Alertmanager,
         Self::Chromium,
         Self::Tmux,
+        Self::BashCompletion,
+        Self::Fish,
+        Self::Zsh,
         Self::PreviousRelease,
     ];
 
@@ -93,6 +102,9 @@ impl Tool {
             Self::Alertmanager => ("prometheus-alertmanager", Source::Debian(&ALERTMANAGER)),
             Self::Chromium => ("chromium", Source::Debian(&CHROMIUM)),
             Self::Tmux => ("tmux", Source::Debian(&TMUX)),
+            Self::BashCompletion => ("bash-completion", Source::Debian(&BASH_COMPLETION)),
+            Self::Fish => ("fish", Source::Debian(&FISH)),
+            Self::Zsh => ("zsh", Source::Debian(&ZSH)),
             Self::PreviousRelease => ("previous-release", Source::History),
         };
         Recipe { name, source }
@@ -242,6 +254,12 @@ static ALERTMANAGER: DebianPackage = DebianPackage {
 static CHROMIUM: DebianPackage = DebianPackage { programs: &["chromium"], whole: true, moved: None };
 
 static TMUX: DebianPackage = DebianPackage { programs: &["tmux"], whole: true, moved: None };
+
+static BASH_COMPLETION: DebianPackage = DebianPackage { programs: &[], whole: true, moved: None };
+
+static FISH: DebianPackage = DebianPackage { programs: &["fish"], whole: true, moved: None };
+
+static ZSH: DebianPackage = DebianPackage { programs: &["zsh"], whole: true, moved: None };
 
 /// A built tool.
 #[derive(Debug, Clone)]

@@ -20,6 +20,45 @@ async fn both_hosts_are_answered_in_their_protocol() {
     assert_eq!(plain.out, "access\n:4\n");
 }
 
+/// Their scripts put `--flag=` before each candidate, and complete paths where nothing speaks against it.
+#[tokio::test(flavor = "multi_thread")]
+async fn both_hosts_get_values_alone_and_leave_paths_to_the_shell() {
+    let platform = Platform::start().await;
+    for (words, expected) in [
+        (["status", "--output=js"].as_slice(), ["json", ":4"].as_slice()),
+        (&["deploy", "web", "--dry-run="], &["client", "server", ":4"]),
+        (&["deploy", "web", "--file="], &[":0"]),
+        (&["deploy", "-f", ""], &[":0"]),
+        (&["deploy", "web", "--save", "work"], &[":0"]),
+        (&["status", "--kubeconfig", "/et"], &[":0"]),
+        (&["man", "--dir", ""], &[":0"]),
+    ] {
+        let hosted = datumctl(&platform, &[["__complete", "compute"].as_slice(), words].concat());
+        let mut kubectl = named(platform.files.path(), "kubectl_complete-compute");
+        kubectl.args(words);
+        for command in [hosted, kubectl] {
+            let answered = ended(command).await;
+            let values: Vec<&str> =
+                answered.out.lines().map(|line| line.split('\t').next().unwrap_or_default()).collect();
+            assert_eq!((values.as_slice(), answered.code), (expected, 0), "{words:?} {answered:?}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn flags_are_offered_where_one_is_begun() {
+    let platform = Platform::start().await;
+    platform.workload("api", &[]);
+    for (words, expected) in [
+        (["destroy", ""].as_slice(), "api\n:4\n"),
+        (&["destroy", "api", "--ye"], "--yes\n:4\n"),
+        (&["rollout", ""], "status\nhistory\nundo\nrestart\npause\nresume\nhelp\napi\n:4\n"),
+    ] {
+        let answered = platform.run(&[["__completeNoDesc"].as_slice(), words].concat()).await;
+        assert_eq!(answered.out, expected, "{words:?} {answered:?}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn flags_and_their_values_are_completed() {
     let platform = Platform::start().await;
@@ -51,7 +90,7 @@ async fn names_of_workloads_come_from_the_project() {
     assert_eq!(elsewhere.out, ":4\n", "{elsewhere:?}");
 }
 
-/// What bash offers for a line, by the script that it is given.
+/// What bash offers for a line, by the script that it is given; a suite types on terminals, in all shells.
 fn in_bash(platform: &Platform, words: &[&str]) -> String {
     let text = format!(
         "source <({program} completion bash); COMP_WORDS=({program} {words}); COMP_CWORD={last}; _datumctl_compute; \
@@ -75,6 +114,10 @@ async fn bash_completes_by_the_script() {
     assert_eq!(in_bash(&platform, &["acc"]), "access\n");
     assert_eq!(in_bash(&platform, &["destroy", "a"]), "api\n");
     assert_eq!(in_bash(&platform, &["access", "--output", "=", "js"]), "json\n");
+    let begin = platform.file("ca.p").display().to_string();
+    let whole = format!("{begin}em\n");
+    assert_eq!(in_bash(&platform, &["deploy", "-f", &begin]), whole);
+    assert_eq!(in_bash(&platform, &["deploy", "--file", "=", &begin]), whole);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -42,7 +42,7 @@ mod tests {
     use crate::suites;
 
     fn suite(name: &str, alone: bool, last: bool) -> Suite {
-        Suite { name: name.to_owned(), directory: PathBuf::new(), alone, last, needs: None }
+        Suite { name: name.to_owned(), directory: PathBuf::new(), alone, last, needs: Vec::new() }
     }
 
     #[test]

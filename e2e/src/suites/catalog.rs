@@ -9,10 +9,11 @@ use serde::Deserialize;
 use crate::Error;
 use crate::tools::Tool;
 
-/// The label of a test that needs more than the planes and fedhub; its value is the name of a tool.
+/// The label of a test that needs more than the planes and fedhub; its value is names of tools, with `_` between them.
 const NEEDS: &str = "fedhub.dev/needs";
 /// What a test may need.
-const NEEDED: [Tool; 3] = [Tool::PreviousRelease, Tool::Collector, Tool::Tmux];
+const NEEDED: [Tool; 6] =
+    [Tool::PreviousRelease, Tool::Collector, Tool::Tmux, Tool::BashCompletion, Tool::Fish, Tool::Zsh];
 /// The label of a test that has a place in the order.
 const RUNS: &str = "fedhub.dev/runs";
 
@@ -29,7 +30,7 @@ pub struct Suite {
     /// test.
     pub last: bool,
     /// What it runs beside the planes and fedhub: the label `fedhub.dev/needs` of its test.
-    pub needs: Option<Tool>,
+    pub needs: Vec<Tool>,
 }
 
 #[derive(Deserialize)]
@@ -88,12 +89,13 @@ fn read(path: &Path, directory: PathBuf) -> Result<Suite, Error> {
         return Err(manifest(format!("the test is called `{}`, its directory is not", test.metadata.name)));
     }
     let Metadata { name, labels } = test.metadata;
-    let tool = |name: &String| {
+    let tool = |name: &str| {
         let names = || NEEDED.map(|tool| format!("`{}`", tool.name())).join(" or ");
-        let found = NEEDED.into_iter().find(|tool| tool.name() == *name);
+        let found = NEEDED.into_iter().find(|tool| tool.name() == name);
         found.ok_or_else(|| manifest(format!("the label {NEEDS} is `{name}`: try {}", names())))
     };
-    let needs = labels.get(NEEDS).map(tool).transpose()?;
+    let needs = labels.get(NEEDS).into_iter().flat_map(|names| names.split('_')).map(tool);
+    let needs = needs.collect::<Result<_, _>>()?;
     let last = match labels.get(RUNS).map(String::as_str) {
         None => false,
         Some("last") => true,
@@ -112,10 +114,14 @@ mod tests {
         let is = |name, alone| suites.iter().any(|suite| suite.name == name && suite.alone == alone);
         assert!(is("api-admission", false) && is("restart-writes-nothing", true));
         assert_eq!(suites.last().map(|suite| &*suite.name), Some("uninstall"));
-        let needing = suites.iter().filter_map(|suite| Some((&*suite.name, suite.needs?)));
-        let expected =
-            [("cli-terminal", Tool::Tmux), ("traces", Tool::Collector), ("upgrade", Tool::PreviousRelease)];
-        assert_eq!(needing.collect::<Vec<_>>(), expected);
+        let needing = suites.iter().filter(|suite| !suite.needs.is_empty());
+        let expected: [(&str, &[Tool]); 4] = [
+            ("cli-completion", &[Tool::BashCompletion, Tool::Fish, Tool::Zsh]),
+            ("cli-terminal", &[Tool::Tmux]),
+            ("traces", &[Tool::Collector]),
+            ("upgrade", &[Tool::PreviousRelease]),
+        ];
+        assert_eq!(needing.map(|suite| (&*suite.name, &*suite.needs)).collect::<Vec<_>>(), expected);
     }
 
     #[test]
@@ -139,7 +145,7 @@ mod tests {
             directory: PathBuf::new(),
             alone: false,
             last: false,
-            needs: None,
+            needs: Vec::new(),
         };
         let all = vec![suite("one"), suite("two")];
         assert_eq!(pick(all.clone(), &[]).unwrap(), all);

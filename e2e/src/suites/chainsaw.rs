@@ -50,6 +50,9 @@ pub struct Programs {
     previous_release: PathBuf,
     collector: PathBuf,
     terminals: Option<Built>,
+    bash_completion: PathBuf,
+    fish: PathBuf,
+    zsh: PathBuf,
 }
 
 impl Programs {
@@ -59,6 +62,9 @@ impl Programs {
             Tool::PreviousRelease => self.previous_release = built.program("fedhub"),
             Tool::Collector => self.collector = built.program("otelcol"),
             Tool::Tmux => self.terminals = Some(built.clone()),
+            Tool::BashCompletion => self.bash_completion = built.dir().into(),
+            Tool::Fish => self.fish = built.dir().into(),
+            Tool::Zsh => self.zsh = built.dir().into(),
             _ => {}
         }
     }
@@ -185,6 +191,9 @@ fn environment(context: &Context<'_>, command: &mut tokio::process::Command) {
         .env("COLLECTOR", &context.programs.collector)
         .env("TMUX_PROGRAM", context.programs.terminal())
         .env("TMUX_LIBRARIES", std::env::join_paths(libraries).unwrap_or_default())
+        .env("BASH_COMPLETION", &context.programs.bash_completion)
+        .env("FISH", &context.programs.fish)
+        .env("ZSH", &context.programs.zsh)
         .env("CELLS", layout.cell_role_kubeconfig("project-a").parent().unwrap_or(layout.root()))
         .env("KUBECONFIGS", default.parent().unwrap_or(layout.root()))
         // Chainsaw insists on a default cluster, although every suite names its own.

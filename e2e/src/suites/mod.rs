@@ -11,6 +11,7 @@
 //! | `PREVIOUS_RELEASE` | fedhub's previous release, for suites that say that they need it; else empty |
 //! | `COLLECTOR` | the OpenTelemetry Collector, likewise |
 //! | `TMUX_PROGRAM`, `TMUX_LIBRARIES` | tmux and the directories of its libraries, likewise |
+//! | `BASH_COMPLETION`, `FISH`, `ZSH` | the directories that these packages are unpacked in, likewise |
 //! | `PATH` | begins with the directories of the planes' own `kubectl` and of the users' command line, also as its plugin |
 
 mod catalog;
@@ -55,13 +56,13 @@ impl Toolbox {
         let kubernetes = tools::ensure(Tool::Kubernetes, progress).await?.dir().to_owned();
         let mut programs = chainsaw::Programs::default();
         let mut able = Vec::new();
-        for suite in suites {
-            if let Some(tool) = suite.needs {
+        'suites: for suite in suites {
+            for tool in suite.needs.iter().copied() {
                 match tools::ensure(tool, progress).await {
                     Ok(built) => programs.keep(tool, &built),
                     Err(error @ Error::NotInHistory { .. }) => {
                         progress.warn(format!("SKIP {}: {error}", suite.name));
-                        continue;
+                        continue 'suites;
                     }
                     Err(error) => return Err(error),
                 }

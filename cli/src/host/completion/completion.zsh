@@ -4,6 +4,12 @@ _datumctl_compute() {
     local line value
     local -a answer described plain
     answer=("${(@f)$("${words[1]}" __complete "${(@)words[2,CURRENT]}" 2>/dev/null)}")
+    # Of `--flag=part` what stands behind the sign is completed.
+    if [[ "${words[CURRENT]}" == -*=* ]]; then compset -P '*='; fi
+    if [[ "${answer[*]}" == ":0" ]]; then
+        _files
+        return
+    fi
     for line in "${answer[@]}"; do
         case "$line" in
             :*) ;;

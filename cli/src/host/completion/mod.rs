@@ -1,7 +1,8 @@
 //! Completion: the protocol of cobra, by which `datumctl` and `kubectl` ask (`__complete WORD... PART`), and scripts for
 //! shells that ask by it too.
 //!
-//! An answer is a line for each candidate, with a description behind a tab, and `:DIRECTIVE` at the end.
+//! An answer is a line for each candidate, with a description behind a tab, and `:DIRECTIVE` at the end. The candidates of
+//! `--flag=PART` are values alone: shells put `--flag=` before them.
 
 pub mod names;
 
@@ -18,10 +19,10 @@ use crate::args::{self, Global};
 use crate::exit::Exit;
 use crate::problem::Problem;
 
+/// The shell is to complete a path.
+const FILES: u8 = 0;
 /// The candidates are all there are: the shell is not to add file names.
 const NO_FILES: u8 = 4;
-/// As [`NO_FILES`], and no space comes behind the candidate.
-const NO_FILES_NO_SPACE: u8 = NO_FILES | 2;
 
 /// What is asked for: the words behind the program's name, the last of which is to be completed.
 #[derive(Debug, PartialEq, Eq)]
@@ -49,13 +50,18 @@ pub fn answer(program: Program, environment: &Environment, asked: Words) -> Exit
     if words.is_empty() {
         words.push(OsString::new());
     }
+    let part = words.last().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
     let global = globals(&words);
     names::set(Line { global, environment: environment.clone(), program });
     let last = words.len();
     words.insert(0, program.name().into());
     let mut command = names::completed(args::command(program));
     let candidates = clap_complete::engine::complete(&mut command, words, last, None);
-    let text = reply(&candidates.unwrap_or_default(), described);
+    let text = if names::is_path() {
+        format!(":{FILES}")
+    } else {
+        reply(&candidates.unwrap_or_default(), &part, described)
+    };
     match output::print_verbatim(&text) {
         Ok(()) => Exit::Done,
         Err(_) => Exit::Failed,
@@ -80,19 +86,26 @@ fn globals(words: &[OsString]) -> Global {
     }
 }
 
-/// The answer in cobra's protocol.
-fn reply(candidates: &[CompletionCandidate], described: bool) -> String {
-    let shown: Vec<&CompletionCandidate> = candidates.iter().filter(|it| !it.is_hide_set()).collect();
-    let joins = shown.iter().any(|it| it.get_value().to_string_lossy().ends_with('='));
-    let lines = shown.iter().map(|candidate| {
+/// The answer in cobra's protocol, for a word that is begun. Flags are offered where one is begun, and not among names.
+fn reply(candidates: &[CompletionCandidate], part: &str, described: bool) -> String {
+    let is_flag = part.starts_with('-');
+    let flag =
+        part.split_inclusive('=').next().filter(|flag| is_flag && flag.ends_with('=')).unwrap_or_default();
+    let mut lines = Vec::new();
+    for candidate in candidates.iter().filter(|it| !it.is_hide_set()) {
         let value = candidate.get_value().to_string_lossy();
-        let help = candidate.get_help().filter(|_| described).map(ToString::to_string);
-        let help = help.as_deref().and_then(|help| help.lines().next().map(str::to_owned));
-        let value = plain(&value);
-        help.map_or_else(|| value.to_string(), |help| format!("{value}\t{}", plain(&help)))
-    });
-    let directive = format!(":{}", if joins { NO_FILES_NO_SPACE } else { NO_FILES });
-    lines.chain([directive]).collect::<Vec<_>>().join("\n")
+        if !is_flag && value.starts_with('-') {
+            continue;
+        }
+        let value = plain(value.strip_prefix(flag).unwrap_or(&value)).into_owned();
+        let help = candidate.get_help().filter(|_| described).map(ToString::to_string).unwrap_or_default();
+        lines.push(match help.lines().next() {
+            Some(help) => format!("{value}\t{}", plain(help)),
+            None => value,
+        });
+    }
+    lines.push(format!(":{NO_FILES}"));
+    lines.join("\n")
 }
 
 /// Prints the script of a shell.

@@ -1,6 +1,6 @@
 //! Completion of names that the project knows.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::OsStr;
 use std::time::Duration;
 
@@ -38,6 +38,8 @@ pub struct Line {
 thread_local! {
     /// Completers get a word and nothing else from clap: what stands around it is here.
     static LINE: RefCell<Line> = RefCell::new(Line::default());
+    /// Whether it is a path that is being completed.
+    static PATH: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Sets the line that is being completed.
@@ -45,7 +47,12 @@ pub fn set(line: Line) {
     LINE.with(|current| *current.borrow_mut() = line);
 }
 
-/// The command line with completers on every argument that is such a name, by its value's name.
+/// Whether the last word that was completed is a path: shells complete those, and know how they are written.
+pub fn is_path() -> bool {
+    PATH.get()
+}
+
+/// The command line with completers on every argument that is such a name, or a path, by its value's name.
 pub fn completed(command: Command) -> Command {
     command.mut_args(with_names).mut_subcommands(completed)
 }
@@ -57,6 +64,10 @@ fn with_names(arg: Arg) -> Arg {
         Some("INSTANCE") => arg.add(completer(|session| names(session, Kind::Instance))),
         Some("INSTANCE_TYPE") => arg.add(completer(|session| names(session, Kind::InstanceType))),
         Some("CITY") => arg.add(completer(cities)),
+        Some("FILE" | "DIR") => arg.add(ArgValueCompleter::new(|_: &OsStr| {
+            PATH.set(true);
+            Vec::new()
+        })),
         _ => arg,
     }
 }
@@ -69,12 +80,8 @@ where
     ArgValueCompleter::new(move |word: &OsStr| {
         let Some(word) = word.to_str() else { return Vec::new() };
         let line = LINE.with(|line| line.borrow().clone());
-        // Of a list, what stands before the last comma is done.
-        let (done, part) =
-            word.rsplit_once(',').map_or(("", word), |(done, part)| (&word[..=done.len()], part));
         let found = read(line, names).unwrap_or_default().into_iter();
-        let fitting = found.filter(|name| name.starts_with(part));
-        fitting.map(|name| CompletionCandidate::new(format!("{done}{name}"))).collect()
+        found.filter(|name| name.starts_with(word)).map(CompletionCandidate::new).collect()
     })
 }
 
