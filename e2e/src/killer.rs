@@ -18,6 +18,7 @@ use tokio_rustls::TlsAcceptor;
 use crate::Error;
 use crate::fedhub::Fedhub;
 use crate::gateway::{Answer, connection, json_answer, tls};
+use crate::output::complain;
 use crate::planes::{Layout, write_atomically};
 
 /// A webhook that listens.
@@ -69,7 +70,7 @@ impl Kills {
         let counted = tokio::spawn(async move { kills.write().await }).await;
         let allowed = counted.is_ok_and(|counted| {
             counted.unwrap_or_else(|error| {
-                eprintln!("killer: {error}");
+                complain(format_args!("killer: {error}"));
                 true
             })
         });

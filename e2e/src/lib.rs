@@ -19,6 +19,9 @@
 //! Three packages stand beside this one: `fake-apiserver` (API servers in memory), `simulate` (the services that a cell
 //! and quota need) and `testing` (what tests of controllers share).
 
+// Printing with the macros ends a program whose reader has gone away.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 pub mod alerts;
 pub mod bench;
 pub mod chaos;
@@ -33,6 +36,7 @@ pub mod hostile;
 pub mod killer;
 pub mod lanes;
 pub mod link;
+pub mod output;
 pub mod planes;
 pub mod progress;
 pub mod propagation;

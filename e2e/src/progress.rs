@@ -1,8 +1,10 @@
 //! One line per step, with the time since the start, on standard error.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use crate::output::complain;
 
 /// Says what is being done. Cheap to clone; a silent one says nothing.
 #[derive(Debug, Clone)]
@@ -61,10 +63,9 @@ impl Progress {
         let label = self.label.as_deref().map(|label| format!("{label}: ")).unwrap_or_default();
         let line = match self.style {
             Style::Silent => return,
-            Style::Plain => format!("[{seconds:6.2}s] {label}{text}\n"),
-            Style::Coloured => format!("\x1b[2m[{seconds:6.2}s] {label}\x1b[0m\x1b[{colour}m{text}\x1b[0m\n"),
+            Style::Plain => format!("[{seconds:6.2}s] {label}{text}"),
+            Style::Coloured => format!("\x1b[2m[{seconds:6.2}s] {label}\x1b[0m\x1b[{colour}m{text}\x1b[0m"),
         };
-        // One write, so that lines of two tasks do not mix. A closed pipe must not end the harness.
-        let _ = std::io::stderr().write_all(line.as_bytes());
+        complain(line);
     }
 }

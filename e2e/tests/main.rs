@@ -6,3 +6,5 @@ mod dependencies;
 mod layers;
 #[cfg(test)]
 mod monitoring;
+#[cfg(test)]
+mod output;

@@ -38,6 +38,9 @@
 //! `deploy/`, lengths, bounds, patterns and enumerations are checked and nothing else; field selectors know
 //! `metadata.name` and `metadata.namespace`; there is no authorization and no admission but what a namespace needs.
 
+// Printing with the macros ends a program whose reader has gone away.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod answer;
 mod audit;
 mod clock;

@@ -1,5 +1,9 @@
 //! `fedhub-fake-apiserver`: a hub, a management plane and many project planes over HTTP, in one process. See the crate's README.
 
+// Printing with the macros ends a program whose reader has gone away.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+use std::io::Write;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::thread::available_parallelism;
@@ -80,7 +84,7 @@ async fn run() -> anyhow::Result<()> {
             None => std::future::pending().await,
         }
     };
-    println!("{ready}");
+    let _gone = writeln!(std::io::stdout(), "{ready}");
     tokio::select! {
         served = serving => served?,
         () = beside => {}

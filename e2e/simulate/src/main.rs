@@ -1,5 +1,9 @@
 //! `fedhub-simulate`: simulated services, for tests and demonstrations, until SIGTERM or SIGINT.
 
+// Printing with the macros ends a program whose reader has gone away.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -93,6 +97,11 @@ fn named_file(text: &str) -> Result<(String, PathBuf), String> {
     }
 }
 
+/// Tells a fault on standard error; where nobody reads that, the exit code tells it.
+fn complain(fault: &str) {
+    let _gone = writeln!(std::io::stderr(), "fedhub-simulate: {fault}");
+}
+
 /// Checks the arguments, then simulates.
 fn main() -> ExitCode {
     let args = Args::parse();
@@ -102,7 +111,7 @@ fn main() -> ExitCode {
     }
     if !faults.is_empty() {
         for fault in faults {
-            eprintln!("fedhub-simulate: {fault}");
+            complain(&fault);
         }
         return ExitCode::from(MISUSE);
     }
@@ -114,7 +123,7 @@ fn main() -> ExitCode {
     match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("fedhub-simulate: {}", errors::chain(error.as_ref()));
+            complain(&errors::chain(error.as_ref()));
             ExitCode::from(MISUSE)
         }
     }

@@ -12,6 +12,15 @@ mod tests {
         words
     }
 
+    /// Nobody reads what is wrong: the exit code says it.
+    #[test]
+    fn a_closed_standard_error_ends_it_as_ever() {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fedhub-simulate"));
+        assert_eq!(command.env_clear().stderr(writer).status().unwrap().code(), Some(2));
+    }
+
     #[test]
     fn bad_input_is_exit_2_before_anything_starts() {
         assert!(refused(&[]).contains("no part is chosen"));

@@ -1,9 +1,13 @@
 //! `demo`: fedhub at work on real planes, step by step.
 
+// Printing with the macros ends a program whose reader has gone away.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 use std::process::ExitCode;
 
 use clap::Parser;
 use fedhub_e2e::demo::{self, DEFAULT_NAME, Error, Options};
+use fedhub_e2e::output::complain;
 
 /// Shows fedhub at work: two projects, a Karmada hub and two cells as real processes on this machine.
 #[derive(Parser)]
@@ -24,7 +28,7 @@ async fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(Error::Interrupted) => ExitCode::from(130),
         Err(error) => {
-            eprintln!("demo: {error}");
+            complain(format_args!("demo: {error}"));
             ExitCode::FAILURE
         }
     }

@@ -1,5 +1,8 @@
 //! `fedhub-bench`: what fedhub costs and how fast it is.
 
+// Printing with the macros ends a program whose reader has gone away.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
@@ -9,6 +12,7 @@ use clap::Parser;
 use clap::builder::PossibleValuesParser;
 use fedhub_e2e::bench::table::{self, Now};
 use fedhub_e2e::bench::{self, BENCHMARKS, Options, documents, report};
+use fedhub_e2e::output::{complain, say};
 use fedhub_e2e::progress::Progress;
 use fedhub_e2e::{fedhub, repository};
 use tokio::signal::unix::{SignalKind, signal};
@@ -74,12 +78,12 @@ async fn main() -> ExitCode {
         interrupted = interruption() => interrupted,
     };
     if let Err(error) = bench::clear_up().await {
-        eprintln!("fedhub-bench: {error}");
+        complain(format_args!("fedhub-bench: {error}"));
     }
     match done {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("fedhub-bench: {error:#}");
+            complain(format_args!("fedhub-bench: {error:#}"));
             ExitCode::FAILURE
         }
     }
@@ -90,19 +94,19 @@ async fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     match arguments.what.as_str() {
         "list" => {
             for (name, about) in BENCHMARKS {
-                println!("{name:<14} {about}");
+                say(format_args!("{name:<14} {about}"));
             }
         }
-        "show" => println!("{}", table::whole(&report::load(&directory)?, now())),
+        "show" => say(table::whole(&report::load(&directory)?, now())),
         "table" => write_documents(arguments)?,
         "all" => return all(arguments, &directory).await,
         name => {
             let report = bench::run(name, &command(), &options(arguments)).await?;
             if arguments.json {
-                println!("{}", report.line()?);
+                say(report.line()?);
             } else {
-                println!("{}", table::whole(std::slice::from_ref(&report), now()));
-                println!("{:#}", report.details);
+                say(table::whole(std::slice::from_ref(&report), now()));
+                say(format_args!("{:#}", report.details));
             }
         }
     }
@@ -128,7 +132,7 @@ async fn all(arguments: &Arguments, directory: &Path) -> anyhow::Result<ExitCode
             }
         }
     }
-    println!("{}", table::whole(&reports, now()));
+    say(table::whole(&reports, now()));
     options.progress.step(format!("all benchmarks took {:.1} minutes", began.elapsed().as_secs_f64() / 60.0));
     if !broken.is_empty() {
         anyhow::bail!("could not run: {}", broken.join(", "));
@@ -171,7 +175,7 @@ fn write_documents(arguments: &Arguments) -> Result<(), fedhub_e2e::Error> {
         documents::adopt(&repository, directory)?;
     }
     for document in documents::write(&repository, bench::today())? {
-        println!("{document}");
+        say(document);
     }
     Ok(())
 }

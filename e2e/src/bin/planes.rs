@@ -1,9 +1,13 @@
 //! `planes`: real planes on this machine, up and down.
 
+// Printing with the macros ends a program whose reader has gone away.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::{Parser, Subcommand};
+use fedhub_e2e::output::{complain, say};
 use fedhub_e2e::planes::{self, DEFAULT_NAME, Layout, Options, Planes};
 use fedhub_e2e::progress::Progress;
 use fedhub_e2e::tools::{self, Tool};
@@ -91,7 +95,7 @@ async fn main() -> ExitCode {
     match done {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("planes: {error:#}");
+            complain(format_args!("planes: {error:#}"));
             ExitCode::FAILURE
         }
     }
@@ -106,7 +110,7 @@ async fn run(command: &Command) -> anyhow::Result<ExitCode> {
             }
             let planes = Planes::up(&options).await?;
             options.progress.step(format!("instance `{}` is up", instance.name));
-            println!("{}", planes::summary(planes.layout()));
+            say(planes::summary(planes.layout()));
         }
         Command::Down { instance } => {
             let progress = Progress::stderr();
@@ -119,7 +123,7 @@ async fn run(command: &Command) -> anyhow::Result<ExitCode> {
             let administrator = planes::kubeconfig_of(&layout, plane)?;
             let path = if *fedhub { layout.fedhub_kubeconfig(plane) } else { administrator };
             anyhow::ensure!(path.is_file(), "{} is not there: is the instance up?", path.display());
-            println!("{}", path.display());
+            say(path.display());
         }
         Command::Stop { instance, process } => Planes::load(&instance.name)?.stop_process(process).await?,
         Command::Start { instance, process } => Planes::load(&instance.name)?.start_process(process).await?,
@@ -141,9 +145,9 @@ fn status(planes: &Planes) -> ExitCode {
             (None, true) => "stopped".to_owned(),
             (None, false) => format!("ENDED, see {}", planes.layout().log(&process.name).display()),
         };
-        println!("{:<36} {how}", process.name);
+        say(format_args!("{:<36} {how}", process.name));
     }
-    println!("{}", planes::summary(planes.layout()));
+    say(planes::summary(planes.layout()));
     let all_run = processes.iter().all(|process| process.pid.is_some());
     if all_run { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
@@ -161,7 +165,8 @@ async fn build(names: &[String]) -> anyhow::Result<()> {
         names.iter().map(find).collect::<Result<_, _>>()?
     };
     for tool in chosen {
-        println!("{:<24} {}", tool.name(), tools::ensure(tool, &progress).await?.dir().display());
+        let built = tools::ensure(tool, &progress).await?;
+        say(format_args!("{:<24} {}", tool.name(), built.dir().display()));
     }
     Ok(())
 }

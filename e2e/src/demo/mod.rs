@@ -17,10 +17,11 @@ use kube::Client;
 use tokio::signal::unix::{SignalKind, signal};
 
 use self::objects::Kind;
-use self::printer::{Printer, say};
+use self::printer::Printer;
 use self::scenario::{City, LIMIT, Scenario};
 use self::timeline::Timeline;
 use crate::fedhub::{self, Fedhub, chain};
+use crate::output::say;
 use crate::planes::topology::{HUB, cells, projects};
 use crate::planes::{self, Layout, Planes, manifests};
 use crate::progress::Progress;
@@ -140,7 +141,7 @@ async fn show(options: &Options, layout: &Layout) -> Result<Planes, Error> {
         end = stay(&planes, layout) => return end.and(Err(Error::Gone)),
     }
     if !options.once {
-        say(&hints::text(&planes, &fedhub).await?);
+        say(hints::text(&planes, &fedhub).await?);
     }
     Ok(planes)
 }

@@ -1,9 +1,10 @@
 //! What the demonstration prints.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::time::Duration;
 
 use super::scenario::Hops;
+use crate::output::say;
 
 /// Speaks on standard output; in colour only where that is a terminal that has not asked for none.
 #[derive(Debug, Clone, Copy)]
@@ -20,29 +21,29 @@ impl Printer {
 
     /// The head of a part, after an empty line.
     pub fn head(self, text: &str) {
-        say(&format!("\n{}", self.paint("1", text)));
+        say(format_args!("\n{}", self.paint("1", text)));
     }
 
     /// Something that is about to be done, and by whom.
     pub fn act(self, who: &str, what: &str) {
-        say(&format!("{:>22}{} {}", "", self.paint("36", &format!("{who:<11}")), self.paint("36", what)));
+        say(format_args!("{:>22}{} {}", "", self.paint("36", &format!("{who:<11}")), self.paint("36", what)));
     }
 
     /// Something that was seen: how long the hop took, how long it is since the cause, where, what.
     pub fn saw(self, hop: Duration, since: Duration, plane: &str, what: &str) {
         let hop = self.paint("32", &format!("{:>9}", millis(hop)));
         let since = self.paint("2", &format!("{:>10}", millis(since)));
-        say(&format!("{hop} {since}  {plane:<11} {what}"));
+        say(format_args!("{hop} {since}  {plane:<11} {what}"));
     }
 
     /// A step that was not seen.
     pub fn missed(self, text: &str) {
-        say(&self.paint("31", text));
+        say(self.paint("31", text));
     }
 
     /// The end of a part that went well.
     pub fn well(self, text: &str) {
-        say(&self.paint("32", text));
+        say(self.paint("32", text));
     }
 
     /// What each hop took, a column for each of the ways, which have the same hops.
@@ -70,12 +71,6 @@ fn table(ways: &[(&str, Hops)]) -> Vec<String> {
         row(label, ways.iter().map(took).collect())
     });
     std::iter::once(head).chain(rows).collect()
-}
-
-/// A line as it is.
-pub fn say(text: &str) {
-    // A closed pipe must not end the demonstration before it has taken everything down.
-    let _ = std::io::stdout().write_all(format!("{text}\n").as_bytes());
 }
 
 /// A span in whole milliseconds.

@@ -36,6 +36,7 @@ use tokio_rustls::TlsAcceptor;
 use self::faults::Faults;
 pub(crate) use self::faults::content;
 use crate::Error;
+use crate::output::complain;
 use crate::planes::Layout;
 use crate::planes::kubeconfig::{self, Credential};
 use crate::planes::topology::{MANAGEMENT, Plane};
@@ -120,7 +121,7 @@ impl Gateway {
                         async move { planes.answer(request).await }
                     }));
                 }
-                Err(error) => eprintln!("gateway: cannot accept a connection: {error}"),
+                Err(error) => complain(format_args!("gateway: cannot accept a connection: {error}")),
             }
         }
     }

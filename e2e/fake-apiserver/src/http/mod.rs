@@ -6,7 +6,7 @@
 mod census;
 mod tls;
 
-use std::io::{self, Cursor};
+use std::io::{self, Cursor, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -77,7 +77,9 @@ pub async fn serve<S>(
                 });
             }
             Err(error) => {
-                eprintln!("fedhub-fake-apiserver: cannot accept a connection: {error}");
+                // Where nobody reads that, it goes on all the same.
+                let _gone =
+                    writeln!(io::stderr(), "fedhub-fake-apiserver: cannot accept a connection: {error}");
                 // Such as too many open files: the next attempt would fail at once.
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use fedhub_e2e::output::say;
 use fedhub_e2e::planes::Layout;
 use fedhub_e2e::progress::Progress;
 use fedhub_e2e::{alerts, evidence};
@@ -36,6 +37,6 @@ pub async fn run(arguments: Alerts) -> anyhow::Result<ExitCode> {
     crate::leave(&servers, target.keep, target.name.is_some() || !passed).await?;
     crate::print(&leaks);
     done?;
-    println!("alerts and dashboards: {}", if passed { "passed" } else { "failed" });
+    say(format_args!("alerts and dashboards: {}", if passed { "passed" } else { "failed" }));
     Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use fedhub_e2e::lanes::Check;
+use fedhub_e2e::output::say;
 use fedhub_e2e::planes::Layout;
 use fedhub_e2e::{chaos, evidence};
 use jiff::Timestamp;
@@ -63,9 +64,9 @@ pub async fn run(arguments: Chaos) -> anyhow::Result<ExitCode> {
     crate::print(&leaks);
     let report = done?;
     if let Some(failure) = &report.failure {
-        println!("{failure}");
+        say(failure);
     }
-    println!("{}", report.summary());
+    say(report.summary());
     Ok(if recovered { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::ValueEnum;
 use fedhub_e2e::fedhub::{self, Once};
+use fedhub_e2e::output::say;
 use fedhub_e2e::planes::Layout;
 
 use crate::Instance;
@@ -108,8 +109,8 @@ async fn act(fedhub: &fedhub::Fedhub, action: Action, once: &Once) -> anyhow::Re
         Action::Resume => fedhub.resume()?,
         Action::Restart => fedhub.restart().await?,
         Action::Settle => fedhub.settled().await?,
-        Action::Metrics => print!("{}", fedhub.metrics().await?),
-        Action::Pid => println!("{}", fedhub.pid().context("it does not run")?),
+        Action::Metrics => say(fedhub.metrics().await?.trim_end()),
+        Action::Pid => say(fedhub.pid().context("it does not run")?),
     }
     Ok(())
 }

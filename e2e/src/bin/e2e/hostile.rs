@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use fedhub_e2e::hostile;
+use fedhub_e2e::output::say;
 use fedhub_e2e::planes::Layout;
 
 use crate::{Instance, interruption};
@@ -29,7 +30,7 @@ pub async fn run(arguments: Hostile) -> anyhow::Result<()> {
     let Hostile { plane, kubeconfig, seconds, instance } = arguments;
     let layout = Layout::of(&instance.instance)?;
     let hostile = hostile::Hostile::listen(&layout, &plane, &kubeconfig).await?;
-    println!("{}", hostile.control());
+    say(hostile.control());
     tokio::select! {
         () = hostile.serve() => {}
         () = tokio::time::sleep(Duration::from_secs(seconds)) => {}

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use fedhub_e2e::killer;
+use fedhub_e2e::output::say;
 use fedhub_e2e::planes::Layout;
 
 use crate::{Instance, interruption};
@@ -25,7 +26,7 @@ pub struct Killer {
 pub async fn run(arguments: Killer) -> anyhow::Result<()> {
     let layout = Layout::of(&arguments.instance.instance)?;
     let killer = killer::Killer::listen(&layout, &arguments.order).await?;
-    println!("{}", killer.url());
+    say(killer.url());
     tokio::select! {
         () = killer.serve() => {}
         () = tokio::time::sleep(Duration::from_secs(arguments.seconds)) => {}

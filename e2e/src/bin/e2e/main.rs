@@ -1,5 +1,8 @@
 //! `e2e`: the chainsaw suites against real planes, and what their scripts need.
 
+// Printing with the macros ends a program whose reader has gone away.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod alerts;
 mod chaos;
 mod fedhub;
@@ -18,6 +21,7 @@ use anyhow::Context;
 use clap::{Parser, Subcommand, ValueEnum};
 use fedhub_e2e::gateway::Gateway;
 use fedhub_e2e::link::Link;
+use fedhub_e2e::output::{complain, say};
 use fedhub_e2e::planes::{Layout, Options, Planes, write_servers};
 use fedhub_e2e::progress::Progress;
 use fedhub_e2e::suites::writes;
@@ -184,7 +188,7 @@ async fn main() -> ExitCode {
     match done {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("e2e: {error:#}");
+            complain(format_args!("e2e: {error:#}"));
             ExitCode::FAILURE
         }
     }
@@ -224,7 +228,7 @@ async fn help(command: Command) -> anyhow::Result<ExitCode> {
             let layout = Layout::of(&instance.instance)?;
             for plane in planes {
                 for event in writes::since(&layout, &plane, since, &namespaces)? {
-                    println!("{}", event.line(&plane));
+                    say(event.line(&plane));
                 }
             }
         }
@@ -235,7 +239,7 @@ async fn help(command: Command) -> anyhow::Result<ExitCode> {
             Planes::load(&instance.instance)?.rebuild_hub(&Options::new(&instance.instance)).await?;
         }
         Command::Certificates { directory, count, planes } => write_servers(&directory, count, &planes)?,
-        Command::Now => println!("{}", Timestamp::now()),
+        Command::Now => say(Timestamp::now()),
         Command::Down { instance } => {
             servers::down(&instance.instance, true).await?;
             Progress::stderr().step(format!("instance `{}` is down", instance.instance));
@@ -257,7 +261,7 @@ async fn on_process(planes: &Planes, action: ProcessAction, process: &str) -> Re
 async fn conform(plane: &str, instance: &str) -> anyhow::Result<()> {
     let steps = conformance::run(&Layout::of(instance)?, plane).await?;
     for step in &steps {
-        println!("{}", step.line());
+        say(step.line());
     }
     let failed = steps.iter().filter(|step| !step.passed()).count();
     anyhow::ensure!(failed == 0, "{failed} of {} steps failed", steps.len());
@@ -272,7 +276,7 @@ fn project(text: &str) -> Result<(String, String), String> {
 /// Prints what logs and audit logs say against a run.
 fn print(complaints: &[String]) {
     for complaint in complaints {
-        println!("{complaint}");
+        say(complaint);
     }
 }
 

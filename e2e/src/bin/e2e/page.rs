@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use fedhub_e2e::output::say;
 use fedhub_e2e::planes::Layout;
 use fedhub_e2e::progress::Progress;
 use fedhub_e2e::{evidence, fedhub, servers, status_page};
@@ -36,7 +37,7 @@ pub async fn run(arguments: Page) -> anyhow::Result<ExitCode> {
         let pictures =
             status_page::look_at(&std::path::absolute(pages)?, arguments.pictures.as_deref(), &progress)
                 .await?;
-        println!("status page: passed; the pictures are in {}", pictures.display());
+        say(format_args!("status page: passed; the pictures are in {}", pictures.display()));
         return Ok(ExitCode::SUCCESS);
     }
     let named = arguments.name.is_some();
@@ -60,6 +61,6 @@ pub async fn run(arguments: Page) -> anyhow::Result<ExitCode> {
     crate::leave(&servers, arguments.keep, named || !passed).await?;
     crate::print(&complaints);
     done?;
-    println!("status page: {}", if passed { "passed" } else { "failed" });
+    say(format_args!("status page: {}", if passed { "passed" } else { "failed" }));
     Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

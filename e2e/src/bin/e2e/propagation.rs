@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use fedhub_e2e::output::say;
 use fedhub_e2e::planes::Layout;
 use fedhub_e2e::propagation;
 
@@ -41,11 +42,11 @@ pub async fn run(arguments: Propagation) -> anyhow::Result<()> {
         Propagation::Measure { plane, namespace, instance } => {
             let layout = Layout::of(&instance.instance)?;
             for took in propagation::measure(&layout, &plane, &namespace).await? {
-                println!("{took:.3}");
+                say(format!("{took:.3}"));
             }
         }
         Propagation::Compare { without, with, at_most } => {
-            println!("{}", propagation::compare(&read(&without)?, &read(&with)?, at_most)?);
+            say(propagation::compare(&read(&without)?, &read(&with)?, at_most)?);
         }
     }
     Ok(())

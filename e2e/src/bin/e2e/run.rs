@@ -4,6 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use fedhub_e2e::lanes::{self, Check};
+use fedhub_e2e::output::{complain, say};
 use fedhub_e2e::{servers, suites};
 
 use crate::chaos::Rounds;
@@ -62,14 +63,14 @@ pub async fn run(arguments: Run, checks: Vec<Check>) -> anyhow::Result<ExitCode>
     let suites = match suites::choose(&arguments.suites) {
         Ok(suites) => suites,
         Err(error @ fedhub_e2e::Error::Unknown { .. }) => {
-            eprintln!("e2e: {error}");
+            complain(format_args!("e2e: {error}"));
             return Ok(ExitCode::from(2));
         }
         Err(error) => return Err(error.into()),
     };
     if arguments.list {
         for suite in suites {
-            println!("{}{}", suite.name, if suite.alone { " (alone)" } else { "" });
+            say(format_args!("{}{}", suite.name, if suite.alone { " (alone)" } else { "" }));
         }
         return Ok(ExitCode::SUCCESS);
     }
@@ -105,6 +106,6 @@ pub async fn run(arguments: Run, checks: Vec<Check>) -> anyhow::Result<ExitCode>
     }
     let found = found?;
     crate::print(&found.complaints);
-    print!("\n{}\n{}", found.times, found.report.closing());
+    say(format!("\n{}\n{}", found.times, found.report.closing()).trim_end());
     Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

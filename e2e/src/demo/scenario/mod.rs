@@ -11,8 +11,9 @@ use kube::{Api, Client, ResourceExt};
 
 use super::Error;
 use super::objects::{Kind, NAME, NAMESPACE, SETTINGS, TOKEN, deployment_name};
-use super::printer::{Printer, millis, say};
+use super::printer::{Printer, millis};
 use super::timeline::{Sighting, Timeline, Wanted};
+use crate::output::say;
 
 /// How long one step may take. Usually it is less than a tenth of a second, and half a second more where the provider
 /// starts an Instance.
@@ -199,7 +200,7 @@ impl Scenario<'_> {
 }
 
 fn says(plane: &str, what: &str) {
-    say(&format!("{:>20}  {plane:<11} {what}", ""));
+    say(format_args!("{:>20}  {plane:<11} {what}", ""));
 }
 
 #[cfg(test)]
