@@ -59,7 +59,8 @@ pub async fn run(session: &Session, args: &ExplainArgs) -> Result<(), Problem> {
         }
     }
     let (look, now) = (Look::of(session), Timestamp::now());
-    session.print(|| view::json(&explanation, &unknown), || view::text(&explanation, &look, now))?;
+    let resume = session.command(&format!("rollout resume {}", args.name));
+    session.print(|| view::json(&explanation, &unknown), || view::text(&explanation, &resume, &look, now))?;
     for problem in &unknown {
         session.tell(&note(problem));
     }
@@ -68,7 +69,6 @@ pub async fn run(session: &Session, args: &ExplainArgs) -> Result<(), Problem> {
         Outcome::Blocked => Err(Problem::new(Exit::Blocked, explanation.headline())
             .remedy(format!("`{events}` shows what happened."))),
         Outcome::Paused => {
-            let resume = session.command(&format!("rollout resume {}", args.name));
             Err(Problem::new(Exit::Blocked, explanation.headline())
                 .remedy(format!("`{resume}` lets it go on.")))
         }

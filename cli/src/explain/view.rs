@@ -145,8 +145,8 @@ impl<'a> Explanation<'a> {
     }
 }
 
-/// The explanation for people.
-pub fn text(explanation: &Explanation<'_>, look: &Look, now: Timestamp) -> String {
+/// The explanation for people. `resume` is the command that lets a paused rollout go on.
+pub fn text(explanation: &Explanation<'_>, resume: &str, look: &Look, now: Timestamp) -> String {
     let width = look.terminal.width;
     let headline = explanation.colour().paint(&explanation.headline(), look.terminal.colours);
     let mut parts = vec![headline];
@@ -161,7 +161,7 @@ pub fn text(explanation: &Explanation<'_>, look: &Look, now: Timestamp) -> Strin
         parts.push(finding.lines(0, width));
     }
     if let Some(paused) = &explanation.judgement.paused {
-        let action = format!("What you can do: let it go on with `rollout resume {}`", explanation.name);
+        let action = format!("What you can do: let it go on with `{resume}`");
         let lines = [paused.sentence(explanation.name), action];
         parts.push(lines.map(|line| wrapped(&line, 0, width)).join("\n"));
     }

@@ -33,10 +33,20 @@ async fn a_pause_that_holds_changes_back_is_shown_with_how_to_end_it() {
     assert!(described.code == 0 && described.out.contains(words), "{described:?}");
     let explained = plane.run("explain web").await;
     assert_eq!(explained.code, 4, "{explained:?}");
-    for words in [sentence, "`rollout resume web`", "DFW (us): Paused, 1/1 ready", "Keeps its template"] {
+    for words in [
+        sentence,
+        "`datumctl compute rollout resume web",
+        "DFW (us): Paused, 1/1 ready",
+        "Keeps its template",
+    ] {
         assert!(explained.out.contains(words), "{words}: {explained:?}");
     }
     assert!(explained.err.contains("datumctl compute rollout resume web"), "{explained:?}");
+    let elsewhere = plane.run("explain web --namespace default").await;
+    for told in [&elsewhere.out, &elsewhere.err] {
+        let advised = told.split("rollout resume web").nth(1).unwrap().split('`').next().unwrap();
+        assert!(advised.contains(" --namespace default"), "{elsewhere:?}");
+    }
     let value = plane.run("explain web -o json").await.json();
     assert_eq!((&value["outcome"], &value["paused"]), (&json!("paused"), &json!(true)));
     assert_eq!(plane.run("status -o json").await.json()["workloads"][0]["paused"], true);

@@ -88,7 +88,7 @@ fn texts(project: &Project, look: &Look) -> Vec<(&'static str, String)> {
         ("workloads describe", workloads::describe::text(&workload_rows[1], true, look, now)),
         ("instances", instances_table(&rows_of_instances, look, now)),
         ("instances describe", described(&rows_of_instances[2], look, now)),
-        ("explain", explain::view::text(&explained, look, now)),
+        ("explain", explain::view::text(&explained, "datumctl compute rollout resume web", look, now)),
         ("events", events_text(project, look)),
         ("quota", quota_text(project, look)),
         ("cities", cities_text(project, look)),

@@ -135,7 +135,7 @@ async fn perform_pause(args: &PauseArgs) -> anyhow::Result<String> {
         (change, news)
     });
     let change = change.await.context("failed to store the pause: nothing was changed")?;
-    Ok(paused(target.plane.as_ref(), &change))
+    Ok(paused(target.plane.as_ref(), &change, &target.own.management_namespace))
 }
 
 /// An error where no plane has the name: a pause of a name that is misspelt would stop nothing.
@@ -171,7 +171,7 @@ async fn perform_resume(target: &Target) -> anyhow::Result<String> {
         ((change, stored.clone()), news)
     });
     let (change, left) = change.await.context("failed to end the pause: nothing was changed")?;
-    Ok(resumed(target.plane.as_ref(), &change, &left))
+    Ok(resumed(target.plane.as_ref(), &change, &left, &target.own.management_namespace))
 }
 
 fn client(target: &Target) -> anyhow::Result<Client> {

@@ -3,6 +3,8 @@
 use fedhub_core::names::PlaneName;
 use fedhub_planes::pauses::stored::{Pause, PausedPlanes};
 
+use crate::common::MANAGEMENT_NAMESPACE;
+
 /// What became of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
@@ -46,12 +48,19 @@ impl Change {
     }
 }
 
-/// The output of `fedhub pause`.
-pub fn paused(plane: Option<&PlaneName>, change: &Change) -> String {
-    let (what, resume) = match plane {
-        Some(plane) => (format!("plane {plane} is"), format!("fedhub resume --plane {plane}")),
-        None => ("all planes are".to_owned(), "fedhub resume".to_owned()),
-    };
+/// What ends a pause, of one plane or of all, with fedhub in that namespace.
+fn resume(plane: Option<&str>, namespace: &str) -> String {
+    let plane = plane.map(|plane| format!(" --plane {plane}")).unwrap_or_default();
+    if namespace == MANAGEMENT_NAMESPACE {
+        return format!("fedhub resume{plane}");
+    }
+    format!("fedhub resume{plane} --management-namespace {namespace}")
+}
+
+/// The output of `fedhub pause`, with fedhub in that namespace.
+pub fn paused(plane: Option<&PlaneName>, change: &Change, namespace: &str) -> String {
+    let what = plane.map_or_else(|| "all planes are".to_owned(), |plane| format!("plane {plane} is"));
+    let resume = resume(plane.map(PlaneName::as_str), namespace);
     let effect = "fedhub reads on and writes nothing for it, neither there nor on the hub: changes and deletions wait.";
     match change {
         Change::Already(pause) => format!("{what} paused already, {pause}\nto resume: {resume}"),
@@ -66,8 +75,8 @@ pub fn paused(plane: Option<&PlaneName>, change: &Change) -> String {
     }
 }
 
-/// The output of `fedhub resume`.
-pub fn resumed(plane: Option<&PlaneName>, change: &Change, left: &PausedPlanes) -> String {
+/// The output of `fedhub resume`, with fedhub in that namespace.
+pub fn resumed(plane: Option<&PlaneName>, change: &Change, left: &PausedPlanes, namespace: &str) -> String {
     let (what, verb) = plane.map_or_else(
         || ("the pause of all planes".to_owned(), "has ended"),
         |plane| (format!("plane {plane}"), "is resumed"),
@@ -81,10 +90,12 @@ pub fn resumed(plane: Option<&PlaneName>, change: &Change, left: &PausedPlanes) 
             format!("{what} {verb}: fedhub reconciles what has changed meanwhile")
         }
     };
-    let all =
-        left.all.iter().map(|pause| format!("all planes stay paused, {pause}; to resume: fedhub resume"));
+    let all = left
+        .all
+        .iter()
+        .map(|pause| format!("all planes stay paused, {pause}; to resume: {}", resume(None, namespace)));
     let planes = left.planes.iter().filter(|_| plane.is_none()).map(|(name, pause)| {
-        format!("plane {name} stays paused, {pause}; to resume: fedhub resume --plane {name}")
+        format!("plane {name} stays paused, {pause}; to resume: {}", resume(Some(name), namespace))
     });
     std::iter::once(first).chain(all).chain(planes).collect::<Vec<_>>().join("\n")
 }
@@ -131,24 +142,28 @@ mod tests {
             .section(
                 "fedhub pause",
                 [
-                    ("one plane", paused(Some(&a), &Change::Done)),
-                    ("one plane, again", paused(Some(&a), &already)),
-                    ("all planes", paused(None, &Change::Done)),
-                    ("all planes, again", paused(None, &already)),
+                    ("one plane", paused(Some(&a), &Change::Done, MANAGEMENT_NAMESPACE)),
+                    ("one plane, again", paused(Some(&a), &already, MANAGEMENT_NAMESPACE)),
+                    ("one plane, of a fedhub elsewhere", paused(Some(&a), &already, "federation")),
+                    ("all planes", paused(None, &Change::Done, MANAGEMENT_NAMESPACE)),
+                    ("all planes, again", paused(None, &already, MANAGEMENT_NAMESPACE)),
                 ],
             )
             .section(
                 "fedhub resume",
                 [
-                    ("one plane", resumed(Some(&a), &Change::Done, &nothing)),
-                    ("one plane, while all are paused", resumed(Some(&a), &Change::Done, &left)),
-                    ("one plane, again", resumed(Some(&a), &Change::Nothing, &nothing)),
-                    ("all planes", resumed(None, &Change::Done, &nothing)),
+                    ("one plane", resumed(Some(&a), &Change::Done, &nothing, MANAGEMENT_NAMESPACE)),
+                    (
+                        "one plane, while all are paused",
+                        resumed(Some(&a), &Change::Done, &left, MANAGEMENT_NAMESPACE),
+                    ),
+                    ("one plane, again", resumed(Some(&a), &Change::Nothing, &nothing, MANAGEMENT_NAMESPACE)),
+                    ("all planes", resumed(None, &Change::Done, &nothing, MANAGEMENT_NAMESPACE)),
                     (
                         "all planes, while one is paused",
-                        resumed(None, &Change::Done, &PausedPlanes { all: None, ..left }),
+                        resumed(None, &Change::Done, &PausedPlanes { all: None, ..left }, "federation"),
                     ),
-                    ("all planes, again", resumed(None, &Change::Nothing, &nothing)),
+                    ("all planes, again", resumed(None, &Change::Nothing, &nothing, MANAGEMENT_NAMESPACE)),
                 ],
             );
         assert_messages!("pause", messages);
