@@ -5,10 +5,11 @@ use fedhub_cli::rollout::revision::{Template, current, has_earlier, revisions};
 use fedhub_cli::view::Look;
 use fedhub_terminal::Terminal;
 use jiff::Timestamp;
-use serde_json::json;
+use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 
 use crate::rollout::fixtures::*;
+use crate::support::Platform;
 
 #[test]
 fn w10_a_history_is_listed_with_what_changed_and_by_whom() {
@@ -135,5 +136,35 @@ fn an_entry_of_a_history_is_one_row_without_colours_of_its_own() {
     assert!(!table.contains(['\u{1b}', '\u{7}']), "{table}");
     for shown in ["\\u{1b}[31mweb:1", "me\\u{a}2", "\\u{1b}]52;c;eA==\\u{7}\\u{a}3"] {
         assert!(table.contains(shown), "{shown}: {table}");
+    }
+}
+
+/// What a revision holds steers no terminal, in whatever format, and programs get it as it was recorded.
+#[tokio::test(flavor = "multi_thread")]
+async fn i15_w10_a_revision_steers_no_terminal() {
+    let platform = Platform::start().await;
+    let enabled = fedhub_testing::condition("Ready", "True", "EntitlementActive", "");
+    platform.entitle(&json!({ "phase": "Active", "conditions": [enabled] }));
+    platform.workload(NAME, &[]);
+    let image = "web:1\u{202e}\u{9b}2J";
+    let mut recorded = entry(1, &template(image));
+    for field in ["image", "changes", "actor"] {
+        recorded[field] = json!(image);
+    }
+    platform.plane.put(serde_json::to_value(history(&[(1, recorded)])).unwrap()).unwrap();
+    for more in [
+        [].as_slice(),
+        &["-o", "json"],
+        &["-o", "yaml"],
+        &["--revision", "1"],
+        &["--revision", "1", "-o", "json"],
+    ] {
+        let run = platform.run(&[["rollout", "history", NAME].as_slice(), more].concat()).await;
+        assert_eq!(run.code, 0, "{more:?} {run:?}");
+        assert!(run.out.contains("202e") && !run.out.contains(['\u{202e}', '\u{9b}']), "{more:?} {run:?}");
+        if more.contains(&"--revision") {
+            let read: Value = serde_saphyr::from_str(&run.out).unwrap();
+            assert_eq!(read["spec"]["runtime"]["sandbox"]["containers"][0]["image"], image, "{run:?}");
+        }
     }
 }

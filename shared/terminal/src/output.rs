@@ -1,10 +1,11 @@
 //! How commands print: `-o table|wide|json|yaml`, and colours where a terminal shows them.
 
+use std::borrow::Cow;
 use std::io::{ErrorKind, IsTerminal, Write};
 
 use serde_json::Value;
 
-use crate::plain::{painted_lines, plain_json, plain_lines, plain_value};
+use crate::plain::{painted_lines, plain_json, plain_lines};
 
 /// An output format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -49,9 +50,14 @@ impl OutputArgs {
 pub fn structured(format: Format, value: &Value) -> Option<String> {
     match format {
         Format::Json => Some(plain_json(&format!("{value:#}")).into_owned()),
-        // YAML leaves characters as they are that turn the direction of a text.
         Format::Yaml => {
-            serde_saphyr::to_string(&plain_value(value)).ok().map(|text| text.trim_end().to_owned())
+            let yaml = serde_saphyr::to_string(value).ok()?;
+            // Some characters YAML leaves as they are. JSON, which is YAML too, has an escape for each, so that who reads it
+            // gets what was written.
+            match plain_lines(&yaml) {
+                Cow::Borrowed(yaml) => Some(yaml.trim_end().to_owned()),
+                Cow::Owned(_) => structured(Format::Json, value),
+            }
         }
         Format::Table | Format::Wide => None,
     }
@@ -117,4 +123,30 @@ impl Colour {
 pub fn colours() -> bool {
     let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     std::io::stdout().is_terminal() && !refused
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn i15_yaml_says_the_same_without_steering_a_terminal() {
+        for text in [
+            "plain",
+            "two\nlines\n",
+            "a\tb",
+            "\u{1b}[2J\u{9b}\u{7f}\r",
+            "a\u{202e}b",
+            "\u{200f}\n\u{2066}",
+            "\u{2028}\u{85}",
+        ] {
+            let value = json!({ "name": [text], format!("{text}:"): { "nested": text } });
+            let yaml = structured(Format::Yaml, &value).unwrap();
+            assert!(matches!(plain_lines(&yaml), Cow::Borrowed(_)), "{yaml:?}");
+            assert_eq!(serde_saphyr::from_str::<Value>(&yaml).unwrap(), value, "{yaml}");
+        }
+        assert_eq!(structured(Format::Yaml, &json!({ "name": "\u{5d0}" })).as_deref(), Some("name: \u{5d0}"));
+    }
 }

@@ -5,8 +5,6 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use serde_json::Value;
-
 /// The text with every character escaped that a terminal acts on, or that turns the direction of what follows: a message
 /// of a server can neither draw nor hide anything, and stays on its line.
 pub fn plain(text: &str) -> Cow<'_, str> {
@@ -47,17 +45,6 @@ fn painted<'a>(text: &'a str, own: &[&'static str], plain: fn(&str) -> Cow<'_, s
     }
     shown.push_str(&plain(rest));
     Cow::Owned(shown)
-}
-
-/// A value whose texts and names are [`plain`]; ends of lines and tabs stay, for every format has its own words for them.
-pub(crate) fn plain_value(value: &Value) -> Value {
-    let text = |text: &str| escaped(text, |it| !matches!(it, '\n' | '\t') && steers(it)).into_owned();
-    match value {
-        Value::String(it) => Value::String(text(it)),
-        Value::Array(items) => items.iter().map(plain_value).collect(),
-        Value::Object(fields) => fields.iter().map(|(name, it)| (text(name), plain_value(it))).collect(),
-        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
-    }
 }
 
 /// JSON with the escapes of JSON for what steers a terminal. Outside of its strings, where alone an escape may stand, it
@@ -106,7 +93,7 @@ pub fn turns(character: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
@@ -138,6 +125,5 @@ mod tests {
         let plain = plain_json(&text);
         assert!(!plain.contains(|it| it != '\n' && steers(it)), "{plain}");
         assert_eq!(serde_json::from_str::<Value>(&plain).unwrap(), value);
-        assert_eq!(plain_value(&value), json!({"a\\u{9b}\\u{202e}": ["\\u{7f}\\u{1b}\n\\u{2028}", "見"]}));
     }
 }
