@@ -29,10 +29,14 @@ KILLS ?= 50
 IMAGE ?= $(RELEASE)/image
 # Crates whose tests mostly wait: they run beside each other and beside all others.
 WAITING = fedhub fedhub-planes
+# Where `release` puts what is published, and where that will be fetched from.
+PLUGIN ?= $(RELEASE)/plugin
+URL ?=
+VERSION = $(shell sed -n 's/^version = "\(.*\)"$$/\1/p' Cargo.toml)
 # What `build` builds.
 BUILT = -p fedhub -p fedhub-cli -p fedhub-e2e -p fedhub-simulate
 
-.PHONY: help demo planes down test lint fmt-check clippy doc deny advisories unit image image-check e2e real alerts page chart-check chaos storm bench messages crds rules chart build need-rust need-go
+.PHONY: help demo planes down test lint fmt-check clippy doc deny advisories unit image image-check release e2e real alerts page chart-check chaos storm bench messages crds rules chart build need-rust need-go
 
 help: ## List the targets
 	@printf 'fedhub: what `make` can do\n\n'
@@ -80,6 +84,13 @@ image: need-rust ## Make the files of the Dockerfile's final stage, in IMAGE (ta
 
 image-check: need-rust ## Run the files of the Dockerfile's final stage in an empty root, without a container engine
 	$(CARGO) test $(LOCKED) -p fedhub --test main -- image:: --nocapture
+
+release: need-rust ## Make what datumctl installs, in PLUGIN (target/release/plugin): URL=https://... is where it will be fetched
+	@test -n '$(URL)' || { echo 'make release: say by URL=https://... where the archive will be fetched from' >&2; exit 1; }
+	$(CARGO) build --release $(LOCKED) --package fedhub-cli
+	rm -rf $(PLUGIN)
+	sh cli/release.sh pack $(RELEASE)/datumctl-compute $(PLUGIN)
+	sh cli/release.sh index $(PLUGIN) v$(VERSION) $(URL)
 
 e2e: build ## The chainsaw suites on real planes; SUITE=name runs one
 	$(TARGET)/e2e $(if $(SUITE),--suite $(SUITE)) $(if $(filter-out 0,$(STRICT)),--strict)

@@ -22,7 +22,7 @@ pub struct Global {
     /// Context in the kubeconfig.
     #[arg(long, global = true, value_name = "NAME")]
     pub context: Option<String>,
-    /// Namespace in the project.
+    /// Namespace in the project; datumctl passes on none that stands before `compute`.
     #[arg(short, long, global = true, value_name = "NAME")]
     pub namespace: Option<String>,
     /// Output format: table, wide, json or yaml.

@@ -81,7 +81,7 @@ async fn table(session: &Session, args: &InstancesArgs) -> Result<(), Problem> {
     }
     match (empty, instances.is_empty()) {
         (false, _) => session.tell(&format!("\n{}", view::totals(&rows))),
-        (true, true) => session.tell(&format!("There are no instances in {}.", session.project_in_words())),
+        (true, true) => session.tell(&format!("There are no instances in {}.", session.place_in_words())),
         (true, false) => session.tell("No instance matches."),
     }
     Ok(())

@@ -100,8 +100,8 @@ fn names_object(status: &kube::core::Status) -> bool {
 
 /// There is no object of that name.
 pub fn absent(session: &Session, kind: Kind, name: &str) -> Problem {
-    let (word, here) = (word(kind), session.project_in_words());
-    let problem = Problem::failed(format!("There is no {word} {} in {here}.", Quoted(name)));
+    let here = if kind.namespaced() { session.place_in_words() } else { session.project_in_words() };
+    let problem = Problem::failed(format!("There is no {} {} in {here}.", word(kind), Quoted(name)));
     match kind {
         Kind::Workload | Kind::Instance => {
             problem.remedy(format!("`{}` lists those that there are.", session.command(&words(kind))))

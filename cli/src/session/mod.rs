@@ -88,6 +88,11 @@ impl Session {
         self.global.command(self.program, rest)
     }
 
+    /// Where objects of a namespace are looked for, in a sentence: `namespace "default" of this project`.
+    pub fn place_in_words(&self) -> String {
+        format!("namespace {:?} of {}", self.namespace, self.project_in_words())
+    }
+
     /// The project in a sentence: `project "shop"`, or `this project`.
     pub fn project_in_words(&self) -> String {
         self.project.as_ref().map_or_else(|| "this project".to_owned(), |name| format!("project {name:?}"))

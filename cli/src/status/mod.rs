@@ -52,7 +52,7 @@ pub async fn run(session: &Session, args: &StatusArgs) -> Result<(), Problem> {
         session.tell(&note(problem));
     }
     if workloads.is_empty() {
-        session.tell(&format!("There are no workloads in {}.", session.project_in_words()));
+        session.tell(&format!("There are no workloads in {}.", session.place_in_words()));
     } else if overview.troubled().next().is_some() {
         session.tell(&format!("\n`{}` says more.", session.command("explain WORKLOAD")));
     }

@@ -93,7 +93,7 @@ async fn table(session: &Session, args: &WorkloadsArgs) -> Result<(), Problem> {
     match (rows.is_empty(), workloads.is_empty()) {
         (false, _) => session.tell(&format!("\n{}", view::totals(&rows))),
         (true, true) => {
-            session.tell(&format!("There are no workloads in {}.", session.project_in_words()));
+            session.tell(&format!("There are no workloads in {}.", session.place_in_words()));
             session.tell(&format!(
                 "Deploy one with `{}`.",
                 session.command("deploy NAME --image IMAGE --city CITY")

@@ -8,6 +8,7 @@ mod completion;
 mod interrupts;
 mod kubectl;
 mod plugin;
+mod release;
 mod tokens;
 
 use std::os::unix::fs::symlink;

@@ -161,6 +161,20 @@ async fn without_a_login_and_a_kubeconfig_it_is_said_what_to_do() {
     assert!(run.err.contains("DATUM_CREDENTIALS_HELPER"), "{run:?}");
 }
 
+/// Flags before the name are the host's own, and it passes on no namespace: where nothing is found, the namespace is named.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_namespace_that_the_host_does_not_pass_on_is_not_worked_in() {
+    let platform = Platform::start().await;
+    platform.entitle(
+        &json!({ "phase": "Active", "conditions": [fedhub_testing::condition("Ready", "True", "R", "")] }),
+    );
+    for command in ["status", "workloads"] {
+        let run = ended(datumctl(&platform, &["-n", "other", "compute", command])).await;
+        assert_eq!(run.code, 0, "{run:?}");
+        assert!(run.err.contains("no workloads in namespace \"default\" of project \"shop\""), "{run:?}");
+    }
+}
+
 /// Nobody reads standard error any more: the command ends as it would have.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_closed_standard_error_changes_no_exit_code() {

@@ -171,7 +171,7 @@ async fn a_workload_that_does_not_exist_is_said_alike_by_all() {
     ] {
         assert_eq!(
             problem.text(false),
-            "Error: There is no workload \"web\" in this project.\n`datumctl compute workloads` lists those that there are."
+            "Error: There is no workload \"web\" in namespace \"default\" of this project.\n`datumctl compute workloads` lists those that there are."
         );
     }
 }

@@ -213,7 +213,7 @@ async fn a_workload_that_goes_or_was_never_there_is_told_apart() {
     let missing = conclude(&session(&server), &of(&server, 600), &end).unwrap_err();
     assert_eq!((deleted.exit, missing.exit), (Exit::Failed, Exit::Failed));
     assert_eq!(deleted.sentence, "The workload \"web\" was deleted.");
-    assert_eq!(missing.sentence, "There is no workload \"web\" in this project.");
+    assert_eq!(missing.sentence, "There is no workload \"web\" in namespace \"default\" of this project.");
 }
 
 #[tokio::test(start_paused = true)]
