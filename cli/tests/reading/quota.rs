@@ -30,7 +30,7 @@ fn claim(instance: &str, denied: &str) -> Value {
         "apiVersion": "quota.miloapis.com/v1alpha1", "kind": "ResourceClaim",
         "metadata": {"namespace": "default", "name": format!("instance-{instance}")},
         "spec": {
-            "consumerRef": {"kind": "Project", "name": "p"}, "resourceRef": {"kind": "Project", "name": "p"},
+            "consumerRef": {"kind": "Project", "name": "p"}, "resourceRef": {"kind": "Instance", "name": instance},
             "requests": requests.iter().map(|(name, amount)| json!({"resourceType": kind(name), "amount": amount}))
                 .collect::<Value>(),
         },

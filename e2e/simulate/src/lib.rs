@@ -8,13 +8,14 @@
 //!
 //! [`run`] runs parts ([`Part`]) until they are asked to end. A part is a pure [`Step`] (object in, status out) and a thin
 //! loop around it, kube's own `Controller`, for a part serves one cluster: [`provider`] with [`teardown`], [`network`] with
-//! [`subnet`], [`quota`]. [`metrics`] answers requests instead of watching, and [`pods`] makes what it measures.
+//! [`subnet`], [`quota`] with [`admission`]. [`metrics`] answers requests instead of watching, and [`pods`] makes what it measures.
 //!
 //! Annotations ask for faults and durations: [`FAULT`], [`START_TIME`], [`TEARDOWN_FAULT`], [`TEARDOWN_TIME`], [`QUOTA`].
 
 mod drive;
 mod step;
 
+pub mod admission;
 pub mod metrics;
 pub mod network;
 pub mod pods;
@@ -44,7 +45,8 @@ pub const TEARDOWN_TIME: &str = "simulate.fedhub.dev/teardown-time";
 pub const TEARDOWN_FAULT: &str = "simulate.fedhub.dev/teardown-fault";
 /// Finalizer of an Instance that is to be torn down before it goes.
 pub const PROVIDER_FINALIZER: &str = "simulate.fedhub.dev/provider";
-/// On a Namespace of a project plane: how many claims are granted in it at a time, or `invalid`.
+/// On a Namespace of a project plane: how many claims are granted in it at a time, or `invalid`. A claim that it has
+/// refused stays refused.
 pub const QUOTA: &str = "simulate.fedhub.dev/quota";
 
 /// A service that is simulated on one cluster.

@@ -1,4 +1,7 @@
 //! The quota service of a project plane: grants claims, as many at a time as the namespace's annotation says.
+//!
+//! As with a Milo, a refusal is final: only a claim that is made anew is evaluated again, and [`admission`] stores none
+//! that the resource is not registered for.
 
 use std::sync::Arc;
 
@@ -10,13 +13,13 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::api::ListParams;
 use kube::runtime::controller::Action;
-use kube::runtime::reflector::{ObjectRef, Store};
 use kube::runtime::{Controller, watcher};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
 use crate::QUOTA;
+use crate::admission;
 use crate::drive::{ConstantBackoff, drive, kind, perform, retry};
 use crate::step::{Step, field, holds, set};
 
@@ -45,6 +48,11 @@ fn is_granted(claim: &Object) -> bool {
     holds(claim.status(), "Granted") == "True"
 }
 
+fn is_refused(claim: &Object) -> bool {
+    let granted = conditions::find(claim.status(), "Granted").map(conditions::said);
+    granted.is_some_and(|(status, reason, _)| status == "False" && reason != "PendingEvaluation")
+}
+
 /// Claims in the order in which they are granted: by age, and by name within a second.
 fn rank(claim: &Object) -> (Option<Timestamp>, &str) {
     (claim.metadata.creation_timestamp.as_ref().map(|time| time.0), claim.name())
@@ -52,17 +60,17 @@ fn rank(claim: &Object) -> (Option<Timestamp>, &str) {
 
 /// The next step of a claim; `all` are the claims of its namespace (needed for [`Limit::AtMost`] only).
 ///
-/// What is granted stays granted until the claim is deleted, also where the limit has become lower.
+/// What is granted stays granted until the claim is deleted, also where the limit has become lower. What is refused stays
+/// refused, also where it has become higher.
 pub fn step(claim: &Object, all: &[Object], limit: &Limit, now: Timestamp) -> Step {
-    if claim.is_terminating() {
+    if claim.is_terminating() || is_refused(claim) {
         return Step::done();
     }
     let (status, reason, message) = match *limit {
         Limit::AtMost(limit) if !is_granted(claim) => {
             let granted = all.iter().filter(|other| is_granted(other)).count();
-            let before = all
-                .iter()
-                .filter(|other| !is_granted(other) && !other.is_terminating() && rank(other) < rank(claim));
+            let waits = |other: &Object| !is_granted(other) && !is_refused(other) && !other.is_terminating();
+            let before = all.iter().filter(|other| waits(other) && rank(other) < rank(claim));
             if granted + before.count() < limit {
                 ("True", "QuotaAvailable", "Quota is available".to_owned())
             } else {
@@ -126,34 +134,12 @@ struct Quota {
 
 /// Simulates the quota service on a project plane.
 pub async fn run(plane: String, client: Client, clock: Clock) {
-    let config = watcher::Config::default;
-    let claims = || Api::<Object>::all_with(client.clone(), &kind::<ResourceClaim>());
-    let namespaces: Api<Namespace> = Api::all(client.clone());
-    let controller =
-        Controller::new_with(claims(), config(), kind::<ResourceClaim>()).trigger_backoff(ConstantBackoff);
-    let (waiting, all) = (controller.store(), controller.store());
-    let controller = controller
-        // One that changes or goes may make room for those that were refused.
-        .watches_with(claims(), kind::<ResourceClaim>(), config(), move |claim| {
-            let refused = |other: &Object| holds(other.status(), "Granted") == "False";
-            beside(&waiting, claim.namespace(), refused)
-        })
-        .watches(namespaces, config(), move |namespace| {
-            beside(&all, namespace.metadata.name.as_deref().unwrap_or_default(), |_| true)
-        });
-    let quota = Arc::new(Quota { client: client.clone(), clock, turn: Mutex::default() });
+    admission::enforce(&plane, &client).await;
+    let claims = Api::<Object>::all_with(client.clone(), &kind::<ResourceClaim>());
+    let controller = Controller::new_with(claims, watcher::Config::default(), kind::<ResourceClaim>())
+        .trigger_backoff(ConstantBackoff);
+    let quota = Arc::new(Quota { client, clock, turn: Mutex::default() });
     drive("quota", &plane, controller.run(pass, |object, error, _| retry(&object, error), quota)).await;
-}
-
-/// The claims of a namespace that are meant.
-fn beside(
-    claims: &Store<Object>,
-    namespace: &str,
-    meant: impl Fn(&Object) -> bool,
-) -> Vec<ObjectRef<Object>> {
-    let all = claims.state();
-    let those = all.iter().filter(|claim| claim.namespace() == namespace && meant(claim));
-    those.map(|claim| ObjectRef::from_obj_with(&**claim, kind::<ResourceClaim>())).collect()
 }
 
 async fn pass(claim: Arc<Object>, quota: Arc<Quota>) -> kube::Result<Action> {

@@ -9,7 +9,7 @@ use fedhub_api::cells::CellId;
 use fedhub_api::instance_types::Size;
 use fedhub_cell::domain::quota::{claim, sizing::Sizing};
 use fedhub_core::names::{PlaneName, SERVICE_NAME, WORKLOAD_DEPLOYMENT_UID, WORKLOAD_UID};
-use fedhub_core::object::{Kind, ObjectView, bare};
+use fedhub_core::object::{Kind, Object, ObjectView, bare};
 use fedhub_planes::ProjectNamespace;
 use serde_json::Value;
 
@@ -25,18 +25,20 @@ fn types(of: &Value) -> BTreeSet<String> {
     each.map(|one| one["resourceType"].as_str().unwrap().to_owned()).collect()
 }
 
-/// What a cell requests for an Instance whose size is known.
-fn claimed() -> (BTreeSet<String>, Value) {
+/// What a cell claims for an Instance whose size is known.
+fn claim() -> Object {
     let cell = CellId { name: "dfw".into(), uid: "1".into() };
     let consumer = ProjectNamespace { plane: PlaneName::new("acme").unwrap(), namespace: "default".into() };
     let sizing = Sizing::Known(Size { millicores: 1000, mebibytes: 2048 });
-    let claim = claim::of(&bare(Kind::Instance, "default", "web-0"), &cell, &consumer, &sizing);
-    (types(&claim.spec()["requests"]), claim.spec()["consumerRef"].clone())
+    claim::of(&bare(Kind::Instance, "ns-1", "web-0"), &cell, &consumer, &sizing)
 }
 
+/// A Milo refuses a claim of a type that is not registered for its consumer, or not for the kind that it is for.
 #[test]
-fn c7_what_cells_claim_is_registered_and_granted() {
-    let (claimed, consumer) = claimed();
+fn c6_what_cells_claim_is_registered_and_granted() {
+    let claim = claim();
+    let claimed = types(&claim.spec()["requests"]);
+    let consumer = &claim.spec()["consumerRef"];
     let registrations = objects("ResourceRegistration");
     let registered: BTreeSet<_> =
         registrations.iter().map(|one| one["spec"]["resourceType"].as_str().unwrap().to_owned()).collect();
@@ -46,7 +48,11 @@ fn c7_what_cells_claim_is_registered_and_granted() {
         for field in ["apiGroup", "kind"] {
             assert_eq!(spec["consumerType"][field], consumer[field], "the claim's consumer");
         }
-        assert_eq!(spec["claimingResources"][0]["kind"], "Instance");
+        let allowed = spec["claimingResources"].as_array().unwrap();
+        let claims = |kind: &&Value| {
+            ["apiGroup", "kind"].iter().all(|field| kind[*field] == claim.spec()["resourceRef"][*field])
+        };
+        assert!(allowed.iter().any(|kind| claims(&kind)), "what the claim is for: {spec}");
     }
     let [policy] = &objects("GrantCreationPolicy")[..] else { panic!("one policy") };
     let template = &policy["spec"]["target"]["resourceGrantTemplate"]["spec"];

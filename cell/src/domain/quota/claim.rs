@@ -39,6 +39,13 @@ pub fn of(instance: &Object, cell: &CellId, consumer: &ProjectNamespace, sizing:
         "kind": "Project",
         "name": consumer.plane.as_str(),
     });
+    // A quota service admits claims of the kinds that the resource is registered for: deploy/components/milo-service.
+    let projection = json!({
+        "apiGroup": "compute.datumapis.com",
+        "kind": "Instance",
+        "name": instance.name(),
+        "namespace": consumer.namespace,
+    });
     let request = |what: &str, amount: i64| json!({"resourceType": what, "amount": amount});
     let mut requests = vec![request("compute.datumapis.com/instances", 1)];
     if let Sizing::Known(Size { millicores, mebibytes }) = sizing {
@@ -46,7 +53,7 @@ pub fn of(instance: &Object, cell: &CellId, consumer: &ProjectNamespace, sizing:
         requests.push(request(MEMORY, *mebibytes));
     }
     claim.data = json!({
-        "spec": {"consumerRef": project, "resourceRef": project, "requests": Value::Array(requests)},
+        "spec": {"consumerRef": project, "resourceRef": projection, "requests": Value::Array(requests)},
     });
     claim
 }

@@ -43,6 +43,9 @@ fn a_claim_says_who_asks_for_what() {
     let size = Size { millicores: 1000, mebibytes: 2048 };
     let made = claim::of(&wd_0(), &dfw(), &consumer(), &Sizing::Known(size));
     let project = json!({"apiGroup": "resourcemanager.miloapis.com", "kind": "Project", "name": "alpha"});
+    let projection = json!({
+        "apiGroup": "compute.datumapis.com", "kind": "Instance", "name": "wd-0", "namespace": "shop",
+    });
     assert_eq!(
         serde_json::to_value(&made).unwrap(),
         json!({
@@ -52,7 +55,7 @@ fn a_claim_says_who_asks_for_what() {
                 "labels": {"compute.datumapis.com/source-cluster": "dfw", "compute.datumapis.com/instance-namespace": "ns-a"},
                 "annotations": {"federation.datumapis.com/cell-source": "dfw/k/uid-of-wd-0"},
             },
-            "spec": {"consumerRef": project, "resourceRef": project, "requests": [
+            "spec": {"consumerRef": project, "resourceRef": projection, "requests": [
                 {"resourceType": "compute.datumapis.com/instances", "amount": 1},
                 {"resourceType": "compute.datumapis.com/vcpus", "amount": 1000},
                 {"resourceType": "compute.datumapis.com/memory", "amount": 2048},

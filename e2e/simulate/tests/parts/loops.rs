@@ -145,7 +145,7 @@ async fn a_network_is_bound_and_a_lost_context_made_anew() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn claims_are_granted_up_to_the_limit_and_the_next_when_one_goes() {
+async fn claims_are_granted_up_to_the_limit_and_a_refused_one_when_it_is_made_anew() {
     let plane = cluster("project");
     simulate(vec![Part::Quota("project".to_owned(), plane.client())], &plane);
     let namespace = |limit: Value| {
@@ -156,9 +156,11 @@ async fn claims_are_granted_up_to_the_limit_and_the_next_when_one_goes() {
             .unwrap();
     };
     namespace(json!("2"));
-    for name in ["a", "b", "c", "d"] {
+    let make = |name: &str| {
+        plane.delete("ResourceClaim", "shop", name).ok();
         plane.put(serde_json::to_value(quota::claim(name, 1)).unwrap()).unwrap();
-    }
+    };
+    ["a", "b", "c", "d"].into_iter().for_each(make);
     let said = |name: &str| said(&plane, "ResourceClaim", "shop", name, "Granted");
     let all = |expected: [&str; 4]| {
         let of = |(name, expected): (&str, &str)| {
@@ -174,10 +176,14 @@ async fn claims_are_granted_up_to_the_limit_and_the_next_when_one_goes() {
     until("two are granted", || all(["yes", "yes", "no", "no"])).await;
     quiet(5).await;
     plane.delete("ResourceClaim", "shop", "a").unwrap();
+    quiet(60).await;
+    assert!(all(["gone", "yes", "no", "no"]), "a refusal is final");
+    make("c");
     until("the next is granted", || all(["gone", "yes", "yes", "no"])).await;
-    quiet(5).await;
-    assert!(all(["gone", "yes", "yes", "no"]));
     namespace(Value::Null);
+    quiet(60).await;
+    assert!(all(["gone", "yes", "yes", "no"]), "a refusal is final");
+    make("d");
     until("all are granted", || all(["gone", "yes", "yes", "yes"])).await;
     quiet(5).await;
     let mark = plane.mark();

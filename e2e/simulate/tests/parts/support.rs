@@ -46,6 +46,9 @@ pub fn condition(kind: &str, status: &str, reason: &str) -> Value {
 
 /// A cluster with all kinds that parts look at.
 pub fn cluster(name: &str) -> ApiServer {
+    let admission = |kind: &str, plural: &str| {
+        Resource::builtin("admissionregistration.k8s.io", "v1", kind, plural).cluster_scoped()
+    };
     let network = |kind: &str, plural: &str| {
         Resource::custom("networking.datumapis.com", "v1alpha", kind, plural).with_status()
     };
@@ -55,6 +58,8 @@ pub fn cluster(name: &str) -> ApiServer {
     }
     builder
         .resource(Resource::builtin("", "v1", "Pod", "pods").with_status())
+        .resource(admission("ValidatingAdmissionPolicy", "validatingadmissionpolicies"))
+        .resource(admission("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings"))
         .resource(network("NetworkBinding", "networkbindings"))
         .resource(network("NetworkContext", "networkcontexts"))
         .resource(network("SubnetClaim", "subnetclaims"))
