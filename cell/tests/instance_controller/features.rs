@@ -95,6 +95,22 @@ async fn c6_quota_that_is_switched_off_opens_its_gate_and_gives_its_claims_back(
 }
 
 #[tokio::test(start_paused = true)]
+async fn c6_a_denial_turns_nothing_unready_that_runs() {
+    let (world, run) = World::running().await;
+    let from = position(&world.cell);
+    // Another deletes its claim, and by then the quota is gone to others.
+    world.alpha.delete("ResourceClaim", SPACE, CLAIM).unwrap();
+    until("claimed again", || world.claim().is_some()).await;
+    world.answer(CLAIM, "False", "QuotaExceeded", "used up");
+    quiet(600).await;
+    assert_eq!(world.quota("wd-0"), "False QuotaExceeded");
+    let ready = ["Programmed", "Available", "Ready"].map(|kind| world.says("wd-0", kind).0);
+    assert_eq!(ready, ["True", "True", "True"]);
+    assert_eq!(world.unready(from), 0);
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn c6_without_the_credential_gates_open_and_claims_stay() {
     let (world, run) = World::running().await;
     world.put_instance("wd-1", &["Quota"]);

@@ -106,21 +106,21 @@ const ANSWERS: [&str; 4] = [AVAILABLE, DISABLED, "QuotaExceeded", "QuotaNoBudget
 /// `QuotaGranted` for the Instance's present generation. `remark` is appended, such as why the Instance's size is not
 /// counted. A request that failed takes no grant back: that stays, with the generation of its evaluation. Nor does it
 /// refuse an Instance that has passed its gate, as while quota was off: the known status stays, and the failure is
-/// reported along with it (C6).
+/// reported along with it. A denial says that such an Instance keeps running (C6).
 pub fn quota_granted(instance: &Object, answer: Answer<'_>, remark: Option<&str>, now: Timestamp) -> Value {
     let old = find(instance.status(), QUOTA_GRANTED);
     let mut words = words(answer, now);
+    let passed = !gates::of(instance).contains(&gates::QUOTA);
+    if passed && words.status == "False" {
+        words.message = format!("{}; the instance keeps running", words.message.trim_end_matches('.'));
+    }
     if let Answer::Failed(_) = answer {
         let (status, reason, _) = old.map(said).unwrap_or_default();
-        let passed = !gates::of(instance).contains(&gates::QUOTA);
         match (status, old) {
             ("True", Some(granted)) if reason == AVAILABLE => return granted.clone(),
             // The quota service itself has refused it.
             ("False", Some(refused)) if passed && !reports_failure(refused) => return refused.clone(),
-            _ if passed => {
-                status_of_passed(status).clone_into(&mut words.status);
-                words.message.push_str("; the instance keeps running");
-            }
+            _ if passed => status_of_passed(status).clone_into(&mut words.status),
             _ => {}
         }
     }

@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::blocker::{ConditionUpdate, NETWORK_PROVISIONING, foremost, priority};
+use super::gates::{self, QUOTA, REFERENCED_DATA};
 use super::network::{Location, Network};
 use super::termination::{DEADLINE_EXCEEDED, TERMINATING};
 use super::{
@@ -155,12 +156,12 @@ fn replicas_ready(
     if suspended(seen.deployment) {
         return suspension();
     }
-    if let Some(quota) = waiting(seen, QUOTA_GRANTED, quota_reason(seen), "are pending quota") {
+    if let Some(quota) = waiting(seen, (QUOTA_GRANTED, QUOTA), quota_reason(seen), "are pending quota") {
         return quota;
     }
     if let Some(data) = waiting(
         seen,
-        REFERENCED_DATA_READY,
+        (REFERENCED_DATA_READY, REFERENCED_DATA),
         "AwaitingPropagation",
         "are waiting for referenced data companions",
     ) {
@@ -210,9 +211,9 @@ fn blockers(seen: &DeploymentFacts<'_>, counts: Counts) -> Vec<ConditionUpdate> 
     all.extend(seen.network.blocker());
     all.extend(seen.obstacle.cloned());
     all.extend(referenced_data(seen.deployment));
-    all.extend(waiting(seen, QUOTA_GRANTED, "QuotaNotGranted", "are pending quota"));
+    all.extend(waiting(seen, (QUOTA_GRANTED, QUOTA), "QuotaNotGranted", "are pending quota"));
     let data = "are waiting for referenced data companions";
-    all.extend(waiting(seen, REFERENCED_DATA_READY, "ReferencedDataNotReady", data));
+    all.extend(waiting(seen, (REFERENCED_DATA_READY, REFERENCED_DATA), "ReferencedDataNotReady", data));
     let unready = unready(seen);
     // An Instance's own reason. One that a person has to act on keeps its name; the others are stages.
     let lifted = unready.iter().filter_map(|i| {
@@ -307,17 +308,30 @@ fn is_wanted(seen: &DeploymentFacts<'_>, instance: &Object) -> bool {
 
 /// The reason for lacking quota: no budget where no claim was refused.
 fn quota_reason(seen: &DeploymentFacts<'_>) -> &'static str {
-    let refused = |i: &ObjectRef| find(i.status(), QUOTA_GRANTED).is_some_and(|c| said(c).0 == "False");
+    let refused = |i: &ObjectRef| {
+        waits(i, QUOTA) && find(i.status(), QUOTA_GRANTED).is_some_and(|c| said(c).0 == "False")
+    };
     if staying(seen).any(refused) { "QuotaExceeded" } else { NO_BUDGET }
 }
 
-/// The Instances that a condition at `False`, or a missing budget, blocks: how many, and the first message.
-fn waiting(seen: &DeploymentFacts<'_>, kind: &str, reason: &str, what: &str) -> Option<ConditionUpdate> {
+/// Whether a gate of an Instance still stands. What has passed it waits for nothing (C6).
+fn waits(instance: &Object, gate: &str) -> bool {
+    gates::of(instance).contains(&gate)
+}
+
+/// The Instances whose gate waits for a condition that is `False`, or for a missing budget: how many, and the first
+/// message.
+fn waiting(
+    seen: &DeploymentFacts<'_>,
+    (kind, gate): (&str, &str),
+    reason: &str,
+    what: &str,
+) -> Option<ConditionUpdate> {
     let mut held: Vec<(&str, &str)> = staying(seen)
+        .filter(|i| waits(i, gate))
         .filter_map(|i| {
             let (status, reason, message) = said(find(i.status(), kind)?);
-            let holds = status == "False" || (reason == NO_BUDGET && !is_true(i.status(), READY));
-            holds.then_some((i.name(), message))
+            (status == "False" || reason == NO_BUDGET).then_some((i.name(), message))
         })
         .collect();
     if held.is_empty() {

@@ -33,8 +33,8 @@ pub struct InstanceFacts<'a> {
 const SUSPENDED: &str = "The instance is suspended: it is kept, but does not run";
 
 /// The whole status as it should stand: `Ready`, `QuotaGranted`, `ReferencedDataReady`, `suspended`, `location` and
-/// `networkContexts` are ours, and so are `Programmed` and `Available` while the Instance is suspended or denied quota; all
-/// else stays. What was known of location and networks is not taken back (C15).
+/// `networkContexts` are ours, and so are `Programmed` and `Available` while the Instance is suspended or its gate waits for
+/// quota that is denied; all else stays. What was known of location and networks is not taken back (C15).
 pub fn status(seen: &InstanceFacts<'_>) -> Value {
     let old = seen.instance.status();
     let mut status = if old.is_object() { old.clone() } else { json!({}) };
@@ -66,12 +66,8 @@ fn ready(seen: &InstanceFacts<'_>, status: &Value) -> ConditionUpdate {
         return ConditionUpdate::no("Suspended", SUSPENDED);
     }
     let gates = gates::of(seen.instance);
-    let denied = denied(seen.quota);
-    if let (Some(denied), true) = (&denied, gates.is_empty()) {
-        return denied.clone();
-    }
     if !gates.is_empty() {
-        return waiting(seen, status, &gates, denied);
+        return waiting(seen, status, &gates);
     }
     if let Some(words) = unprogrammed(status) {
         return words;
@@ -89,7 +85,7 @@ fn in_place_of_provider(seen: &InstanceFacts<'_>, kind: &str) -> Option<Conditio
     if seen.suspended {
         return (kind == AVAILABLE).then(|| ConditionUpdate::no("Suspended", SUSPENDED));
     }
-    if let Some(denied) = denied(seen.quota) {
+    if let Some(denied) = denied(seen) {
         return Some(denied);
     }
     let (_, reason, message) = said(find(seen.instance.status(), kind)?);
@@ -97,26 +93,23 @@ fn in_place_of_provider(seen: &InstanceFacts<'_>, kind: &str) -> Option<Conditio
     ours.then(|| ConditionUpdate::of("Unknown", "Pending", "Waiting for controller"))
 }
 
-/// The refusal of quota; an unknown answer refuses nothing.
-fn denied(quota: &Value) -> Option<ConditionUpdate> {
-    let (status, _, message) = said(quota);
-    (status == "False").then(|| ConditionUpdate::no("PendingQuota", message))
+/// The refusal of quota to an Instance whose gate still stands: one that has passed it runs on (C6). An unknown answer
+/// refuses nothing.
+fn denied(seen: &InstanceFacts<'_>) -> Option<ConditionUpdate> {
+    let (status, _, message) = said(seen.quota);
+    let waits = gates::of(seen.instance).contains(&QUOTA);
+    (waits && status == "False").then(|| ConditionUpdate::no("PendingQuota", message))
 }
 
 /// Gates are left: the most important of what they wait for.
-fn waiting(
-    seen: &InstanceFacts<'_>,
-    status: &Value,
-    gates: &[&str],
-    denied: Option<ConditionUpdate>,
-) -> ConditionUpdate {
+fn waiting(seen: &InstanceFacts<'_>, status: &Value, gates: &[&str]) -> ConditionUpdate {
     let mut message = format!("Scheduling gates present: {}", gates.join(", "));
     let (state, _, quota) = said(seen.quota);
     if gates.contains(&QUOTA) && state == "Unknown" && !quota.is_empty() {
         message = format!("{message}. Quota: {quota}");
     }
     let mut all = vec![ConditionUpdate::no("SchedulingGatesPresent", message)];
-    all.extend(denied);
+    all.extend(denied(seen));
     if let Some((state, reason, message)) = find(status, REFERENCED_DATA_READY).map(said)
         && state != "True"
     {

@@ -93,12 +93,12 @@ fn terminations() -> Vec<Object> {
 
 /// `ReplicasReady`, `Available` and, where an Instance is overdue, `TerminationOverdue` of deployments.
 fn deployments() -> Vec<(String, String)> {
-    let with = |kind: &str, status: &str, reason: &str| {
-        Arc::new(instance_with("wd-0", &[], &[condition(kind, status, reason, "Some detail")]))
+    let with = |gate: &str, kind: &str, status: &str, reason: &str| {
+        Arc::new(instance_with("wd-0", &[gate], &[condition(kind, status, reason, "Some detail")]))
     };
-    let quota = with("QuotaGranted", "False", "QuotaExceeded");
-    let budget = with("QuotaGranted", "Unknown", "QuotaNoBudget");
-    let data = with("ReferencedDataReady", "False", "AwaitingPropagation");
+    let quota = with("Quota", "QuotaGranted", "False", "QuotaExceeded");
+    let budget = with("Quota", "QuotaGranted", "Unknown", "QuotaNoBudget");
+    let data = with("ReferencedData", "ReferencedDataReady", "False", "AwaitingPropagation");
     let starting = unready("wd-1", "Starting", "Some detail");
     let overdue = Arc::new(terminations().remove(2));
     let suspended = annotated(wd(), SUSPENDED, "true");

@@ -6,7 +6,7 @@ use fedhub_api::conditions::find;
 use fedhub_api::transitions::{self, Signal};
 use fedhub_cell::domain::quota::verdict::{Answer, Failure, quota_granted};
 use fedhub_cell::domain::status::network::{Location, Network};
-use fedhub_cell::domain::status::{deployment, instance as own};
+use fedhub_cell::domain::status::{deployment, gates, instance as own};
 use fedhub_core::names::SUSPENDED;
 use fedhub_core::object::{Object, ObjectView};
 use proptest::prelude::*;
@@ -117,7 +117,8 @@ proptest! {
         };
         let first = of(&i, now());
         // What is said in the provider's place, and what was.
-        let denied = find(&first, "QuotaGranted").unwrap()["status"] == "False";
+        let denied = gates::of(&i).contains(&gates::QUOTA)
+            && find(&first, "QuotaGranted").unwrap()["status"] == "False";
         let stands = |kind: &str| find(i.status(), kind).is_some_and(|c| c["reason"] == "PendingQuota");
         let said_for = |kind: &&str| match *kind {
             "Programmed" => !suspended && (denied || stands(kind)),

@@ -213,8 +213,24 @@ fn replicas_are_ready_when_all_that_are_wanted_are() {
             &[condition("QuotaGranted", "False", "QuotaExceeded", "used up")],
         ))
     };
-    let data = Arc::new(instance("wd-1", &[], &[condition("ReferencedDataReady", "False", "Resolving", "")]));
-    let table: [Counted; 6] = [
+    let data = Arc::new(instance(
+        "wd-1",
+        &["ReferencedData"],
+        &[condition("ReferencedDataReady", "False", "Resolving", "")],
+    ));
+    // C6: what has passed its gates waits for nothing.
+    let denied = |kind: &str, reason: &str| {
+        let bend = |i: &mut Object| {
+            let all = i.data["status"]["conditions"].as_array_mut().unwrap();
+            all.push(condition(kind, "False", reason, "x"));
+        };
+        Arc::new(but(ready("wd-1").as_ref().clone(), bend))
+    };
+    let over = denied("QuotaGranted", "QuotaExceeded");
+    let lost = denied("ReferencedDataReady", "SourceNotFound");
+    let table: [Counted; 8] = [
+        ("over quota", vec![ready("wd-0"), over], 2, "True", "ReplicasAvailable", "2/2 replicas available"),
+        ("without data", vec![ready("wd-0"), lost], 2, "True", "ReplicasAvailable", "2/2 replicas available"),
         ("all", vec![ready("wd-0"), ready("wd-1")], 2, "True", "ReplicasAvailable", "2/2 replicas available"),
         (
             "a stage",

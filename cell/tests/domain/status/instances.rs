@@ -35,7 +35,19 @@ fn ready_says_the_most_important_thing() {
     let fine = || Network::Ready;
     let both = ["Network", "Quota"];
     let table: Vec<Row> = vec![
-        (&[], vec![programmed()], denied(), fine(), "False", "PendingQuota", "used up"),
+        (&["Quota"], vec![programmed()], denied(), fine(), "False", "PendingQuota", "used up"),
+        (&["Odd"], vec![programmed()], denied(), fine(), "False", "SchedulingGatesPresent", "Odd"),
+        // C6: it has passed its gate.
+        (&[], vec![programmed()], denied(), fine(), "False", "Pending", "Instance is not available"),
+        (
+            &[],
+            vec![programmed(), condition("Available", "True", "Available", "")],
+            denied(),
+            fine(),
+            "True",
+            "Available",
+            "Instance is ready",
+        ),
         (
             &both,
             vec![],
@@ -241,16 +253,16 @@ fn c9_what_may_not_run_says_so_in_the_providers_conditions_until_it_may() {
     assert_eq!(says(&resumed), ["Programmed", "Pending", "Pending"], "what was said of it holds no longer");
     assert_eq!(words(&resumed, "Available").0, "Unknown");
 
-    for gates in [&["Quota"][..], &[]] {
-        let s = of(&instance("wd-0", gates, &provided()), &denied, &Network::Ready, false);
-        assert_eq!(says(&s), ["PendingQuota"; 3]);
-        for kind in ["Programmed", "Available", "Ready"] {
-            let (status, _, message) = words(&s, kind);
-            assert!(status == "False" && message.starts_with("used up"), "{message}");
-        }
-        let s = of(&next(&s), &granted(), &Network::Ready, false);
-        assert_eq!(says(&s), ["Pending", "Pending", "PendingProgramming"], "granted");
+    let s = of(&instance("wd-0", &["Quota"], &provided()), &denied, &Network::Ready, false);
+    assert_eq!(says(&s), ["PendingQuota"; 3]);
+    for kind in ["Programmed", "Available", "Ready"] {
+        let (status, _, message) = words(&s, kind);
+        assert!(status == "False" && message.starts_with("used up"), "{message}");
     }
+    let s = of(&next(&s), &granted(), &Network::Ready, false);
+    assert_eq!(says(&s), ["Pending", "Pending", "PendingProgramming"], "granted");
+    let s = of(&i, &denied, &Network::Ready, false);
+    assert_eq!(says(&s), ["Programmed", "Available", "Available"], "C6: what runs keeps running");
     let own = condition("Available", "False", "Suspended", "a word of the provider's");
     let s = of(&instance("wd-0", &[], std::slice::from_ref(&own)), &granted(), &Network::Ready, false);
     assert_eq!(fedhub_api::conditions::find(&s, "Available"), Some(&own), "I9");

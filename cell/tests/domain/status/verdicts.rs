@@ -130,6 +130,19 @@ fn c6_a_failure_refuses_no_instance_that_has_passed_its_gate_and_is_told() {
 }
 
 #[test]
+fn c6_a_denial_says_that_what_has_passed_its_gate_keeps_running() {
+    let claim = claim(60, &granted("False", "QuotaExceeded", "40 of 40."));
+    let says = |gates: &[&str]| {
+        let verdict = quota_granted(&instance("wd-0", gates, &[]), Answer::Claim(&claim), None, now());
+        words(&json!({"conditions": [verdict]}), "QuotaGranted")
+    };
+    let (status, reason, message) = says(&[]);
+    assert_eq!((status.as_str(), reason.as_str()), ("False", "QuotaExceeded"));
+    assert!(message.starts_with("40 of 40; the instance keeps running. Action required"), "{message}");
+    assert!(!says(&["Quota"]).2.contains("keeps running"));
+}
+
+#[test]
 fn a_remark_is_said_along() {
     let claim = claim(60, &granted("True", "QuotaAvailable", "ok"));
     let i = instance("wd-0", &[], &[]);
