@@ -10,7 +10,8 @@
 //!
 //! With [`Quota`] each Instance has one `ResourceClaim` in its project's plane. Its requests never change, and it is
 //! deleted only when a live read of the cell proves its Instance gone (C8): a cell that cannot be reached keeps every
-//! claim. Claims need no finalizer for that: those of this cell are watched by their label, also after a restart. The
+//! claim. Only a denied claim of an Instance whose gate still stands is deleted before and made anew, less often the
+//! longer it lasts, for a quota service may treat a denial as final (C6). Claims need no finalizer for that: those of this cell are watched by their label, also after a restart. The
 //! mark of an older version is replaced while the Instance of that UID stands, for it proves nothing after (C10). A
 //! claim under another name of this cell is found when it is in the way, and identified by the UID in its mark: it is
 //! renamed, or released where its Instance is gone.

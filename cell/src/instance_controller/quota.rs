@@ -9,14 +9,14 @@ use fedhub_api::conditions::find;
 use fedhub_core::errors::{self, Category, Error, RequestError};
 use fedhub_core::names::CELL_MANAGER;
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView};
-use fedhub_planes::{Health, Plane, ProjectNamespace, Written};
+use fedhub_planes::{Health, Plane, Precondition, ProjectNamespace, Written};
 use serde_json::Value;
 
 use super::InstanceController;
 use super::claims::Released;
 use crate::domain::quota::claim::{self, ClaimOwnership, ownership, remarked};
 use crate::domain::quota::sizing::{self, Sizing};
-use crate::domain::quota::verdict::{Answer, Failure, is_granted, quota_granted, retry_after};
+use crate::domain::quota::verdict::{Answer, Failure, is_granted, quota_granted, remake_after, retry_after};
 use crate::domain::status::QUOTA_GRANTED;
 
 /// How long after the start a project plane may still be discovered.
@@ -28,6 +28,8 @@ const HELD: Duration = Duration::from_secs(5);
 pub(super) enum QuotaState {
     Off,
     Claim(ObjectRef),
+    /// The claim is denied, and after that time it is made anew.
+    Denied(QuotaRequest, ObjectRef, Duration),
     /// An earlier Instance's claim stands there: its end wakes this one.
     Earlier(Arc<Plane>, ObjectRef),
     Occupied,
@@ -91,7 +93,15 @@ impl InstanceController {
         let there = claims.object(&consumer.namespace, &claim::name(instance.name()));
         let whose = there.as_deref().map(|claim| self.ownership(claim, instance, &cell));
         match (there, whose) {
-            (Some(claim), Some(ClaimOwnership::Ours)) => QuotaState::Claim(claim),
+            (Some(claim), Some(ClaimOwnership::Ours)) => {
+                let lost = quota.identity.declared_lost(&cell).is_some();
+                match remake_after(instance, &claim, self.cell.clock().now()) {
+                    Some(wait) if !lost => {
+                        QuotaState::Denied(QuotaRequest { cell, project, consumer }, claim, wait)
+                    }
+                    _ => QuotaState::Claim(claim),
+                }
+            }
             (Some(claim), Some(ClaimOwnership::Previous)) => QuotaState::Earlier(project, claim),
             (_, Some(ClaimOwnership::Terminating)) => QuotaState::Occupied,
             (_, Some(ClaimOwnership::Foreign)) => QuotaState::Held,
@@ -112,7 +122,7 @@ impl InstanceController {
     pub(super) fn verdict(&self, instance: &Object, known: &QuotaState) -> Value {
         let answer = match known {
             QuotaState::Off => Answer::Off,
-            QuotaState::Claim(claim) => Answer::Claim(claim),
+            QuotaState::Claim(claim) | QuotaState::Denied(_, claim, _) => Answer::Claim(claim),
             QuotaState::Earlier(..) | QuotaState::Occupied => Answer::Occupied,
             QuotaState::Held => Answer::Held,
             QuotaState::Namesake => Answer::Namesake,
@@ -126,7 +136,7 @@ impl InstanceController {
         let sizing = self.sizing(instance);
         let remark = match (known, &sizing) {
             // Its size is counted, whatever became of the type since.
-            (QuotaState::Claim(claim), _) if claim::is_sized(claim) => None,
+            (QuotaState::Claim(claim) | QuotaState::Denied(_, claim, _), _) if claim::is_sized(claim) => None,
             (_, Sizing::Unknown(why)) => Some(why.as_str()),
             (_, Sizing::Known(_)) => None,
         };
@@ -139,19 +149,32 @@ impl InstanceController {
         sizing::of(instance.spec(), |name| types.object("", name))
     }
 
-    /// Asks for the Instance's quota, if that is not done yet.
+    /// Asks for the Instance's quota, if that is not done yet, or is due again.
     pub(super) async fn ask(&self, instance: &Object) -> Result<QuotaOutcome, Error> {
         let mut again = None;
-        let (known, failed) = match self.quota_state(instance) {
-            QuotaState::Ask(ask) => match self.make(instance, &ask).await {
-                Ok(known) => (known, None),
-                Err(error) if error.category() == Category::NotEngaged => return Err(error.into()),
-                Err(error) => {
-                    again = Some(retry_after(instance, self.cell.clock().now()));
-                    refusal(error, &ask)
-                }
-            },
-            known => (known, None),
+        let mut failed = None;
+        let known = self.quota_state(instance);
+        let answer = match &known {
+            QuotaState::Ask(ask) => Some((ask, self.make(instance, ask).await)),
+            QuotaState::Denied(ask, claim, wait) if wait.is_zero() => {
+                Some((ask, self.remake(instance, ask, claim).await))
+            }
+            QuotaState::Denied(_, _, wait) => {
+                again = Some(*wait);
+                None
+            }
+            _ => None,
+        };
+        let known = match answer {
+            None => known,
+            Some((_, Ok(answer))) => answer,
+            Some((_, Err(error))) if error.category() == Category::NotEngaged => return Err(error.into()),
+            Some((ask, Err(error))) => {
+                again = Some(retry_after(instance, self.cell.clock().now()));
+                let (refused, silence) = refusal(error, ask);
+                failed = silence;
+                refused
+            }
         };
         if self.quota.is_none()
             && is_granted(instance)
@@ -180,6 +203,22 @@ impl InstanceController {
             Ok(Written::Exists { object, .. }) => self.found(instance, ask, object, &claim).await,
             // It went between the two requests.
             Err(error) if error.code() == Some(409) => Ok(QuotaState::Occupied),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Deletes a denied claim and makes it anew. One that was answered meanwhile stays.
+    async fn remake(
+        &self,
+        instance: &Object,
+        ask: &QuotaRequest,
+        claim: &ObjectRef,
+    ) -> Result<QuotaState, RequestError> {
+        match ask.project.delete(Kind::ResourceClaim, claim, Precondition::UidAndVersion).await {
+            Ok(true) => self.make(instance, ask).await,
+            Ok(false) => Ok(QuotaState::Occupied),
+            // Its event is on the way.
+            Err(error) if error.code() == Some(409) => Ok(QuotaState::Claim(claim.clone())),
             Err(error) => Err(error),
         }
     }

@@ -52,6 +52,8 @@ impl InstanceController {
                 };
                 due.then(|| ask.project.id.clone())
             }
+            // The claim is to be made anew.
+            QuotaState::Denied(ask, ..) => Some(ask.project.id.clone()),
             known => {
                 let plan = self.plan(instance, &self.verdict(instance, &known));
                 (writes(&plan) || plan.requeue_after.is_some()).then_some(PlaneId::Cell)

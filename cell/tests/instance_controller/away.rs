@@ -32,7 +32,7 @@ async fn c6_a_plane_that_goes_takes_no_grant_back() {
     world.put_instance("wd-1", &["Quota"]);
     quiet(5).await;
     world.grant();
-    world.answer("instance-wd-1", "False", "QuotaExceeded", "used up");
+    world.answer("instance-wd-1", "False", "PendingEvaluation", "no budget");
     quiet(60).await;
     let before = world.instance("wd-0");
     let alpha = position(&world.alpha);
@@ -43,7 +43,7 @@ async fn c6_a_plane_that_goes_takes_no_grant_back() {
     run.engage("alpha", &world.alpha);
     quiet(60).await;
     assert_eq!(world.instance("wd-0"), before);
-    assert_eq!(world.reason("wd-1", "QuotaGranted"), "QuotaExceeded");
+    assert_eq!(world.reason("wd-1", "QuotaGranted"), "QuotaNoBudget");
     assert!(asked(&world.alpha, alpha).is_empty());
     run.stop().await;
 }

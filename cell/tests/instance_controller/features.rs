@@ -102,8 +102,10 @@ async fn c6_a_denial_turns_nothing_unready_that_runs() {
     world.alpha.delete("ResourceClaim", SPACE, CLAIM).unwrap();
     until("claimed again", || world.claim().is_some()).await;
     world.answer(CLAIM, "False", "QuotaExceeded", "used up");
+    let denied = uid(&world.claim().unwrap());
     quiet(600).await;
     assert_eq!(world.quota("wd-0"), "False QuotaExceeded");
+    assert_eq!(uid(&world.claim().unwrap()), denied, "C8: it goes with its Instance");
     let ready = ["Programmed", "Available", "Ready"].map(|kind| world.says("wd-0", kind).0);
     assert_eq!(ready, ["True", "True", "True"]);
     assert_eq!(world.unready(from), 0);

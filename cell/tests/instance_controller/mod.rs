@@ -7,6 +7,8 @@ mod away;
 #[cfg(test)]
 mod claims;
 #[cfg(test)]
+mod denied;
+#[cfg(test)]
 mod features;
 #[cfg(test)]
 mod marks;

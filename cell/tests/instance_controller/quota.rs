@@ -108,9 +108,10 @@ async fn c9_an_instance_that_waits_for_longer_says_so_and_why() {
 async fn i7_a_restart_asks_and_writes_nothing_whatever_the_verdict() {
     let world = World::new();
     let run = world.run_with_quota();
-    for n in 0..3 {
-        world.put_instance(&format!("wd-{n}"), &["Quota"]);
-    }
+    world.put_instance("wd-0", &["Quota"]);
+    // It has passed its gate, as when quota was off.
+    world.put_instance("wd-1", &[]);
+    world.put_instance("wd-2", &["Quota"]);
     quiet(5).await;
     world.grant();
     world.answer("instance-wd-1", "False", "QuotaExceeded", "used up");

@@ -15,6 +15,8 @@ const AVAILABLE: &str = "QuotaAvailable";
 const DISABLED: &str = "QuotaDisabled";
 /// The time for which a claim without an evaluation counts as just made.
 const JUST_MADE: Duration = Duration::from_secs(10);
+/// The shortest and the longest time between a denied claim and the next one.
+const PAUSES: [Duration; 2] = [Duration::from_secs(5), Duration::from_mins(5)];
 
 /// What is known of an Instance's quota.
 #[derive(Clone, Copy, Debug)]
@@ -100,13 +102,19 @@ pub fn reports_failure(quota: &Value) -> bool {
     reason.starts_with("Quota") && !ANSWERS.contains(&reason)
 }
 
+/// Whether a condition reports that the quota service itself has refused the Instance.
+fn is_refusal(quota: &Value) -> bool {
+    said(quota).0 == "False" && !reports_failure(quota)
+}
+
 /// The reasons of answers that begin as those of failures do.
 const ANSWERS: [&str; 4] = [AVAILABLE, DISABLED, "QuotaExceeded", "QuotaNoBudget"];
 
 /// `QuotaGranted` for the Instance's present generation. `remark` is appended, such as why the Instance's size is not
 /// counted. A request that failed takes no grant back: that stays, with the generation of its evaluation. Nor does it
 /// refuse an Instance that has passed its gate, as while quota was off: the known status stays, and the failure is
-/// reported along with it. A denial says that such an Instance keeps running (C6).
+/// reported along with it. A denial says that such an Instance keeps running (C6), and stands until the claim that was
+/// made anew is answered (I7).
 pub fn quota_granted(instance: &Object, answer: Answer<'_>, remark: Option<&str>, now: Timestamp) -> Value {
     let old = find(instance.status(), QUOTA_GRANTED);
     let mut words = words(answer, now);
@@ -114,12 +122,16 @@ pub fn quota_granted(instance: &Object, answer: Answer<'_>, remark: Option<&str>
     if passed && words.status == "False" {
         words.message = format!("{}; the instance keeps running", words.message.trim_end_matches('.'));
     }
+    if let (Answer::Claim(_), "Unknown", Some(refused)) = (answer, &*words.status, old)
+        && is_refusal(refused)
+    {
+        return refused.clone();
+    }
     if let Answer::Failed(_) = answer {
         let (status, reason, _) = old.map(said).unwrap_or_default();
         match (status, old) {
             ("True", Some(granted)) if reason == AVAILABLE => return granted.clone(),
-            // The quota service itself has refused it.
-            ("False", Some(refused)) if passed && !reports_failure(refused) => return refused.clone(),
+            (_, Some(refused)) if passed && is_refusal(refused) => return refused.clone(),
             _ if passed => status_of_passed(status).clone_into(&mut words.status),
             _ => {}
         }
@@ -211,6 +223,24 @@ fn just_made(claim: &Object, now: Timestamp) -> bool {
 /// Nothing for a time that is yet to come.
 fn age(since: Timestamp, now: Timestamp) -> Duration {
     Duration::try_from(now.duration_since(since)).unwrap_or_default()
+}
+
+/// How long until the denied claim of an Instance is to be made anew, for a quota service may treat a denial as final:
+/// half the time that the Instance had waited when the claim was made, and not before the denial is published. `None`
+/// where nothing is denied, or the Instance has passed its gate (C6).
+pub fn remake_after(instance: &Object, claim: &Object, now: Timestamp) -> Option<Duration> {
+    if granted(claim, now).status != "False" || !gates::of(instance).contains(&gates::QUOTA) {
+        return None;
+    }
+    let created = |object: &Object| object.metadata.creation_timestamp.as_ref().map_or(now, |t| t.0);
+    let made = created(claim);
+    let [shortest, longest] = PAUSES;
+    let pause = (age(created(instance), made) / 2).clamp(shortest, longest);
+    if find(instance.status(), QUOTA_GRANTED).is_some_and(|c| said(c).0 == "False") {
+        Some(pause.saturating_sub(age(made, now)))
+    } else {
+        Some(pause)
+    }
 }
 
 /// When an Instance without quota is to be reconciled again; `None` where there is nothing to wait for.

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use fedhub_cell::domain::quota::verdict::{Answer, Failure, quota_granted, requeue_after};
+use fedhub_cell::domain::quota::verdict::{Answer, Failure, quota_granted, remake_after, requeue_after};
 use fedhub_core::object::{Kind, Object};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::{Value, json};
@@ -140,6 +140,70 @@ fn c6_a_denial_says_that_what_has_passed_its_gate_keeps_running() {
     assert_eq!((status.as_str(), reason.as_str()), ("False", "QuotaExceeded"));
     assert!(message.starts_with("40 of 40; the instance keeps running. Action required"), "{message}");
     assert!(!says(&["Quota"]).2.contains("keeps running"));
+}
+
+/// An Instance of that age, and what it says of its quota.
+fn aged(age: i64, gates: &[&str], quota: &Value) -> Object {
+    but(instance("wd-0", gates, std::slice::from_ref(quota)), |i| {
+        i.metadata.creation_timestamp = Some(Time(now() - jiff::SignedDuration::from_secs(age)));
+    })
+}
+
+#[test]
+fn c6_a_denied_claim_is_made_anew_less_often_the_longer_it_lasts() {
+    let denied = granted("False", "QuotaExceeded", "used up");
+    let published = || condition("QuotaGranted", "False", "QuotaExceeded", "used up");
+    // How old the Instance and the claim are, and how long the claim is left alone yet.
+    for (instance, of_claim, expected) in [
+        (0, 0, 5),
+        (3, 3, 2),
+        (5, 5, 0),
+        (60, 60, 0),
+        (15, 0, 7),
+        (60, 0, 30),
+        (60, 20, 0),
+        (61, 1, 29),
+        (600, 0, 300),
+        (90_000, 10, 290),
+        // Clocks that differ.
+        (-5, -5, 5),
+        (10, 60, 0),
+    ] {
+        let left = remake_after(&aged(instance, &["Quota"], &published()), &claim(of_claim, &denied), now());
+        assert_eq!(left.map(|left| left.as_secs()), Some(expected), "{instance} {of_claim}");
+    }
+    let after = |i: &Object, granted: &Value| remake_after(i, &claim(60, granted), now());
+    let waiting = aged(60, &["Quota"], &published());
+    assert_eq!(after(&waiting, &granted("False", "ValidationFailed", "")), Some(Duration::ZERO));
+    for answer in [
+        granted("True", "QuotaAvailable", ""),
+        granted("False", "PendingEvaluation", ""),
+        granted("Unknown", "Odd", ""),
+    ] {
+        assert_eq!(after(&waiting, &answer), None, "{answer}");
+    }
+    assert_eq!(after(&aged(60, &["Network"], &published()), &denied), None, "it runs");
+    let unaware = aged(60, &["Quota"], &condition("QuotaGranted", "Unknown", "PendingEvaluation", ""));
+    assert_eq!(after(&unaware, &denied), Some(Duration::from_secs(5)), "it is published first");
+}
+
+#[test]
+fn i7_a_denial_stands_until_the_claim_that_was_made_anew_is_answered() {
+    let of = |old: &Value, answer: &Value| {
+        let claim = claim(60, answer);
+        quota_granted(
+            &instance("wd-0", &["Quota"], std::slice::from_ref(old)),
+            Answer::Claim(&claim),
+            None,
+            now(),
+        )
+    };
+    let pending = granted("False", "PendingEvaluation", "");
+    let denied = condition("QuotaGranted", "False", "QuotaExceeded", "used up");
+    assert_eq!(of(&denied, &pending), denied);
+    assert_eq!(of(&denied, &granted("True", "QuotaAvailable", ""))["status"], "True");
+    let failed = condition("QuotaGranted", "False", "QuotaMisconfigured", "no right to");
+    assert_eq!(of(&failed, &pending)["reason"], "QuotaNoBudget", "that the claim was refused is over");
 }
 
 #[test]
