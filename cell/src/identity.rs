@@ -176,7 +176,7 @@ impl Identity {
     }
 
     /// Whether Karmada recorded this very cluster for its cell's name.
-    pub fn is_recorded(&self, cell: &CellId) -> bool {
+    fn is_recorded(&self, cell: &CellId) -> bool {
         let recorded =
             |cluster: &ObjectRef| *cluster.name() == *cell.name && cluster.spec()["id"] == *cell.uid;
         self.clusters().iter().any(recorded)

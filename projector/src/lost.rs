@@ -93,7 +93,7 @@ impl LostCells {
         }
         if due {
             let left = |claim: &Object| {
-                !claim.is_terminating() && source_of_claim(claim).is_some_and(|source| is_lost(&source))
+                !claim.is_terminating() && Source::of(claim).is_some_and(|source| is_lost(&source))
             };
             let listed =
                 project.list_metadata(Kind::ResourceClaim, None, Some(SOURCE_CLUSTER), BATCH, left).await;
@@ -171,14 +171,6 @@ impl LostCells {
         }
         self.resync();
     }
-}
-
-/// The mark of a claim; of one that is older than these marks, the cell's name alone.
-fn source_of_claim(claim: &Object) -> Option<Source> {
-    Source::of(claim).or_else(|| {
-        let cell = claim.label(SOURCE_CLUSTER)?.to_owned();
-        Some(Source { cell, cell_uid: None, instance_uid: String::new() })
-    })
 }
 
 impl Controller for LostCells {

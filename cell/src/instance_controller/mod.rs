@@ -10,11 +10,10 @@
 //!
 //! With [`Quota`] each Instance has one `ResourceClaim` in its project's plane. Its requests never change, and it is
 //! deleted only when a live read of the cell proves its Instance gone (C8): a cell that cannot be reached keeps every
-//! claim. Only a denied claim of an Instance whose gate still stands is deleted before and made anew, less often the
-//! longer it lasts, for a quota service may treat a denial as final (C6). Claims need no finalizer for that: those of this cell are watched by their label, also after a restart. The
-//! mark of an older version is replaced while the Instance of that UID stands, for it proves nothing after (C10). A
-//! claim under another name of this cell is found when it is in the way, and identified by the UID in its mark: it is
-//! renamed, or released where its Instance is gone.
+//! claim. Only while the Instance's gate stands, a claim that is denied, or that requests something else than the
+//! Instance needs, is deleted before and made anew, less often the longer it lasts (C6). Claims need no finalizer for
+//! that: those of this cell are watched by their label, also after a restart. A claim's name has the UID of the cell, and
+//! its mark that of the Instance: no other cell's is ever in the way, and a cell under another name finds its own (C10).
 //!
 //! Switched off, quota blocks no Instance and its claims are deleted, where the credential for that is still there;
 //! switched on again, running Instances claim again. A credential that fails refuses no Instance that has passed its
@@ -33,14 +32,12 @@ mod reconcile;
 mod snapshot;
 mod triggers;
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use fedhub_engine::Queue;
 use fedhub_planes::Planes;
-use parking_lot::Mutex;
 use tokio::time::Instant;
 
 pub use plan::{InstancePlan, plan};
@@ -51,32 +48,10 @@ use crate::identity::Identity;
 pub struct Quota {
     /// The registry whose project planes show the claims of this cell.
     pub projects: Arc<Planes>,
-    /// Who this cell is: by its name its claims are found, by its UID they are known (C10).
+    /// Who this cell is: by its name its claims are watched, by its UID they are known (C10).
     pub identity: Arc<Identity>,
     /// Whether Instances need quota. Where they do not, the claims of this cell are given back (C6).
     pub enabled: bool,
-}
-
-/// UIDs of Instances that are gone, for as many as there is room. A claim that an older version marked with the cell's
-/// name alone is this cell's only where it had the Instance (C10).
-#[derive(Default)]
-struct Tombstones(Mutex<VecDeque<Box<str>>>);
-
-/// How many are kept.
-const MAX_TOMBSTONES: usize = 4096;
-
-impl Tombstones {
-    fn add(&self, uid: &str) {
-        let mut uids = self.0.lock();
-        if uids.len() == MAX_TOMBSTONES {
-            uids.pop_front();
-        }
-        uids.push_back(uid.into());
-    }
-
-    fn contains(&self, uid: &str) -> bool {
-        self.0.lock().iter().any(|gone| **gone == *uid)
-    }
 }
 
 /// Keeps the status of the cell's Instances, and their claims. Listens to the registry around the cell and, with quota,
@@ -86,7 +61,6 @@ pub struct InstanceController {
     queue: Arc<Queue>,
     quota: Option<Quota>,
     termination_deadline: Duration,
-    tombstones: Tombstones,
     began: Instant,
     /// Whether it has been logged that claims stay behind.
     warned_of_claims: AtomicBool,
@@ -101,8 +75,14 @@ impl InstanceController {
         quota: Option<Quota>,
         termination_deadline: Duration,
     ) -> Arc<Self> {
-        let (tombstones, began, warned_of_claims) =
-            (Tombstones::default(), Instant::now(), AtomicBool::new(false));
-        Arc::new(Self { cell, queue, quota, termination_deadline, tombstones, began, warned_of_claims })
+        let began = Instant::now();
+        Arc::new(Self {
+            cell,
+            queue,
+            quota,
+            termination_deadline,
+            began,
+            warned_of_claims: AtomicBool::new(false),
+        })
     }
 }

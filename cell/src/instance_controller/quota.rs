@@ -14,29 +14,33 @@ use serde_json::Value;
 
 use super::InstanceController;
 use super::claims::Released;
-use crate::domain::quota::claim::{self, ClaimOwnership, ownership, remarked};
-use crate::domain::quota::sizing::{self, Sizing};
+use crate::domain::quota::claim::{self, ClaimOwnership, is_same_request, ownership, renamed};
+use crate::domain::quota::sizing::size;
 use crate::domain::quota::verdict::{Answer, Failure, is_granted, quota_granted, remake_after, retry_after};
-use crate::domain::status::QUOTA_GRANTED;
+use crate::domain::status::{QUOTA_GRANTED, gates};
 
 /// How long after the start a project plane may still be discovered.
 const DISCOVERY: Duration = Duration::from_secs(30);
-/// How often to check for another's claim to go: no watch of ours shows it.
-const HELD: Duration = Duration::from_secs(5);
 
 /// What the caches, or its project's plane, say of an Instance's quota.
 pub(super) enum QuotaState {
     Off,
     Claim(ObjectRef),
-    /// The claim is denied, and after that time it is made anew.
-    Denied(QuotaRequest, ObjectRef, Duration),
+    /// The claim is denied, or an `other` one than the Instance needs, and made anew after that time.
+    Remake {
+        ask: QuotaRequest,
+        claim: ObjectRef,
+        other: bool,
+        wait: Duration,
+    },
     /// An earlier Instance's claim stands there: its end wakes this one.
     Earlier(Arc<Plane>, ObjectRef),
     Occupied,
-    Held,
-    /// Another cluster under this cell's name holds the claim (C10).
-    Namesake,
-    /// The plane is coming into sync: the condition stays.
+    /// The claim has no mark of this cell (C10).
+    Taken(ObjectRef),
+    /// The cell does not know the size of the Instance's type, for this reason.
+    NoSize(String),
+    /// The plane is coming into sync, or an event is on the way: the condition stays.
     Soon,
     Failed(Failure),
     /// The project's plane has to be asked.
@@ -44,10 +48,13 @@ pub(super) enum QuotaState {
 }
 
 /// What it takes to ask.
+#[derive(Clone)]
 pub(super) struct QuotaRequest {
     cell: CellId,
     pub project: Arc<Plane>,
     consumer: ProjectNamespace,
+    /// The claim as it is to be made.
+    wanted: ObjectRef,
 }
 
 /// What came of asking.
@@ -56,8 +63,6 @@ pub(super) struct QuotaOutcome {
     pub quota: Value,
     /// What failed, where the plane is to be left in peace for a while.
     pub failed: Option<Error>,
-    /// How long it is to be left in peace at least.
-    pub rest: Duration,
     /// When it is to be asked again, although what was granted before stands.
     pub again: Option<Duration>,
 }
@@ -90,42 +95,54 @@ impl InstanceController {
             }
         };
         let claims = project.store(Kind::ResourceClaim);
-        let there = claims.object(&consumer.namespace, &claim::name(instance.name()));
-        let whose = there.as_deref().map(|claim| self.ownership(claim, instance, &cell));
-        match (there, whose) {
-            (Some(claim), Some(ClaimOwnership::Ours)) => {
-                let lost = quota.identity.declared_lost(&cell).is_some();
-                match remake_after(instance, &claim, self.cell.clock().now()) {
-                    Some(wait) if !lost => {
-                        QuotaState::Denied(QuotaRequest { cell, project, consumer }, claim, wait)
-                    }
-                    _ => QuotaState::Claim(claim),
-                }
+        let there = claims.object(&consumer.namespace, &claim::name(instance.name(), &cell));
+        if let Some(claim) = &there {
+            if let Some(state) = in_the_way(claim, instance, &cell, &project) {
+                return state;
             }
-            (Some(claim), Some(ClaimOwnership::Previous)) => QuotaState::Earlier(project, claim),
-            (_, Some(ClaimOwnership::Terminating)) => QuotaState::Occupied,
-            (_, Some(ClaimOwnership::Foreign)) => QuotaState::Held,
-            (_, Some(ClaimOwnership::Namesake)) => QuotaState::Namesake,
-            _ if quota.identity.declared_lost(&cell).is_some() => {
-                let words = "this cell is declared lost".to_owned();
-                QuotaState::Failed(Failure::Unavailable(words))
+            // What was granted to an Instance that runs stays, whatever its type has become.
+            if !waits(instance) {
+                return QuotaState::Claim(claim.clone());
             }
-            _ => QuotaState::Ask(QuotaRequest { cell, project, consumer }),
+        }
+        let types = self.cell.anchor().store(Kind::InstanceType);
+        let size = match size(instance.spec(), |name| types.object("", name)) {
+            Ok(size) => size,
+            Err(why) => return QuotaState::NoSize(why),
+        };
+        let wanted = Arc::new(claim::of(instance, &cell, &consumer, size));
+        let ask = QuotaRequest { cell, project, consumer, wanted };
+        match there {
+            Some(claim) => self.judge(instance, &ask, claim),
+            None if self.is_lost(&ask) => lost(),
+            None => QuotaState::Ask(ask),
         }
     }
 
-    fn ownership(&self, claim: &Object, instance: &Object, cell: &CellId) -> ClaimOwnership {
-        ownership(claim, instance, cell, |uid| self.tombstones.contains(uid))
+    /// What the Instance's own claim is to it.
+    fn judge(&self, instance: &Object, ask: &QuotaRequest, claim: ObjectRef) -> QuotaState {
+        let other = waits(instance) && !is_same_request(&claim, &ask.wanted);
+        match remake_after(instance, &claim, other, self.cell.clock().now()) {
+            Some(wait) if !self.is_lost(ask) => QuotaState::Remake { ask: ask.clone(), claim, other, wait },
+            _ if other => lost(),
+            _ => QuotaState::Claim(claim),
+        }
+    }
+
+    /// Whether the cell is declared lost, so that it claims nothing new (C11).
+    fn is_lost(&self, ask: &QuotaRequest) -> bool {
+        self.quota.as_ref().is_some_and(|quota| quota.identity.declared_lost(&ask.cell).is_some())
     }
 
     /// `QuotaGranted` as it should stand by what is known.
     pub(super) fn verdict(&self, instance: &Object, known: &QuotaState) -> Value {
         let answer = match known {
             QuotaState::Off => Answer::Off,
-            QuotaState::Claim(claim) | QuotaState::Denied(_, claim, _) => Answer::Claim(claim),
+            QuotaState::Remake { other: true, .. } => Answer::Other,
+            QuotaState::Claim(claim) | QuotaState::Remake { claim, .. } => Answer::Claim(claim),
             QuotaState::Earlier(..) | QuotaState::Occupied => Answer::Occupied,
-            QuotaState::Held => Answer::Held,
-            QuotaState::Namesake => Answer::Namesake,
+            QuotaState::Taken(claim) => Answer::Taken(claim),
+            QuotaState::NoSize(why) => Answer::NoSize(why),
             QuotaState::Soon => match find(instance.status(), QUOTA_GRANTED) {
                 Some(stands) => return stands.clone(),
                 None => Answer::Asked,
@@ -133,20 +150,7 @@ impl InstanceController {
             QuotaState::Failed(failure) => Answer::Failed(failure),
             QuotaState::Ask(_) => Answer::Asked,
         };
-        let sizing = self.sizing(instance);
-        let remark = match (known, &sizing) {
-            // Its size is counted, whatever became of the type since.
-            (QuotaState::Claim(claim) | QuotaState::Denied(_, claim, _), _) if claim::is_sized(claim) => None,
-            (_, Sizing::Unknown(why)) => Some(why.as_str()),
-            (_, Sizing::Known(_)) => None,
-        };
-        quota_granted(instance, answer, remark, self.cell.clock().now())
-    }
-
-    /// The size of an Instance by the types that the cell has now.
-    fn sizing(&self, instance: &Object) -> Sizing {
-        let types = self.cell.anchor().store(Kind::InstanceType);
-        sizing::of(instance.spec(), |name| types.object("", name))
+        quota_granted(instance, answer, self.cell.clock().now())
     }
 
     /// Asks for the Instance's quota, if that is not done yet, or is due again.
@@ -156,10 +160,10 @@ impl InstanceController {
         let known = self.quota_state(instance);
         let answer = match &known {
             QuotaState::Ask(ask) => Some((ask, self.make(instance, ask).await)),
-            QuotaState::Denied(ask, claim, wait) if wait.is_zero() => {
+            QuotaState::Remake { ask, claim, wait, .. } if wait.is_zero() => {
                 Some((ask, self.remake(instance, ask, claim).await))
             }
-            QuotaState::Denied(_, _, wait) => {
+            QuotaState::Remake { wait, .. } => {
                 again = Some(*wait);
                 None
             }
@@ -187,27 +191,23 @@ impl InstanceController {
         }
         if let QuotaState::Earlier(project, claim) = &known {
             // That Instance's end was not seen: this one was made before the watch showed it.
-            self.keep(project, claim);
+            self.check(project, claim);
         }
-        let rest =
-            if matches!(known, QuotaState::Held | QuotaState::Namesake) { HELD } else { Duration::ZERO };
-        Ok(QuotaOutcome { quota: self.verdict(instance, &known), failed, rest, again })
+        Ok(QuotaOutcome { quota: self.verdict(instance, &known), failed, again })
     }
 
     /// Makes the Instance's claim.
     async fn make(&self, instance: &Object, ask: &QuotaRequest) -> Result<QuotaState, RequestError> {
-        let QuotaRequest { cell, project, consumer } = ask;
-        let claim = claim::of(instance, cell, consumer, &self.sizing(instance));
-        match project.create_or_read(Kind::ResourceClaim, &claim, CELL_MANAGER).await {
+        match ask.project.create_or_read(Kind::ResourceClaim, &ask.wanted, CELL_MANAGER).await {
             Ok(Written::Stored(made)) => Ok(QuotaState::Claim(made)),
-            Ok(Written::Exists { object, .. }) => self.found(instance, ask, object, &claim).await,
+            Ok(Written::Exists { object, .. }) => self.found(instance, ask, object).await,
             // It went between the two requests.
             Err(error) if error.code() == Some(409) => Ok(QuotaState::Occupied),
             Err(error) => Err(error),
         }
     }
 
-    /// Deletes a denied claim and makes it anew. One that was answered meanwhile stays.
+    /// Deletes a claim and makes it anew. One that was answered meanwhile stays.
     async fn remake(
         &self,
         instance: &Object,
@@ -218,37 +218,62 @@ impl InstanceController {
             Ok(true) => self.make(instance, ask).await,
             Ok(false) => Ok(QuotaState::Occupied),
             // Its event is on the way.
-            Err(error) if error.code() == Some(409) => Ok(QuotaState::Claim(claim.clone())),
+            Err(error) if error.code() == Some(409) => Ok(QuotaState::Soon),
             Err(error) => Err(error),
         }
     }
 
-    /// Judges the claim that stands where `claim` was to be made, and that the watch does not show: not yet, or never,
-    /// for it is another cell's, or carries the name that this cell had (C10).
+    /// Judges the claim that stands where one was to be made, and that the watch does not show: not yet, or it carries
+    /// the name that this cell had, or somebody else made it (C10).
     async fn found(
         &self,
         instance: &Object,
         ask: &QuotaRequest,
         there: ObjectRef,
-        claim: &Object,
     ) -> Result<QuotaState, RequestError> {
-        let (kind, project) = (Kind::ResourceClaim, &ask.project);
-        Ok(match self.ownership(&there, instance, &ask.cell) {
+        let project = &ask.project;
+        if let Some(state) = in_the_way(&there, instance, &ask.cell, project) {
+            let is_previous = matches!(state, QuotaState::Earlier(..));
+            if is_previous && self.release(project, &there).await? == Released::Gone {
+                let made = project.create(Kind::ResourceClaim, &ask.wanted, CELL_MANAGER).await?;
+                return Ok(QuotaState::Claim(made));
+            }
+            return Ok(state);
+        }
+        let claim = match renamed(&there, instance, &ask.cell) {
+            Some(metadata) => {
+                project.patch_metadata(Kind::ResourceClaim, &there, metadata, CELL_MANAGER).await?
+            }
             // The answer to an earlier request was lost, or the watch is to show it from now on.
-            ClaimOwnership::Ours => {
-                QuotaState::Claim(match remarked(&there, instance, &ask.cell, self.is_recorded(&ask.cell)) {
-                    Some(metadata) => project.patch_metadata(kind, &there, metadata, CELL_MANAGER).await?,
-                    None => there,
-                })
-            }
-            ClaimOwnership::Previous if self.release(project, &there).await? == Released::Gone => {
-                QuotaState::Claim(project.create(kind, claim, CELL_MANAGER).await?)
-            }
-            ClaimOwnership::Previous | ClaimOwnership::Terminating => QuotaState::Occupied,
-            ClaimOwnership::Foreign => QuotaState::Held,
-            ClaimOwnership::Namesake => QuotaState::Namesake,
-        })
+            None => there,
+        };
+        Ok(self.judge(instance, ask, claim))
     }
+}
+
+/// The claim under the name of the Instance's, where it is not the Instance's.
+fn in_the_way(
+    claim: &ObjectRef,
+    instance: &Object,
+    cell: &CellId,
+    project: &Arc<Plane>,
+) -> Option<QuotaState> {
+    match ownership(claim, instance, cell) {
+        ClaimOwnership::Ours => None,
+        ClaimOwnership::Previous => Some(QuotaState::Earlier(project.clone(), claim.clone())),
+        ClaimOwnership::Terminating => Some(QuotaState::Occupied),
+        ClaimOwnership::Unmarked => Some(QuotaState::Taken(claim.clone())),
+    }
+}
+
+/// Whether an Instance waits for quota: running ones have passed that gate.
+fn waits(instance: &Object) -> bool {
+    gates::of(instance).contains(&gates::QUOTA)
+}
+
+/// Why a cell that is declared lost has no quota for what is new.
+fn lost() -> QuotaState {
+    QuotaState::Failed(Failure::Unavailable("this cell is declared lost".to_owned()))
 }
 
 /// What to say of a request that failed, and whether the plane is to be left in peace for a while: after a refusal it is

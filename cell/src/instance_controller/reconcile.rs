@@ -16,14 +16,13 @@ impl InstanceController {
         }
         answers(|| change_of(self.cell.anchor(), key));
         let Some(instance) = self.living(key) else { return self.terminating(key).await };
-        let QuotaOutcome { quota, failed, rest, again } = self.ask(&instance).await?;
+        let QuotaOutcome { quota, failed, again } = self.ask(&instance).await?;
         // It may have changed while its project was asked.
         let Some(instance) = self.living(key).filter(|now| now.uid() == instance.uid()) else {
             return Ok(Outcome::AwaitChange);
         };
         let mut plan = self.plan(&instance, &quota);
-        let requeue_after = plan.requeue_after.into_iter().chain(again).min();
-        plan.requeue_after = requeue_after.map(|wait| wait.max(rest));
+        plan.requeue_after = plan.requeue_after.into_iter().chain(again).min();
         let outcome = self.apply(&instance, plan).await?;
         failed.map_or(Ok(outcome), Err)
     }

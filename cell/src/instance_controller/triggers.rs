@@ -53,7 +53,7 @@ impl InstanceController {
                 due.then(|| ask.project.id.clone())
             }
             // The claim is to be made anew.
-            QuotaState::Denied(ask, ..) => Some(ask.project.id.clone()),
+            QuotaState::Remake { ask, .. } => Some(ask.project.id.clone()),
             known => {
                 let plan = self.plan(instance, &self.verdict(instance, &known));
                 (writes(&plan) || plan.requeue_after.is_some()).then_some(PlaneId::Cell)
@@ -112,19 +112,8 @@ impl InstanceController {
         let (gone, now) = (matches!(change, Change::Deleted { .. }), seen.object.as_deref());
         let was = change.old().and_then(|old| old.object.as_deref());
         match kind {
-            Kind::Instance if gone => {
-                if self.quota.is_some() {
-                    self.tombstones.add(&seen.digest.uid.to_string());
-                }
-                self.free(seen);
-            }
-            Kind::Instance => {
-                let replaced = change.old().filter(|old| old.digest.uid != seen.digest.uid);
-                if let (Some(old), Some(_)) = (replaced, &self.quota) {
-                    self.tombstones.add(&old.digest.uid.to_string());
-                }
-                self.enqueue(&seen.namespace, &seen.name, Cause::Itself);
-            }
+            Kind::Instance if gone => self.free(seen),
+            Kind::Instance => self.enqueue(&seen.namespace, &seen.name, Cause::Itself),
             // With it go its Instances.
             Kind::WorkloadDeployment | Kind::Namespace if gone => {}
             Kind::WorkloadDeployment => {
@@ -153,51 +142,53 @@ impl InstanceController {
             Kind::LocationBinding => {
                 self.enqueue_all(None, |i| gates::of(i).contains(&gates::NETWORK));
             }
+            // It may be waited for, or have another size.
+            Kind::InstanceType => self.enqueue_all(None, |i| gates::of(i).contains(&gates::QUOTA)),
             _ => {}
         }
     }
 
     /// An Instance is gone: its claim may be free.
     fn free(&self, instance: &Known) {
-        let Some(quota) = &self.quota else { return };
-        let name = claim::name(&instance.name);
+        let (Some(quota), Some(cell)) = (&self.quota, self.cell_id()) else { return };
+        let name = claim::name(&instance.name, &cell);
         match self.consumer(&instance.namespace) {
             Some(consumer) => {
                 let Some(project) = quota.projects.engaged(&consumer.plane) else { return };
                 let claim = project.store(Kind::ResourceClaim).object(&consumer.namespace, &name);
                 if let Some(claim) = claim {
-                    self.keep(&project, &claim);
+                    self.check(&project, &claim);
                 }
             }
             // Its namespace went before it did.
             None => {
                 for project in quota.projects.projects() {
-                    self.keep_all(&project, |claim| claim.name() == name);
+                    self.check_all(&project, |claim| claim.name() == name);
                 }
             }
         }
     }
 
-    /// Enqueues a claim, if something is to be done about it.
-    pub(super) fn keep(&self, project: &Plane, claim: &Object) {
-        if self.cell.anchor().synced() && project.synced() && self.is_to_keep(claim) {
+    /// Enqueues a claim, if it may have to go.
+    pub(super) fn check(&self, project: &Plane, claim: &Object) {
+        if self.cell.anchor().synced() && project.synced() && self.seems_free(claim) {
             self.queue.add(project.key(Kind::ResourceClaim, claim.namespace(), claim.name()), &project.id);
         }
     }
 
-    fn keep_all(&self, project: &Plane, of: impl Fn(&Object) -> bool) {
+    fn check_all(&self, project: &Plane, of: impl Fn(&Object) -> bool) {
         for claim in project.store(Kind::ResourceClaim).objects(None) {
             if of(&claim) {
-                self.keep(project, &claim);
+                self.check(project, &claim);
             }
         }
     }
 
-    /// All Instances, and the claims that something is to be done about.
+    /// All Instances, and the claims that may have to go.
     fn resync(&self) {
         self.enqueue_all(None, |_| true);
         for project in self.quota.iter().flat_map(|quota| quota.projects.projects()) {
-            self.keep_all(&project, |_| true);
+            self.check_all(&project, |_| true);
         }
     }
 
@@ -222,7 +213,7 @@ impl InstanceController {
             self.enqueue(namespace, name, Cause::Related);
         }
         if there {
-            self.keep(project, claim);
+            self.check(project, claim);
         }
     }
 }
@@ -256,7 +247,7 @@ impl Listener for InstanceController {
             PlaneId::Project(name) => {
                 self.queue.mark_healthy(&plane.id);
                 self.enqueue_project(name);
-                self.keep_all(plane, |_| true);
+                self.check_all(plane, |_| true);
             }
             PlaneId::Hub | PlaneId::Management => {}
         }

@@ -32,7 +32,7 @@ async fn c6_a_plane_that_goes_takes_no_grant_back() {
     world.put_instance("wd-1", &["Quota"]);
     quiet(5).await;
     world.grant();
-    world.answer("instance-wd-1", "False", "PendingEvaluation", "no budget");
+    world.answer("instance-wd-1-k", "False", "PendingEvaluation", "no budget");
     quiet(60).await;
     let before = world.instance("wd-0");
     let alpha = position(&world.alpha);

@@ -19,7 +19,7 @@ async fn granted(world: &World) -> Run {
 }
 
 const PROVEN: [&str; 1] = ["get instances/wd-0"];
-pub(crate) const DELETED: [&str; 1] = ["delete resourceclaims/instance-wd-0"];
+const DELETED: [&str; 1] = ["delete resourceclaims/instance-wd-0-k"];
 
 #[tokio::test(start_paused = true)]
 async fn c8_a_claim_goes_once_the_cell_itself_says_that_its_instance_is_gone() {
@@ -123,10 +123,10 @@ async fn c8_a_replaced_instance_gets_a_claim_of_its_own() {
     quiet(5).await;
     let claim = world.claim().unwrap();
     assert_ne!(uid(&claim), first);
-    assert_eq!(claim["metadata"]["annotations"][CELL_SOURCE], world.mark_of(&next));
+    assert_eq!(claim["metadata"]["annotations"][CELL_SOURCE], mark_of(&next));
     assert_eq!(gates(&world.instance("wd-0")), ["Quota"], "the grant of the earlier one is not its own");
     let asked = asked(&world.alpha, alpha);
-    assert_eq!(asked, [DELETED[0], "create resourceclaims/instance-wd-0"]);
+    assert_eq!(asked, [DELETED[0], "create resourceclaims/instance-wd-0-k"]);
     world.grant();
     quiet(5).await;
     assert!(gates(&world.instance("wd-0")).is_empty());
@@ -144,7 +144,7 @@ async fn c8_an_instance_whose_predecessor_nobody_saw_go_gets_a_claim_of_its_own(
     run.cell.anchor().store(Kind::Instance).own(&made);
     quiet(30).await;
     let mark = &world.claim().unwrap()["metadata"]["annotations"][CELL_SOURCE];
-    assert_eq!(*mark, world.mark_of(&next));
+    assert_eq!(*mark, mark_of(&next));
     run.stop().await;
 }
 
@@ -158,7 +158,7 @@ async fn c8_an_earlier_claim_that_somebody_holds_is_waited_for() {
     let alpha = position(&world.alpha);
     world.put_instance("wd-0", &["Quota"]);
     quiet(60).await;
-    assert!(world.says("wd-0", "QuotaGranted").2.contains("earlier instance"));
+    assert!(world.says("wd-0", "QuotaGranted").2.contains("an earlier quota claim"));
     assert_eq!(asked(&world.alpha, alpha), DELETED);
     world.alpha.patch("ResourceClaim", SPACE, CLAIM, &json!({"metadata": {"finalizers": null}})).unwrap();
     quiet(1).await;

@@ -53,11 +53,11 @@ async fn c6_quota_that_is_switched_off_opens_its_gate_and_gives_its_claims_back(
     let (world, run) = World::running().await;
     world.put_instance("wd-1", &["Quota"]);
     quiet(5).await;
-    world.answer("instance-wd-1", "False", "QuotaExceeded", "used up");
+    world.answer("instance-wd-1-k", "False", "QuotaExceeded", "used up");
     quiet(60).await;
     run.stop().await;
     // Another cell's, and one of this cell's name with another cell's mark.
-    for (name, cell, mark) in [("instance-x-0", "ord", "ord/1"), ("instance-wd-9", CELL, "ord/1")] {
+    for (name, cell, mark) in [("instance-x-0", "ord", "ord/1"), ("instance-wd-9-k", CELL, "ord/1")] {
         let labels = json!({SOURCE_CLUSTER: cell, INSTANCE_NAMESPACE: NS});
         let metadata =
             json!({"namespace": SPACE, "name": name, "labels": labels, "annotations": {CELL_SOURCE: mark}});
@@ -74,7 +74,7 @@ async fn c6_quota_that_is_switched_off_opens_its_gate_and_gives_its_claims_back(
         ("True QuotaDisabled".into(), "True QuotaDisabled".into())
     );
     let left: Vec<_> = world.alpha.names("ResourceClaim").into_iter().map(|(_, name)| name).collect();
-    assert_eq!(left, ["instance-wd-9", "instance-x-0"]);
+    assert_eq!(left, ["instance-wd-9-k", "instance-x-0"]);
     let settled = (position(&world.cell), position(&world.alpha));
     quiet(600).await;
     assert!(asked(&world.cell, settled.0).is_empty() && asked(&world.alpha, settled.1).is_empty(), "I7");
@@ -86,7 +86,7 @@ async fn c6_quota_that_is_switched_off_opens_its_gate_and_gives_its_claims_back(
     quiet(5).await;
     assert_eq!(gates(&world.instance("wd-2")), ["Quota"], "it works again");
     world.grant();
-    world.answer("instance-wd-2", "True", "QuotaAvailable", "");
+    world.answer("instance-wd-2-k", "True", "QuotaAvailable", "");
     quiet(60).await;
     assert!(gates(&world.instance("wd-2")).is_empty());
     assert_eq!(world.quota("wd-0"), "True QuotaAvailable");

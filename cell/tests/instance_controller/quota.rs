@@ -1,8 +1,8 @@
 //! Asking for quota, and what its answers mean.
 
-use fedhub_core::names::{CELL_SOURCE, INSTANCE_NAMESPACE, SOURCE_CLUSTER};
+use fedhub_core::names::CELL_SOURCE;
 use fedhub_fake_apiserver::Fault;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::instance_controller::support::*;
 
@@ -16,13 +16,13 @@ async fn a_granted_instance_costs_a_claim_a_status_and_a_patch() {
     until("claimed", || world.claim().is_some()).await;
     world.grant();
     quiet(60).await;
-    assert_eq!(asked(&world.alpha, alpha), ["create resourceclaims/instance-wd-0"]);
+    assert_eq!(asked(&world.alpha, alpha), ["create resourceclaims/instance-wd-0-k"]);
     assert_eq!(asked(&world.cell, cell), ["update instances/status/wd-0", "patch instances/wd-0"]);
     assert!(gates(&world.instance("wd-0")).is_empty());
     assert_eq!(world.says("wd-0", "QuotaGranted").1, "QuotaAvailable");
     assert_eq!(world.reason("wd-0", "Ready"), "PendingProgramming", "what it waits for after the gate");
     let claim = world.claim().unwrap();
-    assert_eq!(claim["metadata"]["annotations"][CELL_SOURCE], world.mark_of(&instance));
+    assert_eq!(claim["metadata"]["annotations"][CELL_SOURCE], mark_of(&instance));
     let amount = |n: usize| &claim["spec"]["requests"][n]["amount"];
     assert_eq!((amount(0), amount(1), amount(2)), (&json!(1), &json!(1000), &json!(2048)));
 
@@ -114,7 +114,7 @@ async fn i7_a_restart_asks_and_writes_nothing_whatever_the_verdict() {
     world.put_instance("wd-2", &["Quota"]);
     quiet(5).await;
     world.grant();
-    world.answer("instance-wd-1", "False", "QuotaExceeded", "used up");
+    world.answer("instance-wd-1-k", "False", "QuotaExceeded", "used up");
     quiet(60).await;
     run.stop().await;
     let (cell, alpha) = (position(&world.cell), position(&world.alpha));
@@ -138,8 +138,8 @@ async fn a_claim_whose_answer_was_lost_is_read_and_not_made_twice() {
     let alpha = position(&world.alpha);
     world.put_instance("wd-0", &["Quota"]);
     quiet(8).await;
-    let create = "create resourceclaims/instance-wd-0";
-    assert_eq!(asked(&world.alpha, alpha), [create, create, "get resourceclaims/instance-wd-0"]);
+    let create = "create resourceclaims/instance-wd-0-k";
+    assert_eq!(asked(&world.alpha, alpha), [create, create, "get resourceclaims/instance-wd-0-k"]);
     world.alpha.clear_fault(silent);
     world.grant();
     quiet(60).await;
@@ -147,39 +147,34 @@ async fn a_claim_whose_answer_was_lost_is_read_and_not_made_twice() {
     run.stop().await;
 }
 
-fn others() -> Value {
-    json!({
-        "apiVersion": "quota.miloapis.com/v1alpha1", "kind": "ResourceClaim",
-        "metadata": {
-            "namespace": SPACE, "name": CLAIM,
-            "labels": {SOURCE_CLUSTER: "ord", INSTANCE_NAMESPACE: NS},
-            "annotations": {CELL_SOURCE: "ord/1"},
-        },
-        "status": {"conditions": [condition("Granted", "True", "QuotaAvailable", "")]},
-    })
-}
-
 #[tokio::test(start_paused = true)]
-async fn i9_another_cells_claim_is_not_touched_and_waited_for() {
+async fn w8_a_type_that_is_not_in_the_cell_yet_is_waited_for() {
     let world = World::new();
-    world.alpha.put(others()).unwrap();
-    let run = world.run_with_quota();
-    quiet(5).await;
-    let alpha = position(&world.alpha);
     world.put_instance("wd-0", &["Quota"]);
+    let unknown = json!({"spec": {"runtime": {"resources": {"instanceType": "d9"}}}});
+    world.cell.patch("Instance", NS, "wd-0", &unknown).unwrap();
+    world.put_instance("wd-1", &[]);
+    world.cell.patch("Instance", NS, "wd-1", &unknown).unwrap();
+    let run = world.run_with_quota();
     quiet(60).await;
-    let (status, reason, message) = world.says("wd-0", "QuotaGranted");
-    assert_eq!((status.as_str(), reason.as_str()), ("Unknown", "PendingEvaluation"), "its grant is not ours");
-    assert!(message.contains("another cell"), "C9: {message}");
-    let asked = asked(&world.alpha, alpha);
-    assert!(asked.iter().all(|a| a.starts_with("create ") || a.starts_with("get ")), "{asked:?}");
-    assert!(asked.len() <= 2 * 60 / 5 + 8, "{}", asked.len());
+    assert!(world.alpha.list("ResourceClaim").is_empty());
+    for name in ["wd-0", "wd-1"] {
+        let (status, reason, message) = world.says(name, "QuotaGranted");
+        assert_eq!((status.as_str(), reason.as_str()), ("Unknown", "InstanceTypeUnavailable"), "{name}");
+        assert!(message.contains("\"d9\"") && message.contains("platform operator"), "C9: {message}");
+    }
     assert_eq!(gates(&world.instance("wd-0")), ["Quota"]);
-
-    world.alpha.delete("ResourceClaim", SPACE, CLAIM).unwrap();
-    until("ours", || world.claim().is_some_and(|c| c["metadata"]["labels"][SOURCE_CLUSTER] == CELL)).await;
+    let spec = json!({"resources": {"cpu": "3", "memory": "1Gi"}, "lifecycle": {"phase": "Active"}});
+    let metadata = json!({"name": "d9"});
+    world
+        .cell
+        .put(json!({"apiVersion": API, "kind": "InstanceType", "metadata": metadata, "spec": spec}))
+        .unwrap();
+    quiet(1).await;
+    let claim = world.claim().unwrap();
+    assert_eq!(claim["spec"]["requests"][1]["amount"], 3000);
     world.grant();
-    quiet(60).await;
+    quiet(5).await;
     assert!(gates(&world.instance("wd-0")).is_empty());
     run.stop().await;
 }

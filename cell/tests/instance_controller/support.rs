@@ -11,7 +11,7 @@ use fedhub_core::object::{Kind, PlaneId};
 use fedhub_engine::Queue;
 use fedhub_fake_apiserver::{ApiServer, AuditEntry, resource};
 use fedhub_planes::{Planes, Settings, Watched, watched};
-use fedhub_testing::{Process, cell, cell_uid, client, plane_name, put_hub_namespace, put_namespace};
+use fedhub_testing::{Process, client, plane_name, put_hub_namespace, put_namespace};
 pub use fedhub_testing::{asked, condition, position, quiet, uid, until};
 use serde_json::{Value, json};
 
@@ -24,8 +24,10 @@ pub const NS: &str = "ns-a";
 pub const SPACE: &str = "shop";
 /// How long an Instance may take to go.
 pub const DEADLINE: Duration = Duration::from_mins(10);
+/// The UID that the cell is known by.
+pub const CELL_UID: &str = "k";
 /// The claim of `wd-0`.
-pub const CLAIM: &str = "instance-wd-0";
+pub const CLAIM: &str = "instance-wd-0-k";
 
 /// What a process has switched on.
 pub struct Features {
@@ -50,7 +52,9 @@ impl World {
     pub fn new() -> Self {
         let plane = || ApiServer::builder("alpha").resources(resource::project_plane());
         let alpha = plane().resource(resource::resource_claim()).build();
-        let world = Self { cell: cell("cell"), hub: ApiServer::hub("hub"), alpha };
+        let world = Self { cell: ApiServer::cell("cell"), hub: ApiServer::hub("hub"), alpha };
+        let kube_system = json!({"name": "kube-system", "uid": CELL_UID});
+        world.cell.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": kube_system})).unwrap();
         world.put_namespace(NS, "alpha");
         put_namespace(&world.alpha, SPACE);
         world.put_wd("wd");
@@ -131,11 +135,6 @@ impl World {
             conditions::put(&mut now, condition(kind, "True", kind, ""));
         }
         self.cell.patch_status("Instance", NS, name, &now).unwrap();
-    }
-
-    /// The mark of what stands for that Instance of the cell.
-    pub fn mark_of(&self, instance: &Value) -> String {
-        format!("{CELL}/{}/{}", cell_uid(&self.cell), uid(instance))
     }
 
     pub fn claim(&self) -> Option<Value> {
@@ -245,6 +244,11 @@ impl Parts {
     pub fn disengage(&self, name: &str) {
         self.hub.disengage(&plane_name(name));
     }
+}
+
+/// The mark of what stands for that Instance of the cell.
+pub fn mark_of(instance: &Value) -> String {
+    format!("{CELL}/{CELL_UID}/{}", uid(instance))
 }
 
 /// The names of an Instance's gates.

@@ -31,9 +31,10 @@ pub struct Refusal {
     action: String,
 }
 
-/// What the claim of an Instance is called.
-fn claim_of(instance: &str) -> String {
-    format!("instance-{instance}")
+/// Whether a claim is for an Instance. Each cell has one of its own for the Instances of a name.
+fn is_for(claim: &Object, instance: &str) -> bool {
+    let of = &claim.spec()["resourceRef"];
+    of["kind"] == "Instance" && of["name"] == instance
 }
 
 /// What was refused to these Instances. An Instance is refused by its own word; which resource was short, its claim says.
@@ -53,9 +54,8 @@ fn of_instance(row: &Row<'_>, claims: &[Object], registrations: &[Object]) -> Ve
         why: why.trim_end_matches('.').to_owned(),
         action: finding.action(),
     };
-    let name = claim_of(row.object.name());
-    let claim = claims.iter().find(|claim| claim.name() == name);
-    let short_of = claim.map(denied).unwrap_or_default();
+    let own = claims.iter().filter(|claim| is_for(claim, row.object.name()));
+    let short_of: Vec<_> = own.flat_map(denied).collect();
     if short_of.is_empty() {
         return vec![refusal(UNKNOWN, UNKNOWN.to_owned(), &finding.what)];
     }

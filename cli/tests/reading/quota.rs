@@ -28,7 +28,7 @@ fn claim(instance: &str, denied: &str) -> Value {
     };
     json!({
         "apiVersion": "quota.miloapis.com/v1alpha1", "kind": "ResourceClaim",
-        "metadata": {"namespace": "default", "name": format!("instance-{instance}")},
+        "metadata": {"namespace": "default", "name": format!("instance-{instance}-uid-of-a-cell")},
         "spec": {
             "consumerRef": {"kind": "Project", "name": "p"}, "resourceRef": {"kind": "Instance", "name": instance},
             "requests": requests.iter().map(|(name, amount)| json!({"resourceType": kind(name), "amount": amount}))

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use fedhub_api::cells::CellId;
 use fedhub_api::instance_types::Size;
-use fedhub_cell::domain::quota::{claim, sizing::Sizing};
+use fedhub_cell::domain::quota::claim;
 use fedhub_core::names::{PlaneName, SERVICE_NAME, WORKLOAD_DEPLOYMENT_UID, WORKLOAD_UID};
 use fedhub_core::object::{Kind, Object, ObjectView, bare};
 use fedhub_planes::ProjectNamespace;
@@ -26,17 +26,17 @@ fn types(of: &Value) -> BTreeSet<String> {
 }
 
 /// What a cell claims for an Instance whose size is known.
-fn claim() -> Object {
+fn a_claim() -> Object {
     let cell = CellId { name: "dfw".into(), uid: "1".into() };
     let consumer = ProjectNamespace { plane: PlaneName::new("acme").unwrap(), namespace: "default".into() };
-    let sizing = Sizing::Known(Size { millicores: 1000, mebibytes: 2048 });
-    claim::of(&bare(Kind::Instance, "ns-1", "web-0"), &cell, &consumer, &sizing)
+    let size = Size { millicores: 1000, mebibytes: 2048 };
+    claim::of(&bare(Kind::Instance, "ns-1", "web-0"), &cell, &consumer, size)
 }
 
 /// A Milo refuses a claim of a type that is not registered for its consumer, or not for the kind that it is for.
 #[test]
 fn c6_what_cells_claim_is_registered_and_granted() {
-    let claim = claim();
+    let claim = a_claim();
     let claimed = types(&claim.spec()["requests"]);
     let consumer = &claim.spec()["consumerRef"];
     let registrations = objects("ResourceRegistration");

@@ -108,7 +108,7 @@ async fn c11_what_a_lost_cell_held_is_released_once_an_operator_declares_it_and_
         ("instance-b", "called-otherwise", json!("called-otherwise/uid-of-cell-1/b")),
         ("instance-c", "cell-1", Value::Null),
         ("instance-d", "cell-2", json!("cell-2/uid-of-cell-2/d")),
-        ("instance-e", "cell-2", Value::Null),
+        ("instance-e", "cell-2", json!("cell-2/uid-of-cell-1/e")),
     ] {
         put_claim(&world, name, cell, &mark);
     }
@@ -129,7 +129,7 @@ async fn c11_what_a_lost_cell_held_is_released_once_an_operator_declares_it_and_
     // Karmada recorded another cluster for the name: what that other one left is not this cell's.
     assert_eq!(names(&world.hub, "Instance"), ["wd-2"]);
     assert_eq!(names(&world.alpha, "Instance"), ["wd-2"], "their projections were seen to go (I4)");
-    assert_eq!(names(&world.alpha, "ResourceClaim"), ["instance-d", "instance-e"]);
+    assert_eq!(names(&world.alpha, "ResourceClaim"), ["instance-c", "instance-d"], "C10: by the mark alone");
     let deletes = |server: &ApiServer, from| {
         let all = server.audit().into_iter().skip(from).filter(|e| e.verb == "delete");
         all.map(|e| e.body.unwrap()["preconditions"]["uid"].is_string()).collect::<Vec<_>>()

@@ -2,7 +2,6 @@
 
 use fedhub_core::object::{Object, ObjectView};
 use fedhub_core::quantity::{self, BadQuantity};
-use serde_json::Value;
 
 use crate::InstanceTypePhase;
 
@@ -15,38 +14,24 @@ pub struct Size {
     pub mebibytes: i64,
 }
 
-/// Why what should be a size is none.
+/// Why what should be a size is none: a value that is not a quantity.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum BadSize {
-    /// A value is not a quantity.
-    NotAQuantity {
-        /// `cpu` or `memory`.
-        resource: &'static str,
-        /// The value.
-        value: String,
-    },
-    /// It cannot be counted.
-    TooLarge(&'static str),
+pub struct BadSize {
+    /// `cpu` or `memory`.
+    pub resource: &'static str,
+    /// The value.
+    pub value: String,
 }
 
 impl Size {
-    /// The sum of quantities of CPU and memory.
-    pub fn sum<'a>(all: impl IntoIterator<Item = (&'a Value, &'a Value)>) -> Result<Self, BadSize> {
-        const MEBIBYTE: i64 = 1 << 20;
-        let add = |sum: i64, next: Result<i64, BadQuantity>, resource: &'static str| {
-            let next = next.map_err(|BadQuantity(value)| BadSize::NotAQuantity { resource, value })?;
-            sum.checked_add(next).ok_or(BadSize::TooLarge(resource))
-        };
-        let (millicores, bytes) = all.into_iter().try_fold((0, 0), |(cpu, memory), (c, m)| {
-            Ok((add(cpu, quantity::millicores(c), "cpu")?, add(memory, quantity::bytes(m), "memory")?))
-        })?;
-        Ok(Self { millicores, mebibytes: bytes / MEBIBYTE + i64::from(bytes % MEBIBYTE != 0) })
-    }
-
     /// What an `InstanceType` says.
     pub fn of(instance_type: &Object) -> Result<Self, BadSize> {
+        const MEBIBYTE: i64 = 1 << 20;
         let resources = &instance_type.spec()["resources"];
-        Self::sum([(&resources["cpu"], &resources["memory"])])
+        let bad = |resource| move |BadQuantity(value)| BadSize { resource, value };
+        let millicores = quantity::millicores(&resources["cpu"]).map_err(bad("cpu"))?;
+        let bytes = quantity::bytes(&resources["memory"]).map_err(bad("memory"))?;
+        Ok(Self { millicores, mebibytes: bytes / MEBIBYTE + i64::from(bytes % MEBIBYTE != 0) })
     }
 }
 
@@ -113,7 +98,7 @@ mod tests {
         assert_eq!(phase(&object), Some(InstanceTypePhase::Deprecated));
         assert_eq!(replacement(&object), Some("d3"));
         set_field(&mut object, "spec", json!({"resources": {"cpu": 2}, "lifecycle": {"phase": "Retired"}}));
-        assert!(matches!(Size::of(&object), Err(BadSize::NotAQuantity { resource: "memory", .. })));
+        assert!(matches!(Size::of(&object), Err(BadSize { resource: "memory", .. })));
         assert_eq!((phase(&object), replacement(&object)), (None, None));
     }
 }

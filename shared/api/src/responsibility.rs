@@ -88,6 +88,7 @@ const TABLE: &[Entry] = &[
     user("QuotaNoBudget", "ask for quota for the project"),
     user("QuotaNotGranted", MORE_QUOTA),
     user("PendingQuota", MORE_QUOTA),
+    user("QuotaClaimTaken", "delete the ResourceClaim of that name in the project"),
     operator(
         "SourceNameTaken",
         "delete or rename the object of that name on the hub, which fedhub did not create",
@@ -100,6 +101,10 @@ const TABLE: &[Entry] = &[
     operator("LocationMismatch", LOCATION),
     operator("AmbiguousServingLocation", LOCATION),
     operator("NetworkFailedToCreate", "look into the cell's network service"),
+    operator(
+        "InstanceTypeUnavailable",
+        "create or correct the InstanceType, or see why it is not in the cell",
+    ),
     operator("QuotaBackendUnavailable", QUOTA_SERVICE),
     operator("QuotaMisconfigured", QUOTA_SERVICE),
     operator("QuotaProjectIDUnresolvable", "correct the labels of the instance's namespace in the cell"),

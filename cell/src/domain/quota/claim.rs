@@ -7,30 +7,22 @@ use fedhub_core::object::{Kind, Object, ObjectView, bare};
 use fedhub_planes::ProjectNamespace;
 use serde_json::{Value, json};
 
-use super::sizing::Sizing;
-
 const PREFIX: &str = "instance-";
 
-const VCPUS: &str = "compute.datumapis.com/vcpus";
-const MEMORY: &str = "compute.datumapis.com/memory";
-
-/// The name of the claim of an Instance.
-pub fn name(instance: &str) -> String {
-    format!("{PREFIX}{instance}")
+/// The name of the claim of an Instance of `cell`: no other cell's has it (C10).
+pub fn name(instance: &str, cell: &CellId) -> String {
+    format!("{PREFIX}{instance}-{}", cell.uid)
 }
 
-/// The namespace and name, in the cell, of the Instance that a claim is for; `None` for another cell's: neither its
-/// label nor its mark, which survives a renamed cell, is this cell's (C10).
+/// The namespace and name, in `cell`, of the Instance that a claim is for; `None` for another cell's.
 pub fn instance_of<'a>(claim: &'a Object, cell: &CellId) -> Option<(&'a str, &'a str)> {
-    let named = claim.label(SOURCE_CLUSTER) == Some(&*cell.name);
-    let marked = || Source::of(claim).is_some_and(|source| source.cell_uid.as_deref() == Some(&*cell.uid));
-    let namespace = claim.label(INSTANCE_NAMESPACE).filter(|_| named || marked())?;
-    Some((namespace, claim.name().strip_prefix(PREFIX)?))
+    let name = claim.name().strip_prefix(PREFIX)?.strip_suffix(&*cell.uid)?.strip_suffix('-')?;
+    Some((claim.label(INSTANCE_NAMESPACE)?, name))
 }
 
-/// The claim of `instance` in `cell`. What it requests never changes; its marks may, see [`remarked`].
-pub fn of(instance: &Object, cell: &CellId, consumer: &ProjectNamespace, sizing: &Sizing) -> Object {
-    let mut claim = bare(Kind::ResourceClaim, &consumer.namespace, &name(instance.name()));
+/// The claim of `instance` in `cell`.
+pub fn of(instance: &Object, cell: &CellId, consumer: &ProjectNamespace, size: Size) -> Object {
+    let mut claim = bare(Kind::ResourceClaim, &consumer.namespace, &name(instance.name(), cell));
     let labels = [(SOURCE_CLUSTER, &*cell.name), (INSTANCE_NAMESPACE, instance.namespace())];
     claim.metadata.labels = Some(labels.map(|(k, v)| (k.to_owned(), v.to_owned())).into());
     claim.metadata.annotations = Some([(CELL_SOURCE.to_owned(), cell.source(instance).to_string())].into());
@@ -46,106 +38,71 @@ pub fn of(instance: &Object, cell: &CellId, consumer: &ProjectNamespace, sizing:
         "name": instance.name(),
         "namespace": consumer.namespace,
     });
-    let request = |what: &str, amount: i64| json!({"resourceType": what, "amount": amount});
-    let mut requests = vec![request("compute.datumapis.com/instances", 1)];
-    if let Sizing::Known(Size { millicores, mebibytes }) = sizing {
-        requests.push(request(VCPUS, *millicores));
-        requests.push(request(MEMORY, *mebibytes));
-    }
+    let requests = json!([
+        {"resourceType": "compute.datumapis.com/instances", "amount": 1},
+        {"resourceType": "compute.datumapis.com/vcpus", "amount": size.millicores},
+        {"resourceType": "compute.datumapis.com/memory", "amount": size.mebibytes},
+    ]);
     claim.data = json!({
-        "spec": {"consumerRef": project, "resourceRef": projection, "requests": Value::Array(requests)},
+        "spec": {"consumerRef": project, "resourceRef": projection, "requests": requests},
     });
     claim
 }
 
-/// Whether a claim requests a size. What a claim requests is what was known when it was made.
-pub fn is_sized(claim: &Object) -> bool {
-    let mut requests = claim.spec()["requests"].as_array().into_iter().flatten();
-    requests.any(|request| request["resourceType"] == VCPUS)
+/// Whether a claim asks for just what `wanted` does. Whoever may create claims can put a cheaper one under its name.
+pub fn is_same_request(claim: &Object, wanted: &Object) -> bool {
+    ["consumerRef", "resourceRef", "requests"]
+        .into_iter()
+        .all(|field| claim.spec()[field] == wanted.spec()[field])
 }
 
-/// The owner of a claim under an Instance's name. Its mark, the same as on the hub's copy, separates earlier Instances
-/// of the name and other clusters (C10).
+/// The owner of a claim under the name of an Instance's, by its mark (C10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClaimOwnership {
     /// This Instance.
     Ours,
-    /// This cell, for an earlier Instance of the name: that is gone, so the claim may be deleted (C8), with its UID as
-    /// the precondition.
+    /// An earlier Instance of the name: where that is gone, the claim may be deleted (C8), with its UID as the
+    /// precondition.
     Previous,
     /// The claim is terminating: wait for it.
     Terminating,
-    /// Another cell, most often while a deployment moves: it is not touched.
-    Foreign,
-    /// Another cluster under this cell's name, or the mark is by name alone for an Instance that this cell never had:
-    /// it is not touched either (C10).
-    Namesake,
+    /// Somebody who left no mark of this cell: it is not touched (I9).
+    Unmarked,
 }
 
-/// The owner of `claim`, which stands under the name of the claim of `instance` in `cell`. `had` tells whether an
-/// Instance of that UID was there.
-pub fn ownership(
-    claim: &Object,
-    instance: &Object,
-    cell: &CellId,
-    had: impl Fn(&str) -> bool,
-) -> ClaimOwnership {
-    if instance_of(claim, cell) != Some((instance.namespace(), instance.name())) {
-        return ClaimOwnership::Foreign;
-    }
-    match Source::of(claim) {
+/// The owner of `claim`, which stands under the name of the claim of `instance` in `cell`.
+pub fn ownership(claim: &Object, instance: &Object, cell: &CellId) -> ClaimOwnership {
+    let of = instance_of(claim, cell);
+    match marked(claim, cell) {
         _ if claim.is_terminating() => ClaimOwnership::Terminating,
-        // Made before claims were marked.
-        None if claim.annotation(CELL_SOURCE).is_none() => ClaimOwnership::Ours,
-        Some(source) if source.is_of(cell, |uid| uid == instance.uid() || had(uid)) => {
-            if source.instance_uid == instance.uid() {
-                ClaimOwnership::Ours
-            } else {
-                ClaimOwnership::Previous
-            }
-        }
-        None | Some(_) => ClaimOwnership::Namesake,
+        Some(uid) if uid != instance.uid() && of.is_some() => ClaimOwnership::Previous,
+        Some(_) if of == Some((instance.namespace(), instance.name())) => ClaimOwnership::Ours,
+        _ => ClaimOwnership::Unmarked,
     }
 }
 
-/// The metadata that marks `claim` as `cell`'s in this version's format and under the cell's current name; `None` where
-/// it is so marked, or is not the claim of `instance`. A mark by name alone proves nothing once its Instance is gone
-/// (C10), so it is replaced while that stands. A claim under another name only where Karmada `recorded` this cell for
-/// the current one.
-pub fn remarked(claim: &Object, instance: &Object, cell: &CellId, recorded: bool) -> Option<Value> {
-    if claim.is_terminating() || instance_of(claim, cell) != Some((instance.namespace(), instance.name())) {
-        return None;
-    }
-    let stands = |uid: &str| uid == instance.uid();
-    let source = Source::of(claim)?;
-    let ours = stands(&source.instance_uid) && source.is_of(cell, stands);
-    let mark = cell.source(instance);
-    let named = *source.cell == *cell.name && claim.label(SOURCE_CLUSTER) == Some(&*cell.name);
-    let to_say = if named { source != mark } else { recorded };
-    let metadata = || {
+/// The UID of the Instance of `cell` that a claim is marked for.
+fn marked(claim: &Object, cell: &CellId) -> Option<String> {
+    let source = Source::of(claim).filter(|source| source.is_of(cell, |_| false))?;
+    Some(source.instance_uid)
+}
+
+/// The metadata of the claim of `instance` where the cell was called otherwise when it was made: claims are watched by
+/// the cell's name.
+pub fn renamed(claim: &Object, instance: &Object, cell: &CellId) -> Option<Value> {
+    (claim.label(SOURCE_CLUSTER) != Some(&*cell.name)).then(|| {
         json!({
             "labels": {SOURCE_CLUSTER: &*cell.name},
-            "annotations": {CELL_SOURCE: mark.to_string()},
+            "annotations": {CELL_SOURCE: cell.source(instance).to_string()},
         })
-    };
-    (ours && to_say).then(metadata)
+    })
 }
 
 /// Whether a claim of `cell` is to be deleted: its Instance is gone (C8), or no quota is `needed` (C6). `there` is the
-/// Instance of that name in the cell, terminating or not. Claims from before there were marks stay: no cell can prove
-/// that it made them (C10).
-pub fn is_free(
-    claim: &Object,
-    cell: &CellId,
-    needed: bool,
-    there: Option<&Object>,
-    had: impl Fn(&str) -> bool,
-) -> bool {
+/// Instance of that name in the cell, terminating or not.
+pub fn is_free(claim: &Object, cell: &CellId, needed: bool, there: Option<&Object>) -> bool {
     if claim.is_terminating() || instance_of(claim, cell).is_none() {
         return false;
     }
-    let stands = |uid: &str| there.is_some_and(|there| there.uid() == uid);
-    Source::of(claim)
-        .filter(|source| source.is_of(cell, |uid| stands(uid) || had(uid)))
-        .is_some_and(|source| !needed || !stands(&source.instance_uid))
+    marked(claim, cell).is_some_and(|uid| !needed || there.is_none_or(|there| there.uid() != uid))
 }

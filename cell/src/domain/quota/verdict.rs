@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use fedhub_api::conditions::{find, said};
-use fedhub_api::responsibility::attributed;
 use fedhub_core::object::{Object, ObjectView};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -27,12 +26,14 @@ pub enum Answer<'a> {
     Asked,
     /// The Instance's own claim as it stands.
     Claim(&'a Object),
-    /// The claim of an earlier Instance of the name stands there still.
+    /// An earlier claim of that name is still there.
     Occupied,
-    /// The claim of that name is another cell's, most often while a deployment moves, or foreign.
-    Held,
-    /// The claim of that name is that of another cluster under this cell's name (C10).
-    Namesake,
+    /// The claim of that name requests something else than the Instance needs.
+    Other,
+    /// The claim of that name has no mark of this cell (C10).
+    Taken(&'a Object),
+    /// The cell does not know the size of the Instance's type, for this reason.
+    NoSize(&'a str),
     /// A request failed, or could not be made.
     Failed(&'a Failure),
 }
@@ -110,12 +111,11 @@ fn is_refusal(quota: &Value) -> bool {
 /// The reasons of answers that begin as those of failures do.
 const ANSWERS: [&str; 4] = [AVAILABLE, DISABLED, "QuotaExceeded", "QuotaNoBudget"];
 
-/// `QuotaGranted` for the Instance's present generation. `remark` is appended, such as why the Instance's size is not
-/// counted. A request that failed takes no grant back: that stays, with the generation of its evaluation. Nor does it
+/// `QuotaGranted` for the Instance's present generation. A request that failed takes no grant back: that stays, with the generation of its evaluation. Nor does it
 /// refuse an Instance that has passed its gate, as while quota was off: the known status stays, and the failure is
 /// reported along with it. A denial says that such an Instance keeps running (C6), and stands until the claim that was
 /// made anew is answered (I7).
-pub fn quota_granted(instance: &Object, answer: Answer<'_>, remark: Option<&str>, now: Timestamp) -> Value {
+pub fn quota_granted(instance: &Object, answer: Answer<'_>, now: Timestamp) -> Value {
     let old = find(instance.status(), QUOTA_GRANTED);
     let mut words = words(answer, now);
     let passed = !gates::of(instance).contains(&gates::QUOTA);
@@ -141,8 +141,6 @@ pub fn quota_granted(instance: &Object, answer: Answer<'_>, remark: Option<&str>
     {
         // The message of a failure varies: the first one stands while the failure lasts (I7).
         message.clone_into(&mut words.message);
-    } else if let (Some(remark), false) = (remark, matches!(answer, Answer::Off)) {
-        words.message = format!("{} ({remark})", words.message);
     }
     // The schema's default needs no write.
     let mut condition = if words == self::words(Answer::Asked, now) {
@@ -166,22 +164,16 @@ fn words(answer: Answer<'_>, now: Timestamp) -> ConditionUpdate {
     match answer {
         Answer::Off => ConditionUpdate::yes(DISABLED, "Quota is not enforced in this cell"),
         Answer::Asked => unknown("PendingEvaluation", "Waiting for quota evaluation"),
-        Answer::Occupied => {
-            unknown("PendingEvaluation", "Waiting for the quota claim of an earlier instance to be deleted")
-        }
-        Answer::Held => unknown(
+        Answer::Occupied => unknown("PendingEvaluation", "Waiting for an earlier quota claim to be deleted"),
+        Answer::Other => unknown(
             "PendingEvaluation",
-            "Waiting for the quota claim of this instance's name, which another cell holds until its own \
-             instance is deleted",
+            "The quota claim requests something else than the instance needs, and is made anew",
         ),
-        Answer::Namesake => unknown(
-            "PendingEvaluation",
-            &attributed(
-                "CellNameTaken",
-                "The quota claim of this instance's name was made by another cluster under this cell's name, or by an \
-                 older version for an instance that this cell never had",
-            ),
+        Answer::Taken(claim) => unknown(
+            "QuotaClaimTaken",
+            &format!("ResourceClaim {}/{} was not made by this cell", claim.namespace(), claim.name()),
         ),
+        Answer::NoSize(why) => unknown("InstanceTypeUnavailable", why),
         Answer::Failed(failure) => ConditionUpdate::no(failure.reason(), failure.words()),
         Answer::Claim(claim) => granted(claim, now),
     }
@@ -225,22 +217,21 @@ fn age(since: Timestamp, now: Timestamp) -> Duration {
     Duration::try_from(now.duration_since(since)).unwrap_or_default()
 }
 
-/// How long until the denied claim of an Instance is to be made anew, for a quota service may treat a denial as final:
-/// half the time that the Instance had waited when the claim was made, and not before the denial is published. `None`
-/// where nothing is denied, or the Instance has passed its gate (C6).
-pub fn remake_after(instance: &Object, claim: &Object, now: Timestamp) -> Option<Duration> {
-    if granted(claim, now).status != "False" || !gates::of(instance).contains(&gates::QUOTA) {
+/// How long until a claim of an Instance is to be made anew that requests something `other` than the Instance needs, or
+/// is denied, for a quota service may treat a denial as final: half the time that the Instance had waited when the claim
+/// was made, and not before the denial is published. `None` for any other claim, and where the Instance has passed its
+/// gate (C6).
+pub fn remake_after(instance: &Object, claim: &Object, other: bool, now: Timestamp) -> Option<Duration> {
+    let denied = granted(claim, now).status == "False";
+    if !(denied || other) || !gates::of(instance).contains(&gates::QUOTA) {
         return None;
     }
     let created = |object: &Object| object.metadata.creation_timestamp.as_ref().map_or(now, |t| t.0);
     let made = created(claim);
     let [shortest, longest] = PAUSES;
     let pause = (age(created(instance), made) / 2).clamp(shortest, longest);
-    if find(instance.status(), QUOTA_GRANTED).is_some_and(|c| said(c).0 == "False") {
-        Some(pause.saturating_sub(age(made, now)))
-    } else {
-        Some(pause)
-    }
+    let is_published = find(instance.status(), QUOTA_GRANTED).is_some_and(|c| said(c).0 == "False");
+    Some(if other || is_published { pause.saturating_sub(age(made, now)) } else { pause })
 }
 
 /// When an Instance without quota is to be reconciled again; `None` where there is nothing to wait for.

@@ -154,7 +154,7 @@ fn conditions_and_events_of_the_cell_read_well() {
             terminations.iter().map(|i| of_status(&i.data["status"], "Ready")),
         )
         .section("QuotaGranted", needs::quota())
-        .section("QuotaGranted: why the size of an Instance does not count", needs::sizes())
+        .section("QuotaGranted: why the size of an Instance is not known", needs::sizes())
         .section("ReferencedDataReady", needs::data())
         .section("Networks and locations", networks::blockers())
         .section("Networks, stage by stage", networks::stages())

@@ -1,7 +1,7 @@
 //! Conditions about quota, referenced data and autoscaling.
 
 use fedhub_cell::domain::autoscaling::{Settings, plan};
-use fedhub_cell::domain::quota::sizing::{self, Sizing};
+use fedhub_cell::domain::quota::sizing;
 use fedhub_cell::domain::quota::verdict::{Answer, Failure, quota_granted};
 use fedhub_cell::domain::referenced_data;
 use fedhub_core::names::{EXPECTED_REFERENCED_DATA, REFERENCED_DATA_ERROR, SOURCE_GENERATION};
@@ -32,13 +32,15 @@ pub fn quota() -> Vec<Shown> {
     let claims =
         [("True", "Any"), ("False", "PendingEvaluation"), ("False", "ValidationFailed"), ("False", "Any")]
             .map(|(status, reason)| claim(status, reason));
+    let taken = object(Kind::ResourceClaim, "instance-wd-0-k");
     let answers = one_of_each![
         Answer::Off => Answer::Off,
         Answer::Asked => Answer::Asked,
         Answer::Claim(_) => Answer::Claim(&claims[0]),
         Answer::Occupied => Answer::Occupied,
-        Answer::Held => Answer::Held,
-        Answer::Namesake => Answer::Namesake,
+        Answer::Other => Answer::Other,
+        Answer::Taken(_) => Answer::Taken(&taken),
+        Answer::NoSize(_) => Answer::NoSize("instance type \"d9\" is not in the cell"),
         Answer::Failed(_) => Answer::Failed(&failures[0]),
     ];
     let answers = answers
@@ -48,31 +50,23 @@ pub fn quota() -> Vec<Shown> {
     let waiting = instance_with("wd-0", &["Quota"], &[]);
     let running = instance_with("wd-0", &[], &[]);
     answers
-        .map(|answer| shown(&quota_granted(&waiting, answer, None, now())))
+        .map(|answer| shown(&quota_granted(&waiting, answer, now())))
         .chain([
-            shown(&quota_granted(&running, Answer::Failed(&failures[0]), None, now())),
-            shown(&quota_granted(&waiting, Answer::Claim(&claims[0]), Some("no size"), now())),
+            shown(&quota_granted(&running, Answer::Failed(&failures[0]), now())),
+            shown(&quota_granted(&running, Answer::Claim(&claims[3]), now())),
         ])
         .collect()
 }
 
 pub fn sizes() -> Vec<(&'static str, String)> {
-    let of = |cpu: &str, memory: &str| json!({"runtime": {"resources": {"requests": {"cpu": cpu, "memory": memory}}}});
-    let specs = [
-        json!({}),
-        json!({"runtime": {"resources": {"instanceType": "d1-odd"}}}),
-        of("lots", "1Gi"),
-        of("1", "9223372036854775807"),
-        json!({"runtime": {"sandbox": {"containers": [
-            {"resources": {"limits": {"cpu": "1", "memory": "9223372036854775807"}}},
-            {"resources": {"limits": {"cpu": "1", "memory": "9223372036854775807"}}},
-        ]}}}),
-    ];
-    let unknown = |spec: &Value| match sizing::of(spec, |_| None::<ObjectRef>) {
-        Sizing::Unknown(message) => Some(("remark", message)),
-        Sizing::Known(_) => None,
-    };
-    specs.iter().filter_map(unknown).collect()
+    let spec = json!({"runtime": {"resources": {"instanceType": "d9"}}});
+    let unreadable = but(object(Kind::InstanceType, "d9"), |o| {
+        o.data = json!({"spec": {"resources": {"cpu": "lots", "memory": "1Gi"}}});
+    });
+    [None, Some(ObjectRef::new(unreadable))]
+        .into_iter()
+        .map(|found| ("message", sizing::size(&spec, |_| found.clone()).unwrap_err()))
+        .collect()
 }
 
 pub fn data() -> Vec<Shown> {

@@ -112,7 +112,7 @@ proptest! {
         });
         let of = |i: &Object, now| {
             let answer = [Answer::Off, Answer::Asked, Answer::Claim(&claim), Answer::Failed(&failure)][answer];
-            let quota = quota_granted(i, answer, None, now);
+            let quota = quota_granted(i, answer, now);
             own::status(&own::InstanceFacts { instance: i, quota: &quota, data: None, network: &network, contexts: None, suspended, now })
         };
         let first = of(&i, now());

@@ -1,8 +1,7 @@
 use fedhub_api::cells::CellId;
 use fedhub_api::instance_types::Size;
-use fedhub_cell::domain::quota::claim::{self, ClaimOwnership, is_free, ownership, remarked};
-use fedhub_cell::domain::quota::sizing::Sizing;
-use fedhub_core::object::{Kind, Object};
+use fedhub_cell::domain::quota::claim::{self, ClaimOwnership, is_free, is_same_request, ownership, renamed};
+use fedhub_core::object::{Kind, Object, ObjectView};
 use fedhub_planes::ProjectNamespace;
 use serde_json::json;
 
@@ -30,10 +29,6 @@ fn dfw() -> CellId {
     cell("dfw", "k")
 }
 
-fn had_none(_: &str) -> bool {
-    false
-}
-
 fn wd_0() -> Object {
     instance("wd-0", &["Quota"], &[])
 }
@@ -41,7 +36,7 @@ fn wd_0() -> Object {
 #[test]
 fn a_claim_says_who_asks_for_what() {
     let size = Size { millicores: 1000, mebibytes: 2048 };
-    let made = claim::of(&wd_0(), &dfw(), &consumer(), &Sizing::Known(size));
+    let made = claim::of(&wd_0(), &dfw(), &consumer(), size);
     let project = json!({"apiGroup": "resourcemanager.miloapis.com", "kind": "Project", "name": "alpha"});
     let projection = json!({
         "apiGroup": "compute.datumapis.com", "kind": "Instance", "name": "wd-0", "namespace": "shop",
@@ -51,7 +46,7 @@ fn a_claim_says_who_asks_for_what() {
         json!({
             "apiVersion": "quota.miloapis.com/v1alpha1", "kind": "ResourceClaim",
             "metadata": {
-                "name": "instance-wd-0", "namespace": "shop",
+                "name": "instance-wd-0-k", "namespace": "shop",
                 "labels": {"compute.datumapis.com/source-cluster": "dfw", "compute.datumapis.com/instance-namespace": "ns-a"},
                 "annotations": {"federation.datumapis.com/cell-source": "dfw/k/uid-of-wd-0"},
             },
@@ -62,9 +57,6 @@ fn a_claim_says_who_asks_for_what() {
             ]},
         })
     );
-    let counted = claim::of(&wd_0(), &dfw(), &consumer(), &Sizing::Unknown("x".to_owned()));
-    let count = json!([{"resourceType": "compute.datumapis.com/instances", "amount": 1}]);
-    assert_eq!(counted.data["spec"]["requests"], count);
 }
 
 #[test]
@@ -81,120 +73,123 @@ fn a_namespace_without_both_labels_names_no_consumer() {
     }
 }
 
+fn made() -> Object {
+    claim::of(&wd_0(), &dfw(), &consumer(), Size { millicores: 500, mebibytes: 1024 })
+}
+
 fn marked(mark: Option<&str>) -> Object {
-    let made = claim::of(&wd_0(), &dfw(), &consumer(), &Sizing::Unknown(String::new()));
-    let bare = but(made, |c| c.metadata.annotations = None);
+    let bare = but(made(), |c| c.metadata.annotations = None);
     match mark {
         Some(mark) => annotated(bare, "federation.datumapis.com/cell-source", mark),
         None => bare,
     }
 }
 
-#[test]
-fn c8_a_claim_is_told_from_an_earlier_instances_and_another_cells() {
-    let made = || claim::of(&wd_0(), &dfw(), &consumer(), &Sizing::Unknown(String::new()));
-    let next = || but(wd_0(), |i| i.metadata.uid = Some("next".to_owned()));
-    let ownership =
-        |claim: &Object, instance: &Object, cell: &CellId| ownership(claim, instance, cell, had_none);
-    assert_eq!(ownership(&made(), &wd_0(), &dfw()), ClaimOwnership::Ours);
-    assert_eq!(claim::instance_of(&made(), &dfw()), Some(("ns-a", "wd-0")));
-    assert_eq!(claim::instance_of(&made(), &cell("ord", "k")), Some(("ns-a", "wd-0")), "C10: renamed");
-    assert_eq!(claim::instance_of(&made(), &cell("ord", "l")), None);
-    assert_eq!(ownership(&made(), &wd_0(), &cell("ord", "k")), ClaimOwnership::Ours);
-    assert_eq!(ownership(&made(), &next(), &cell("ord", "k")), ClaimOwnership::Previous);
-    assert_eq!(ownership(&marked(None), &wd_0(), &dfw()), ClaimOwnership::Ours, "older");
-    assert_eq!(ownership(&but(made(), dying), &wd_0(), &dfw()), ClaimOwnership::Terminating);
-    assert_eq!(ownership(&made(), &next(), &dfw()), ClaimOwnership::Previous);
-    assert_eq!(ownership(&made(), &wd_0(), &cell("ord", "l")), ClaimOwnership::Foreign);
-    assert_eq!(
-        ownership(&made(), &but(wd_0(), |i| i.metadata.namespace = Some("ns-b".to_owned())), &dfw()),
-        ClaimOwnership::Foreign
-    );
-    assert_eq!(
-        ownership(&but(made(), |c| c.metadata.labels = None), &wd_0(), &dfw()),
-        ClaimOwnership::Foreign
-    );
+fn next() -> Object {
+    but(wd_0(), |i| i.metadata.uid = Some("next".to_owned()))
+}
+
+fn elsewhere() -> Object {
+    but(wd_0(), |i| i.metadata.namespace = Some("ns-b".to_owned()))
+}
+
+fn unlabelled() -> Object {
+    but(made(), |c| c.metadata.labels = None)
 }
 
 #[test]
-fn c10_a_claim_is_this_cells_by_its_uid_and_by_its_name_only_where_it_had_the_instance() {
-    let next = but(wd_0(), |i| i.metadata.uid = Some("next".to_owned()));
-    for (mark, had, of_this, of_next) in [
-        ("dfw/k/uid-of-wd-0", false, ClaimOwnership::Ours, ClaimOwnership::Previous),
-        ("dfw/twin/uid-of-wd-0", true, ClaimOwnership::Namesake, ClaimOwnership::Namesake),
-        ("dfw/uid-of-wd-0", false, ClaimOwnership::Ours, ClaimOwnership::Namesake),
-        ("dfw/uid-of-wd-0", true, ClaimOwnership::Ours, ClaimOwnership::Previous),
-        ("ord/uid-of-wd-0", true, ClaimOwnership::Namesake, ClaimOwnership::Namesake),
-        ("dfw", true, ClaimOwnership::Namesake, ClaimOwnership::Namesake),
+fn c10_the_name_of_a_claim_has_the_uid_of_its_cell() {
+    assert_eq!(claim::name("wd-0", &dfw()), "instance-wd-0-k");
+    assert_eq!(claim::instance_of(&made(), &dfw()), Some(("ns-a", "wd-0")));
+    assert_eq!(claim::instance_of(&made(), &cell("ord", "k")), Some(("ns-a", "wd-0")), "renamed");
+    assert_eq!(claim::instance_of(&made(), &cell("dfw", "l")), None, "another cluster of the name");
+    assert_eq!(claim::instance_of(&unlabelled(), &dfw()), None);
+    for name in ["wd-0-k", "instance-wd-0", "instance-wd-0k", "instance-wd-0-kk", "instance-k"] {
+        let other = but(made(), |c| c.metadata.name = Some(name.to_owned()));
+        assert_eq!(claim::instance_of(&other, &dfw()), None, "{name}");
+    }
+    let long = "w".repeat(63);
+    let uid = "2f6b1c0e-6c1f-4d5f-9a3c-0c5e6b1f2a3d";
+    assert!(claim::name(&format!("{long}-999"), &cell("dfw", uid)).len() <= 253);
+}
+
+#[test]
+fn c10_a_claim_is_its_instances_by_the_mark_alone() {
+    for (claim, instance, cell, expected) in [
+        (made(), wd_0(), dfw(), ClaimOwnership::Ours),
+        (made(), wd_0(), cell("ord", "k"), ClaimOwnership::Ours),
+        (made(), next(), dfw(), ClaimOwnership::Previous),
+        (made(), next(), cell("ord", "k"), ClaimOwnership::Previous),
+        (made(), elsewhere(), dfw(), ClaimOwnership::Unmarked),
+        (made(), wd_0(), cell("dfw", "l"), ClaimOwnership::Unmarked),
+        (unlabelled(), wd_0(), dfw(), ClaimOwnership::Unmarked),
+        (unlabelled(), next(), dfw(), ClaimOwnership::Unmarked),
+        (but(made(), dying), wd_0(), dfw(), ClaimOwnership::Terminating),
+        (marked(None), wd_0(), dfw(), ClaimOwnership::Unmarked),
+        (marked(Some("dfw/uid-of-wd-0")), wd_0(), dfw(), ClaimOwnership::Unmarked),
+        (marked(Some("dfw/twin/uid-of-wd-0")), wd_0(), dfw(), ClaimOwnership::Unmarked),
+        (marked(Some("dfw")), wd_0(), dfw(), ClaimOwnership::Unmarked),
     ] {
-        let had_it = |uid: &str| had && uid == "uid-of-wd-0";
-        assert_eq!(ownership(&marked(Some(mark)), &wd_0(), &dfw(), had_it), of_this, "{mark}");
-        assert_eq!(ownership(&marked(Some(mark)), &next, &dfw(), had_it), of_next, "{mark} {had}");
-        // Only what is this cell's is ever deleted.
-        let gone = is_free(&marked(Some(mark)), &dfw(), true, None, had_it);
-        assert_eq!(gone, of_next == ClaimOwnership::Previous, "{mark} {had}");
+        assert_eq!(ownership(&claim, &instance, &cell), expected, "{claim:?}");
+        // Only what is this cell's is ever deleted (I9).
+        let is_its = matches!(expected, ClaimOwnership::Ours | ClaimOwnership::Previous);
+        assert!(is_its || instance.namespace() != "ns-a" || !is_free(&claim, &cell, true, None), "{claim:?}");
+    }
+}
+
+#[test]
+fn c6_a_claim_of_anything_else_is_not_the_request() {
+    let sized = |millicores| claim::of(&wd_0(), &dfw(), &consumer(), Size { millicores, mebibytes: 2048 });
+    assert!(is_same_request(&sized(1000), &sized(1000)));
+    let changed = |pointer: &str, value: serde_json::Value| {
+        but(sized(1000), |c| *c.data.pointer_mut(pointer).unwrap() = value)
+    };
+    for other in [
+        sized(1),
+        made(),
+        changed("/spec/requests/0/amount", json!(0)),
+        changed("/spec/consumerRef/name", json!("beta")),
+        changed("/spec/resourceRef/name", json!("wd-1")),
+        changed("/spec/requests", json!(null)),
+        changed("/spec", json!(null)),
+    ] {
+        assert!(!is_same_request(&other, &sized(1000)), "{:?}", other.data);
     }
 }
 
 #[test]
 fn c8_a_claim_is_free_where_its_instance_is_gone_or_quota_is_off_and_it_is_this_cells() {
-    let made = || claim::of(&wd_0(), &dfw(), &consumer(), &Sizing::Unknown(String::new()));
-    let next = but(wd_0(), |i| i.metadata.uid = Some("next".to_owned()));
     // The claim, what is there, and whether it is free with quota on and off (C6).
     let table = [
         (made(), None, true, true),
         (made(), Some(wd_0()), false, true),
         (made(), Some(but(wd_0(), dying)), false, true),
-        (made(), Some(next.clone()), true, true),
+        (made(), Some(next()), true, true),
         (but(made(), dying), None, false, false),
-        (but(made(), |c| c.metadata.labels = None), None, false, false),
+        (unlabelled(), None, false, false),
         (marked(None), None, false, false),
-        (marked(None), Some(wd_0()), false, false),
-        (marked(None), Some(next.clone()), false, false),
-        (marked(Some("dfw/uid-of-wd-0")), Some(wd_0()), false, true),
-        (marked(Some("dfw/uid-of-wd-0")), Some(next), false, false),
-        (marked(Some("dfw/twin/uid-of-wd-0")), Some(wd_0()), false, false),
+        (marked(None), Some(next()), false, false),
+        (marked(Some("dfw/uid-of-wd-0")), None, false, false),
+        (marked(Some("dfw/uid-of-wd-0")), Some(wd_0()), false, false),
+        (marked(Some("dfw/twin/uid-of-wd-0")), None, false, false),
         (marked(Some("ord/1")), None, false, false),
         (marked(Some("dfw-2/k2/1")), None, false, false),
         (marked(Some("dfw")), None, false, false),
     ];
     for (row, (claim, there, on, off)) in table.into_iter().enumerate() {
-        let free = |needed| is_free(&claim, &dfw(), needed, there.as_ref(), had_none);
+        let free = |needed| is_free(&claim, &dfw(), needed, there.as_ref());
         assert_eq!((free(true), free(false)), (on, off), "row {row}");
     }
-    assert!(is_free(&made(), &cell("ord", "k"), true, None, had_none), "C10: renamed");
-    assert!(!is_free(&made(), &cell("ord", "l"), true, None, had_none));
+    assert!(is_free(&made(), &cell("ord", "k"), true, None), "C10: renamed");
+    assert!(!is_free(&made(), &cell("dfw", "l"), true, None));
 }
 
 #[test]
-fn c10_what_a_claim_says_of_its_cell_is_put_right_while_its_instance_stands() {
-    let said = |name: &str| {
-        Some(json!({
-            "labels": {"compute.datumapis.com/source-cluster": name},
-            "annotations": {"federation.datumapis.com/cell-source": format!("{name}/k/uid-of-wd-0")},
-        }))
-    };
-    let whole = said("dfw");
-    let next = || but(wd_0(), |i| i.metadata.uid = Some("next".to_owned()));
-    let elsewhere = || but(wd_0(), |i| i.metadata.namespace = Some("ns-b".to_owned()));
-    for (mark, instance, expected) in [
-        (Some("dfw/uid-of-wd-0"), wd_0(), &whole),
-        (Some("dfw/uid-of-wd-0"), but(wd_0(), dying), &whole),
-        (Some("dfw/uid-of-wd-0"), next(), &None),
-        (Some("dfw/uid-of-wd-0"), elsewhere(), &None),
-        (Some("dfw/k/uid-of-wd-0"), wd_0(), &None),
-        (Some("dfw/twin/uid-of-wd-0"), wd_0(), &None),
-        (Some("ord/uid-of-wd-0"), wd_0(), &None),
-        (Some("dfw"), wd_0(), &None),
-        (None, wd_0(), &None),
-    ] {
-        assert_eq!(remarked(&marked(mark), &instance, &dfw(), false), *expected, "{mark:?}");
-    }
-    assert_eq!(remarked(&but(marked(Some("dfw/uid-of-wd-0")), dying), &wd_0(), &dfw(), true), None);
-    // Under another name it is the same cell; another cluster under that name is not.
-    let made = || marked(Some("dfw/k/uid-of-wd-0"));
-    assert_eq!(remarked(&made(), &wd_0(), &cell("ord", "k"), true), said("ord"));
-    assert_eq!(remarked(&made(), &wd_0(), &cell("ord", "k"), false), None, "the name may be another's");
-    assert_eq!(remarked(&made(), &wd_0(), &cell("ord", "l"), true), None);
-    assert_eq!(remarked(&made(), &next(), &cell("ord", "k"), true), None);
+fn c10_a_claim_gets_the_name_that_the_cell_has_now() {
+    assert_eq!(renamed(&made(), &wd_0(), &dfw()), None);
+    let metadata = json!({
+        "labels": {"compute.datumapis.com/source-cluster": "ord"},
+        "annotations": {"federation.datumapis.com/cell-source": "ord/k/uid-of-wd-0"},
+    });
+    assert_eq!(renamed(&made(), &wd_0(), &cell("ord", "k")), Some(metadata));
 }

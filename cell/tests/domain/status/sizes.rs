@@ -1,5 +1,5 @@
 use fedhub_api::instance_types::Size;
-use fedhub_cell::domain::quota::sizing::{self, Sizing};
+use fedhub_cell::domain::quota::sizing::size;
 use fedhub_core::object::{Kind, ObjectRef, ObjectView, bare, set_field};
 use fedhub_core::quantity::{bytes, millicores};
 use proptest::prelude::*;
@@ -85,13 +85,13 @@ fn what_is_no_quantity_is_refused() {
     }
 }
 
-fn known(millicores: i64, mebibytes: i64) -> Sizing {
-    Sizing::Known(Size { millicores, mebibytes })
+fn known(millicores: i64, mebibytes: i64) -> Size {
+    Size { millicores, mebibytes }
 }
 
 /// Without a catalogue.
-fn of(spec: &Value) -> Sizing {
-    sizing::of(spec, |_| None::<ObjectRef>)
+fn of(spec: &Value) -> Result<Size, String> {
+    size(spec, |_| None::<ObjectRef>)
 }
 
 #[test]
@@ -109,53 +109,30 @@ fn w8_the_catalog_goes_before_the_built_in_type() {
     ];
     let sized = |spec: &Value| {
         let get = |name: &str| catalog.iter().find(|type_| type_.name() == name).cloned();
-        sizing::of(spec, |name| get(name).map(ObjectRef::new))
+        size(spec, |name| get(name).map(ObjectRef::new))
     };
-    assert_eq!(sized(&of_type("d2")), known(2000, 4096));
+    assert_eq!(sized(&of_type("d2")), Ok(known(2000, 4096)));
     // The same type under the name that an object cannot have.
-    assert_eq!(sized(&of_type("datumcloud/d1-standard-2")), known(1500, 3072));
-    for (name, words) in [
-        ("odd", "instance type \"odd\": cpu \"two\" is not a valid quantity"),
-        ("x-large", "instance type \"x-large\" is not in the catalog"),
-    ] {
-        assert_eq!(sized(&of_type(name)), Sizing::Unknown(words.to_owned()));
-    }
-    let requests = json!({"cpu": "3", "memory": "1Gi"});
-    let requested = json!({"runtime": {"resources": {"instanceType": "d2", "requests": requests}}});
-    assert_eq!(sized(&requested), known(3000, 1024));
+    assert_eq!(sized(&of_type("datumcloud/d1-standard-2")), Ok(known(1500, 3072)));
+    let odd = "instance type \"odd\": cpu \"two\" is not a valid quantity";
+    assert_eq!(sized(&of_type("odd")), Err(odd.to_owned()));
+    let absent = "instance type \"x-large\" is not in the cell";
+    assert_eq!(sized(&of_type("x-large")), Err(absent.to_owned()));
 }
 
+/// Admission refuses limits and requests: what an object from before it, or past it, says makes it no cheaper.
 #[test]
-fn the_first_source_that_is_whole_sizes_an_instance() {
-    let limits = |cpu: &str, memory: &str| json!({"resources": {"limits": {"cpu": cpu, "memory": memory}}});
-    let spec = |containers: Value, requests: Value, of_type: &str| json!({"runtime": {"sandbox": {"containers": containers}, "resources": {"instanceType": of_type, "requests": requests}}});
-    let one = "datumcloud/d1-standard-2";
-    let requests = || json!({"cpu": "3", "memory": "1Gi"});
-    let only_cpu = json!({"resources": {"limits": {"cpu": "9"}}});
-    assert_eq!(
-        of(&spec(json!([limits("250m", "64Mi"), limits("1", "1Gi")]), requests(), one)),
-        known(1250, 1088)
-    );
-    assert_eq!(
-        of(&spec(json!([limits("1", "512Ki"), limits("1", "512Ki")]), requests(), one)),
-        known(2000, 1)
-    );
-    assert_eq!(of(&spec(json!([limits("1", "1Gi"), only_cpu]), requests(), one)), known(3000, 1024));
-    assert_eq!(of(&spec(json!([{}]), requests(), one)), known(3000, 1024));
-    assert_eq!(of(&spec(json!([]), json!({"cpu": "3"}), one)), known(1000, 2048));
-    for name in [one, "d1-standard-2", "datumcloud-d1-standard-2"] {
-        assert_eq!(of(&json!({"runtime": {"resources": {"instanceType": name}}})), known(1000, 2048));
+fn c6_the_type_alone_sizes_an_instance() {
+    let small = json!({"cpu": "1m", "memory": "1Mi"});
+    let container = json!({"resources": {"limits": small, "requests": small}});
+    for name in ["datumcloud/d1-standard-2", "d1-standard-2", "datumcloud-d1-standard-2"] {
+        let resources = json!({"instanceType": name, "requests": small});
+        let spec = json!({"runtime": {"sandbox": {"containers": [container]}, "resources": resources}});
+        assert_eq!(of(&spec), Ok(known(1000, 2048)), "{name}");
     }
-    for (spec, words) in [
-        (spec(json!([]), Value::Null, "x-large"), "\"x-large\" is not in the catalog"),
-        (json!({}), "has no type"),
-        (spec(json!([limits("1", "lots")]), requests(), one), "memory \"lots\" is not a valid quantity"),
-        (spec(json!([]), json!({"cpu": "-1", "memory": "1"}), one), "cpu \"-1\" is not a valid quantity"),
-        (spec(json!([limits("1", "7E"), limits("1", "7E")]), requests(), one), "memory is too large"),
-    ] {
-        let Sizing::Unknown(why) = of(&spec) else { panic!("{spec}") };
-        assert!(why.contains(words), "{why}");
-    }
+    assert_eq!(of(&json!({})), Ok(known(1000, 2048)), "the default");
+    let resources = json!({"instanceType": "x-large", "requests": small});
+    assert!(of(&json!({"runtime": {"resources": resources}})).is_err());
 }
 
 proptest! {

@@ -20,7 +20,7 @@ fn granted(status: &str, reason: &str, message: &str) -> Value {
 }
 
 fn said(answer: Answer<'_>) -> (String, String, String, Value) {
-    let c = quota_granted(&instance("wd-0", &["Quota"], &[]), answer, None, now());
+    let c = quota_granted(&instance("wd-0", &["Quota"], &[]), answer, now());
     let (s, r, m) = words(&json!({"conditions": [c]}), "QuotaGranted");
     (s, r, m, c["observedGeneration"].clone())
 }
@@ -55,12 +55,21 @@ fn each_answer_is_one_verdict_for_the_current_generation() {
     assert_eq!(said(Answer::Off).1, "QuotaDisabled");
     assert_eq!((said(Answer::Off).0.as_str(), said(Answer::Off).3), ("True", json!(3)));
     assert_eq!(said(Answer::Asked).2, "Waiting for quota evaluation", "as the schema's default");
-    assert_eq!(said(Answer::Occupied).0, "Unknown");
-    assert_eq!(said(Answer::Held).0, "Unknown");
-    assert!(
-        said(Answer::Occupied).2.contains("earlier instance")
-            && said(Answer::Held).2.contains("another cell")
-    );
+    let taken = object(Kind::ResourceClaim, "instance-wd-0-k");
+    for (answer, reason, part) in [
+        (Answer::Occupied, "PendingEvaluation", "an earlier quota claim"),
+        (Answer::Other, "PendingEvaluation", "something else"),
+        (Answer::Taken(&taken), "QuotaClaimTaken", "/instance-wd-0-k was not made"),
+        (
+            Answer::NoSize("no such type"),
+            "InstanceTypeUnavailable",
+            "no such type. Action required by the platform",
+        ),
+    ] {
+        let (status, said, message, _) = said(answer);
+        assert_eq!((status.as_str(), said.as_str()), ("Unknown", reason));
+        assert!(message.contains(part), "{message}");
+    }
 }
 
 #[test]
@@ -88,12 +97,7 @@ fn c6_a_failed_request_takes_no_grant_back_and_renews_none() {
     let mut old = condition("QuotaGranted", "True", "QuotaAvailable", "ok");
     old["observedGeneration"] = json!(2);
     let held = |old: &Value| {
-        quota_granted(
-            &instance("wd-0", &[], std::slice::from_ref(old)),
-            Answer::Failed(&failure),
-            None,
-            now(),
-        )
+        quota_granted(&instance("wd-0", &[], std::slice::from_ref(old)), Answer::Failed(&failure), now())
     };
     assert_eq!(held(&old), old);
 }
@@ -104,7 +108,7 @@ fn c6_a_failure_refuses_no_instance_that_has_passed_its_gate_and_is_told() {
     let stands = |gates: &[&str], status: &str, reason: &str| {
         let old = condition("QuotaGranted", status, reason, "before");
         let i = instance("wd-0", gates, &[old]);
-        let c = quota_granted(&i, Answer::Failed(&failure), None, now());
+        let c = quota_granted(&i, Answer::Failed(&failure), now());
         let (status, reason, message) = words(&json!({"conditions": [c]}), "QuotaGranted");
         assert_eq!(message.contains("no right to"), reason == "QuotaMisconfigured", "{message}");
         assert_eq!(requeue_after(&i, &c, now()).is_some(), reason != "QuotaAvailable", "{reason}");
@@ -133,7 +137,7 @@ fn c6_a_failure_refuses_no_instance_that_has_passed_its_gate_and_is_told() {
 fn c6_a_denial_says_that_what_has_passed_its_gate_keeps_running() {
     let claim = claim(60, &granted("False", "QuotaExceeded", "40 of 40."));
     let says = |gates: &[&str]| {
-        let verdict = quota_granted(&instance("wd-0", gates, &[]), Answer::Claim(&claim), None, now());
+        let verdict = quota_granted(&instance("wd-0", gates, &[]), Answer::Claim(&claim), now());
         words(&json!({"conditions": [verdict]}), "QuotaGranted")
     };
     let (status, reason, message) = says(&[]);
@@ -169,10 +173,11 @@ fn c6_a_denied_claim_is_made_anew_less_often_the_longer_it_lasts() {
         (-5, -5, 5),
         (10, 60, 0),
     ] {
-        let left = remake_after(&aged(instance, &["Quota"], &published()), &claim(of_claim, &denied), now());
+        let left =
+            remake_after(&aged(instance, &["Quota"], &published()), &claim(of_claim, &denied), false, now());
         assert_eq!(left.map(|left| left.as_secs()), Some(expected), "{instance} {of_claim}");
     }
-    let after = |i: &Object, granted: &Value| remake_after(i, &claim(60, granted), now());
+    let after = |i: &Object, granted: &Value| remake_after(i, &claim(60, granted), false, now());
     let waiting = aged(60, &["Quota"], &published());
     assert_eq!(after(&waiting, &granted("False", "ValidationFailed", "")), Some(Duration::ZERO));
     for answer in [
@@ -185,18 +190,21 @@ fn c6_a_denied_claim_is_made_anew_less_often_the_longer_it_lasts() {
     assert_eq!(after(&aged(60, &["Network"], &published()), &denied), None, "it runs");
     let unaware = aged(60, &["Quota"], &condition("QuotaGranted", "Unknown", "PendingEvaluation", ""));
     assert_eq!(after(&unaware, &denied), Some(Duration::from_secs(5)), "it is published first");
+    // What requests something else is made anew whatever the answer, and while the Instance waits alone.
+    let other = |gates: &[&str], of_claim| {
+        let granted = granted("True", "QuotaAvailable", "");
+        let i = aged(60, gates, &condition("QuotaGranted", "Unknown", "PendingEvaluation", ""));
+        remake_after(&i, &claim(of_claim, &granted), true, now()).map(|left| left.as_secs())
+    };
+    assert_eq!((other(&["Quota"], 60), other(&["Quota"], 58), other(&[], 60)), (Some(0), Some(0), None));
+    assert_eq!(other(&["Quota"], 2), Some(27));
 }
 
 #[test]
 fn i7_a_denial_stands_until_the_claim_that_was_made_anew_is_answered() {
     let of = |old: &Value, answer: &Value| {
         let claim = claim(60, answer);
-        quota_granted(
-            &instance("wd-0", &["Quota"], std::slice::from_ref(old)),
-            Answer::Claim(&claim),
-            None,
-            now(),
-        )
+        quota_granted(&instance("wd-0", &["Quota"], std::slice::from_ref(old)), Answer::Claim(&claim), now())
     };
     let pending = granted("False", "PendingEvaluation", "");
     let denied = condition("QuotaGranted", "False", "QuotaExceeded", "used up");
@@ -204,19 +212,6 @@ fn i7_a_denial_stands_until_the_claim_that_was_made_anew_is_answered() {
     assert_eq!(of(&denied, &granted("True", "QuotaAvailable", ""))["status"], "True");
     let failed = condition("QuotaGranted", "False", "QuotaMisconfigured", "no right to");
     assert_eq!(of(&failed, &pending)["reason"], "QuotaNoBudget", "that the claim was refused is over");
-}
-
-#[test]
-fn a_remark_is_said_along() {
-    let claim = claim(60, &granted("True", "QuotaAvailable", "ok"));
-    let i = instance("wd-0", &[], &[]);
-    let remark = Some("its size is not counted");
-    assert_eq!(
-        quota_granted(&i, Answer::Claim(&claim), remark, now())["message"],
-        "ok (its size is not counted)"
-    );
-    let off = quota_granted(&i, Answer::Off, remark, now());
-    assert!(!off["message"].as_str().unwrap().contains("counted"));
 }
 
 #[test]
@@ -239,7 +234,7 @@ fn an_instance_without_quota_is_looked_at_seldomer_with_its_age() {
 fn i7_a_plane_that_fails_in_other_words_each_time_is_said_once() {
     let said = |old: Option<&Value>, failure: Failure| {
         let i = instance("wd-0", &[], old.map(std::slice::from_ref).unwrap_or_default());
-        quota_granted(&i, Answer::Failed(&failure), None, now())
+        quota_granted(&i, Answer::Failed(&failure), now())
     };
     let first = said(None, Failure::Unavailable("a".to_owned()));
     assert_eq!(said(Some(&first), Failure::Unavailable("b".to_owned())), first);

@@ -32,7 +32,7 @@ pub const UNSEEN: &[Exception] = &[
         role: "ClusterRole fedhub-cell-claims",
         verb: "patch",
         resource: "resourceclaims",
-        why: "claims of older versions get the mark of their cell",
+        why: "the claims of a cell that was called otherwise get its name",
     },
     Exception {
         role: "Role fedhub-cell",
