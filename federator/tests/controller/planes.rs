@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use fedhub_fake_apiserver::Fault;
+use serde_json::json;
 use tokio::time::Instant;
 
 use crate::controller::support::*;
@@ -38,6 +39,34 @@ async fn i8_a_plane_that_hangs_at_engagement_does_not_hold_another() {
     until("the other plane's WD", || world.hub_wd_of(&world.beta, WD).is_some()).await;
     assert!(world.hub_wd(WD).is_none());
     drop(run);
+}
+
+/// Its resourceVersions go back with it, and its watches would go on from where they were.
+#[tokio::test(start_paused = true)]
+async fn i13_a_project_plane_that_was_restored_in_place_is_followed() {
+    let world = World::new();
+    let run = world.federated().await;
+    let backup = world.alpha.snapshot();
+    let set = |n: u32| {
+        world.alpha.patch("WorkloadDeployment", SPACE, WD, &json!({"spec": {"n": n}})).unwrap();
+    };
+    (0..36).for_each(set);
+    put_wd(&world.alpha, "younger", "DFW");
+    until("all edits", || world.hub_wd(WD).is_some_and(|wd| wd["spec"]["n"] == 35)).await;
+    until("the younger WD", || world.hub_wd("younger").is_some()).await;
+    quiet(5).await;
+    world.alpha.restore(&backup);
+    set(100);
+    let before = Instant::now();
+    until("the edit", || world.hub_wd(WD).is_some_and(|wd| wd["spec"]["n"] == 100)).await;
+    assert!(before.elapsed() < Duration::from_mins(1), "{:?}", before.elapsed());
+    world.report(WD, &reported(4));
+    until("the status", || world.wd(WD).unwrap()["status"]["replicas"] == 4).await;
+    world.delete(WD);
+    until("the WD to go", || world.wd(WD).is_none() && world.hub_wd(WD).is_none()).await;
+    quiet(600).await;
+    assert!(world.hub_wd("younger").is_some(), "what the backup lacks was never deleted (I4)");
+    run.stop().await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,8 +1,36 @@
-//! Since when a plane is in its state, and how it failed last: for those who look at one plane.
+//! How a plane is, since when it is so, and how it failed last: for those who look at one plane.
 
 use fedhub_core::object::Kind;
 use parking_lot::Mutex;
 use tokio::time::Instant;
+
+/// How a plane is, as far as its watches tell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Health {
+    /// Not all lists are complete yet, and nothing failed so far.
+    Engaging,
+    /// All watches are in sync.
+    Engaged,
+    /// All watches are in sync, and the project is suspended: its plane is read and not written.
+    Suspended,
+    /// All watches are in sync, and an operator paused the plane: nothing is written there, nor for it on the hub.
+    Paused,
+    /// A watch fails, for this reason.
+    Unreachable(String),
+}
+
+impl Health {
+    /// The metric label.
+    pub fn state(&self) -> &'static str {
+        match self {
+            Self::Engaging => "engaging",
+            Self::Engaged => "engaged",
+            Self::Suspended => "suspended",
+            Self::Paused => "paused",
+            Self::Unreachable(_) => "unreachable",
+        }
+    }
+}
 
 /// The last failure of a plane's watches. It stays when the plane works again.
 #[derive(Clone, Debug, PartialEq, Eq)]

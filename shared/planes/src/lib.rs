@@ -65,12 +65,12 @@ pub mod writes;
 
 pub use confidential::{Confidential, Read};
 pub use entitlement::ServiceState;
-pub use health_log::LastFailure;
+pub use health_log::{Health, LastFailure};
 pub use identity::Identities;
 pub use listener::Listener;
 pub use origin::Origin;
 pub use pauses::Pauses;
-pub use plane::{Health, Plane};
+pub use plane::Plane;
 pub use registry::Planes;
 pub use revision::Distrust;
 pub use settings::{DATA_KINDS, HUB_KINDS, PROJECT_KINDS, Settings};

@@ -7,7 +7,8 @@ use fedhub_core::object::PlaneId;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::Instant;
 
-use crate::plane::{Health, Plane};
+use crate::health_log::Health;
+use crate::plane::Plane;
 
 /// How often a plane gives a permit back because it is throttled when its turn has come. Then it keeps it: other requests of
 /// the plane may be throttled again and again.

@@ -19,7 +19,7 @@ use crate::backoff::{Backoffs, Failure};
 use crate::demand::Demanded;
 use crate::entitlement::ServiceState;
 use crate::events::{Events, OperatorEvents, Refused};
-use crate::health_log::{HealthLog, LastFailure};
+use crate::health_log::{Health, HealthLog, LastFailure};
 use crate::identity::Recognition;
 use crate::marks::{Held, Marks, is_marked};
 use crate::notices::Notices;
@@ -32,34 +32,6 @@ use crate::transport::{Connection, ConnectionAttempt};
 use crate::watched::Watched;
 use crate::write_state::{WriteState, WriteSwitch};
 
-/// How a plane is, as far as its watches tell.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Health {
-    /// Not all lists are complete yet, and nothing failed so far.
-    Engaging,
-    /// All watches are in sync.
-    Engaged,
-    /// All watches are in sync, and the project is suspended: its plane is read and not written.
-    Suspended,
-    /// All watches are in sync, and an operator paused the plane: nothing is written there, nor for it on the hub.
-    Paused,
-    /// A watch fails, for this reason.
-    Unreachable(String),
-}
-
-impl Health {
-    /// The metric label.
-    pub fn state(&self) -> &'static str {
-        match self {
-            Self::Engaging => "engaging",
-            Self::Engaged => "engaged",
-            Self::Suspended => "suspended",
-            Self::Paused => "paused",
-            Self::Unreachable(_) => "unreachable",
-        }
-    }
-}
-
 /// One plane of the registry.
 pub struct Plane {
     /// Which plane this is.
@@ -69,6 +41,8 @@ pub struct Plane {
     pub events: Events,
     /// Cancelled when the plane is disengaged; ends its tasks and no other's.
     pub stop: CancellationToken,
+    /// Since when it is watched.
+    pub(super) began: Instant,
     pub(super) fence: Fence,
     /// Each kind once, in their order. Not a tree: a node of one has room for eleven.
     stores: Box<[(Watched, Store)]>,
@@ -121,6 +95,7 @@ impl Plane {
             connection,
             fence,
             stop: CancellationToken::new(),
+            began: Instant::now(),
             failures: Mutex::default(),
             unserved: Mutex::default(),
             discovery: Discovery::default(),
@@ -199,6 +174,19 @@ impl Plane {
     /// The kinds that are watched here.
     pub fn kinds(&self) -> impl Iterator<Item = Kind> + '_ {
         self.stores.iter().map(|(watched, _)| watched.kind)
+    }
+
+    /// Whether the watch of this kind asks how far the server has come before it goes on after an interruption (I13). Of a
+    /// project plane one does, for that is read anew whole; the hub is asked by the clock.
+    pub(super) fn asks_how_far(&self, kind: Kind) -> bool {
+        match self.id {
+            PlaneId::Project(_) => {
+                let required = self.stores.iter().find(|(watched, _)| !watched.is_optional());
+                required.is_some_and(|(watched, _)| watched.kind == kind)
+            }
+            PlaneId::Management | PlaneId::Cell => true,
+            PlaneId::Hub => false,
+        }
     }
 
     /// What is known of a kind. A kind that is not watched here has an empty store that is never in sync.

@@ -1,11 +1,12 @@
 //! The pump: one watch of one kind on one plane, into its store, for ever.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use fedhub_api::facts::Change;
 use fedhub_core::errors::Excess;
-use fedhub_core::object::{Kind, Object, PlaneId};
+use fedhub_core::object::{Kind, PlaneId};
 use futures::{FutureExt, StreamExt};
 use kube::runtime::watcher::{self, Event};
 use rand::rngs::SmallRng;
@@ -17,7 +18,7 @@ use crate::backoff::{Attempt, Backoffs, Failure};
 use crate::guard::Guarded;
 use crate::lists::{Permit, SETTLED};
 use crate::listwatch::{self, listwatch};
-use crate::stripped::stripped;
+use crate::stripped::{decoded, stripped};
 use crate::watch_failures;
 use crate::{Plane, Planes, Watched};
 
@@ -80,10 +81,11 @@ async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind, waits: Option<Ba
     let mut waits = waits.unwrap_or_else(|| Backoffs::new(planes.seed()));
     let mut life = plane.life();
     let config = config(planes, plane, kind);
+    let newest = AtomicU64::new(0);
     loop {
         // In a box, which is given back before a long wait.
-        let mut stream =
-            Box::pin(listwatch(plane.connection().clone(), config.clone(), planes.budget().clone()));
+        let connection = plane.connection().clone();
+        let mut stream = Box::pin(listwatch(connection, config.clone(), planes.budget().clone(), &newest));
         let mut listing = true;
         // Held from the beginning of a list to its end or its failure: never through a back-off, and not by a server
         // that begins its answer and does not go on.
@@ -93,7 +95,7 @@ async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind, waits: Option<Ba
             let handled = tokio::select! {
                 biased;
                 // The watch would go on from a version that the server has yet to reach.
-                () = life.ends() => break None,
+                () = life.ends(&newest) => break None,
                 // Handled at once: thousands of watches must not hold room for an event while they wait, nor for an error.
                 event = stream.next() => event.map(|event| {
                     event.map(|event| handle(planes, plane, kind, event, &mut permit, &mut waits)).map_err(Box::new)
@@ -124,31 +126,35 @@ async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind, waits: Option<Ba
                 Err(error) => {
                     permit.end();
                     // Each in a box of its own: it lasts for as long as it takes, and no longer.
-                    let Failed { failure, wait, is_over } =
-                        Box::pin(report(planes, plane, kind, &error, &mut waits)).await;
-                    if is_over {
-                        return Absence { wait, waits };
+                    let failed = Box::pin(report(planes, plane, kind, &error, &mut waits)).await;
+                    if failed.is_over {
+                        return Absence { wait: failed.wait, waits };
                     }
-                    if is_listed_next(&error, failure) {
-                        break Some((failure, wait));
+                    if is_listed_next(&error, failed.failure) {
+                        break Some(failed);
                     }
-                    Box::pin(plane.wait(wait, failure, &attempt, &mut waits)).await;
+                    Box::pin(plane.wait(failed.wait, failed.failure, &attempt, &mut waits)).await;
                     Box::pin(recognise(planes, plane, kind, &mut waits)).await;
                     attempt = plane.attempt();
                 }
             }
         };
         drop(stream);
-        if let Some((failure, wait)) = failed {
+        if let Some(Failed { failure, wait, .. }) = failed {
             Box::pin(plane.wait(wait, failure, &attempt, &mut waits)).await;
         }
     }
 }
 
 fn config(planes: &Planes, plane: &Plane, kind: Kind) -> listwatch::Config {
-    let selector = plane.watched(kind).and_then(Watched::selector);
-    let objects = planes.most_objects(&plane.id);
-    listwatch::Config { plane: plane.id.clone(), kind, selector, timeout: lasts(planes.seed()), objects }
+    listwatch::Config {
+        plane: plane.id.clone(),
+        kind,
+        selector: plane.watched(kind).and_then(Watched::selector),
+        timeout: lasts(planes.seed()),
+        objects: planes.most_objects(&plane.id),
+        asks: plane.asks_how_far(kind),
+    }
 }
 
 /// The same, but for a watch that brought more objects than a list may have.
@@ -182,6 +188,9 @@ async fn report(
     error: &watcher::Error,
     waits: &mut Backoffs,
 ) -> Failed {
+    if listwatch::is_back(error) {
+        planes.went_back(plane, error).await;
+    }
     let (tried, failure) = Failure::of_watch(error);
     let is_optional = plane.watched(kind).is_some_and(Watched::is_optional);
     // A kind that is served no more, or not to us: the list after this shows it.
@@ -368,27 +377,6 @@ fn store(planes: &Planes, plane: &Plane, kind: Kind, event: Event<Guarded>) {
             // An object that left the selection is reported in the same way.
             let certain = plane.watched(kind).is_some_and(Watched::is_all);
             planes.tell(plane, kind, if certain { change } else { change.map(Change::inferred) });
-        }
-    }
-}
-
-/// The object, less its managedFields; `None`, logged and counted, for one that cannot be read (section 6). One that
-/// was known before keeps standing as it was known.
-fn decoded(planes: &Planes, plane: &Plane, kind: Kind, object: Guarded) -> Option<Object> {
-    match object.0 {
-        Ok(object) => Some(stripped(kind, object)),
-        Err(invalid) => {
-            planes.metrics().events_dropped.with_label_values(&["undecodable"]).inc();
-            let news = plane.unreadable(kind, &invalid.metadata, &invalid.error);
-            let namespace = invalid.metadata.namespace.unwrap_or_default();
-            let name = invalid.metadata.name.unwrap_or_default();
-            plane.store(kind).keep(&namespace, &name);
-            plane.service.unread(kind);
-            if news {
-                tracing::warn!(plane = %plane.id, kind = %kind.resource().kind, namespace, name, error = invalid.error,
-                    "skipping unreadable object");
-            }
-            None
         }
     }
 }

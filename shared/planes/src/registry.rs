@@ -22,6 +22,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::absences::Absences;
 use crate::events::{OperatorEvents, Refused};
+use crate::health_log::Health;
 use crate::history::History;
 use crate::identity::Identities;
 use crate::listener::Listener;
@@ -29,7 +30,7 @@ use crate::lists::{ListPermit, Lists};
 use crate::listwatch::limits;
 use crate::outages::Outages;
 use crate::pauses::Pauses;
-use crate::plane::{Health, Plane};
+use crate::plane::Plane;
 use crate::service::Services;
 use crate::settings::Settings;
 use crate::tenancy::TenantIndex;

@@ -11,15 +11,13 @@ use fedhub_api::facts::{Change, Digest, DigestExt, Instance, Known, View};
 use fedhub_cache::digest::Version;
 use fedhub_core::errors;
 use fedhub_core::names::CITY_CODE;
-use fedhub_core::object::{Kind, Object, ObjectView, PlaneId};
+use fedhub_core::object::{Kind, ObjectView, PlaneId};
 use jiff::Timestamp;
-use kube::Api;
-use kube::api::ListParams;
 use parking_lot::MutexGuard;
 use tokio::time::Instant;
 
 use crate::history::{Cities, History, Remembered};
-use crate::revision::{Distrust, Life, Revision};
+use crate::revision::{self, Distrust, Life, Revision};
 use crate::{Plane, Planes};
 
 /// How often the hub is asked while its watches stand: one that a proxy hid the restart from notices nothing else.
@@ -43,15 +41,6 @@ impl Plane {
         if let Some(revision) = &self.revision {
             revision.listed().insert(kind);
         }
-    }
-
-    /// The server's newest resourceVersion, by a list of at most one object.
-    async fn newest(&self, kind: Kind) -> Result<u64, String> {
-        let api: Api<Object> = Api::all_with(self.client(), kind.resource());
-        let list = api.list_metadata(&ListParams::default().limit(1)).await;
-        let list = list.map_err(|error| errors::chain(&error))?;
-        let version = list.metadata.resource_version.unwrap_or_default();
-        version.parse().map_err(|_| "a list without a resourceVersion that is a number".to_owned())
     }
 }
 
@@ -128,9 +117,14 @@ impl Planes {
         let Some(kind) = plane.kinds().next() else { return false };
         // Before the question: what events bring while the answer is on its way may be newer.
         let (seen, highest) = (revision.newest.load(Ordering::Acquire), self.history().highest());
-        let newest = match plane.newest(kind).await {
-            Ok(newest) => newest,
+        let newest = match revision::newest(&plane.client(), kind).await {
+            Ok(Some(newest)) => newest,
+            Ok(None) => {
+                tracing::debug!(plane = %plane.id, "newest resourceVersion is not a number");
+                return false;
+            }
             Err(error) => {
+                let error = errors::chain(&error);
                 tracing::debug!(plane = %plane.id, error, "failed to get the newest resourceVersion");
                 return false;
             }

@@ -1,12 +1,27 @@
-//! The newest resourceVersion of a server, and how often that went back.
+//! The newest resourceVersion of a server, and how often that of the hub went back.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use fedhub_core::object::{Kind, PlaneId};
+use fedhub_core::object::{Kind, Object, PlaneId};
+use kube::api::{ListParams, ObjectList, PartialObjectMeta};
+use kube::core::Request;
+use kube::{Client, Resource};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 use tokio::time::Instant;
+
+use crate::transport::BeforeWatch;
+
+/// The newest resourceVersion of a server, by a list of at most one object; `None` where it is no number.
+pub(crate) async fn newest(client: &Client, kind: Kind) -> kube::Result<Option<u64>> {
+    let one =
+        Request::new(Object::url_path(kind.resource(), None)).list_metadata(&ListParams::default().limit(1));
+    let mut one = one.map_err(kube::Error::BuildRequest)?;
+    one.extensions_mut().insert(BeforeWatch);
+    let list: ObjectList<PartialObjectMeta<Object>> = client.request(one).await?;
+    Ok(list.metadata.resource_version.and_then(|version| version.parse().ok()))
+}
 
 /// What is known of a server's resourceVersions.
 pub(super) struct Revision {
@@ -56,12 +71,13 @@ impl Revision {
 pub(crate) struct Life(pub(super) Option<watch::Receiver<u64>>);
 
 impl Life {
-    /// Returns when the server went back to an earlier state, so that only a new list helps.
-    pub(crate) async fn ends(&mut self) {
+    /// Returns when the server went back to an earlier state, so that only a new list helps. `newest` was named before.
+    pub(crate) async fn ends(&mut self, newest: &AtomicU64) {
         // In a box: of thousands of planes only the hub has one.
         if let Some(life) = &mut self.0
             && Box::pin(life.changed()).await.is_ok()
         {
+            newest.store(0, Ordering::Relaxed);
             return;
         }
         std::future::pending::<()>().await;

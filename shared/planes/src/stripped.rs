@@ -4,6 +4,9 @@ use fedhub_core::object::{Kind, Object};
 use serde_json::Value;
 use zeroize::Zeroize;
 
+use crate::guard::Guarded;
+use crate::{Plane, Planes};
+
 /// Annotation of an object: the whole of what `kubectl apply` sent last.
 pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
@@ -20,6 +23,27 @@ pub fn stripped(kind: Kind, mut object: Object) -> Object {
         }
     }
     object
+}
+
+/// The object, less its managedFields; `None`, logged and counted, for one that cannot be read (section 6). One that
+/// was known before keeps standing as it was known.
+pub fn decoded(planes: &Planes, plane: &Plane, kind: Kind, object: Guarded) -> Option<Object> {
+    match object.0 {
+        Ok(object) => Some(stripped(kind, object)),
+        Err(invalid) => {
+            planes.metrics().events_dropped.with_label_values(&["undecodable"]).inc();
+            let news = plane.unreadable(kind, &invalid.metadata, &invalid.error);
+            let namespace = invalid.metadata.namespace.unwrap_or_default();
+            let name = invalid.metadata.name.unwrap_or_default();
+            plane.store(kind).keep(&namespace, &name);
+            plane.service.unread(kind);
+            if news {
+                tracing::warn!(plane = %plane.id, kind = %kind.resource().kind, namespace, name, error = invalid.error,
+                    "skipping unreadable object");
+            }
+            None
+        }
+    }
 }
 
 #[cfg(test)]

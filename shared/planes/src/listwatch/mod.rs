@@ -1,6 +1,8 @@
 //! Lists and watches in bounded memory (I8). As `kube::runtime::watcher`, whose events these are; but objects are cut
 //! out of what a server sends while it comes, so that of a page or a line no more is held than one object, and of an
-//! object no more than a limit.
+//! object no more than a limit. A server that was put back to an earlier state is noticed by the versions that it names.
+//!
+//! Decides I13.
 
 pub mod envelope;
 pub mod limits;
@@ -9,6 +11,7 @@ pub mod pages;
 mod reader;
 
 use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use fedhub_cache::budget::MemoryBudget;
@@ -18,12 +21,14 @@ use kube::api::{ListParams, WatchParams};
 use kube::core::{Request, Status};
 use kube::runtime::watcher::{Error, Event, Result};
 use kube::{Client, Resource, ResourceExt};
+use tokio::time::Instant;
 
 use self::envelope::{Piece, malformed};
 use self::limits::{ListLimits, Tally};
 use self::object::Cut;
 use self::reader::Reader;
 use crate::guard::{self, Guarded};
+use crate::revision;
 use crate::transport::Connection;
 
 /// Objects on one page of a list, at most.
@@ -34,6 +39,10 @@ const PAGE_BYTES: usize = 16 << 20;
 const PAGE_AIM: usize = 4 << 20;
 /// How much longer than the server was asked for a watch is waited for.
 const IDLE: Duration = Duration::from_secs(5);
+/// How long before its end a server that ends a watch in time has announced that by a bookmark, at most.
+const ANNOUNCED: Duration = Duration::from_secs(5);
+/// The reason of the error that a server went back to an earlier state.
+const WENT_BACK: &str = "WentBack";
 
 /// What is listed and watched.
 #[derive(Clone)]
@@ -48,16 +57,27 @@ pub struct Config {
     pub timeout: u32,
     /// How many objects there may be.
     pub objects: usize,
+    /// Whether the server is asked how far it has come before an interrupted watch goes on (I13): one that was put back to
+    /// an earlier state would say nothing until it has come so far once more.
+    pub asks: bool,
 }
 
-/// Lists, then watches, for ever; goes on after errors where it can, at once.
+/// Whether an error says that the server went back to an earlier state, so that all that is known of it has to be read
+/// anew (I13).
+pub fn is_back(error: &Error) -> bool {
+    matches!(error, Error::WatchError(status) if status.reason == WENT_BACK)
+}
+
+/// Lists, then watches, for ever; goes on after errors where it can, at once. `newest` is the version that the server named
+/// last, 0 before the first.
 pub fn listwatch(
     connection: Connection,
     config: Config,
     budget: MemoryBudget,
+    newest: &AtomicU64,
 ) -> impl Stream<Item = Result<Event<Guarded>>> + Send {
     // In a box, for it goes from one future to the next, and each of them would hold room for it.
-    let source = Box::new(Source { request: request(config.kind, None), connection, config, budget });
+    let source = Box::new(Source { request: request(config.kind, None), connection, config, budget, newest });
     stream::unfold((source, State::Empty), async |(source, mut state)| {
         loop {
             let event;
@@ -91,18 +111,27 @@ pub fn requests(kind: Kind, namespace: &str) -> Request {
     request(kind, kind.namespaced().then_some(namespace))
 }
 
-struct Source {
+struct Source<'a> {
     connection: Connection,
     request: Request,
     config: Config,
     budget: MemoryBudget,
+    /// The version that a list, an event or a bookmark named last.
+    newest: &'a AtomicU64,
 }
 
 enum State {
     Empty,
     Listing(Listing),
-    Listed { version: String },
-    Watching { version: String, reader: Box<Reader> },
+    Listed { version: String, is_recent: bool },
+    Watching { version: String, bookmark: Option<Instant>, reader: Box<Reader> },
+}
+
+impl State {
+    /// A watch that was interrupted: meanwhile the server may have been put back to an earlier state.
+    fn interrupted(version: String) -> Self {
+        Self::Listed { version, is_recent: false }
+    }
 }
 
 /// A page that is to be asked for, or is being read.
@@ -133,7 +162,7 @@ fn page_size(objects: usize, bytes: usize) -> u32 {
 
 type Step = (Option<Result<Event<Guarded>>>, State);
 
-impl Source {
+impl Source<'_> {
     async fn step(&self, state: State) -> Step {
         match state {
             State::Empty => (Some(Ok(Event::Init)), State::Listing(Listing::first(self.config.objects))),
@@ -142,21 +171,26 @@ impl Source {
                 Ok(step) => step,
                 Err(error) => (Some(Err(Error::InitialListFailed(error))), State::Empty),
             },
-            State::Listed { version } => match Box::pin(self.watch(&version)).await {
-                Ok(reader) => (None, State::Watching { version, reader: Box::new(reader) }),
-                Err(error) => (Some(Err(Error::WatchStartFailed(error))), State::Listed { version }),
+            State::Listed { version, is_recent } => match Box::pin(self.resume(&version, is_recent)).await {
+                Ok(reader) => (None, State::Watching { version, bookmark: None, reader: Box::new(reader) }),
+                Err(error) if is_back(&error) => (Some(Err(error)), State::Empty),
+                Err(error) => (Some(Err(error)), State::interrupted(version)),
             },
-            State::Watching { version, mut reader } => {
+            State::Watching { version, bookmark, mut reader } => {
                 let idle = Duration::from_secs(self.config.timeout.into()) + IDLE;
                 match tokio::time::timeout(idle, reader.next(&self.config.plane, &self.budget)).await {
                     Ok(Ok(Some(Piece::Event(what, cut)))) => self.event(&what, &cut, version, reader),
-                    Ok(Err(error)) if has_ended(&error) => (None, State::Listed { version }),
-                    Ok(Err(error)) => (Some(Err(Error::WatchFailed(error))), State::Listed { version }),
+                    Ok(Err(error)) if has_ended(&error) => (None, State::interrupted(version)),
+                    Ok(Err(error)) => (Some(Err(Error::WatchFailed(error))), State::interrupted(version)),
                     Ok(Ok(Some(Piece::Item(_) | Piece::Page(_)))) => {
                         let error = kube::Error::SerdeError(malformed("a list in place of a watch"));
                         (Some(Err(Error::WatchFailed(error))), State::Empty)
                     }
-                    Ok(Ok(None)) | Err(_) => (None, State::Listed { version }),
+                    Ok(Ok(None)) => {
+                        let is_recent = bookmark.is_some_and(|bookmark| bookmark.elapsed() < ANNOUNCED);
+                        (None, State::Listed { version, is_recent })
+                    }
+                    Err(_) => (None, State::interrupted(version)),
                 }
             }
         }
@@ -174,6 +208,28 @@ impl Source {
             if self.is_metadata_only() { guard::METADATA } else { guard::limit_of(self.config.kind, plane) };
         // In a box of its own: thousands of open watches must not hold room for the request that they began with.
         Box::pin(Reader::open(&self.connection.client(), request, limit, most)).await
+    }
+
+    /// Watches from a version on that the server named: a moment ago, or it may have been put back to an earlier state since.
+    async fn resume(&self, version: &str, is_recent: bool) -> Result<Reader> {
+        if self.config.asks && !is_recent {
+            let newest = revision::newest(&self.connection.client(), self.config.kind).await;
+            self.note(newest.map_err(Error::WatchStartFailed)?)?;
+        }
+        self.watch(version).await.map_err(Error::WatchStartFailed)
+    }
+
+    /// The server named this version, if it is a number. Fails where it has named a greater one before: it was put back to
+    /// an earlier state.
+    fn note(&self, version: Option<u64>) -> Result<()> {
+        let Some(version) = version else { return Ok(()) };
+        let before = self.newest.swap(version, Ordering::Relaxed);
+        if version >= before {
+            return Ok(());
+        }
+        let message =
+            format!("resourceVersion {version} follows {before}: the server went back to an earlier state");
+        Err(Error::WatchError(Status::failure(&message, WENT_BACK).with_code(410).boxed()))
     }
 
     async fn watch(&self, version: &str) -> kube::Result<Reader> {
@@ -231,7 +287,10 @@ impl Source {
                     (Some(token), _) => {
                         (None, State::Listing(Listing::new(Some(token), size, listing.tally)))
                     }
-                    (None, Some(version)) => (Some(Ok(Event::InitDone)), State::Listed { version }),
+                    (None, Some(version)) => match self.note(version.parse().ok()) {
+                        Ok(()) => (Some(Ok(Event::InitDone)), State::Listed { version, is_recent: true }),
+                        Err(error) => (Some(Err(error)), State::Empty),
+                    },
                     (None, None) => (Some(Err(Error::NoResourceVersion)), State::Empty),
                 })
             }
@@ -258,7 +317,8 @@ impl Source {
             return match serde_json::from_slice::<Status>(&cut.text) {
                 Ok(status) => {
                     let gone = status.code == 410;
-                    let state = if gone { State::Empty } else { State::Watching { version, reader } };
+                    let watching = State::Watching { version, bookmark: None, reader };
+                    let state = if gone { State::Empty } else { watching };
                     (Some(Err(Error::WatchError(Box::new(status)))), state)
                 }
                 Err(error) => (Some(Err(Error::WatchFailed(kube::Error::SerdeError(error)))), State::Empty),
@@ -272,13 +332,17 @@ impl Source {
         if version.is_empty() {
             return (Some(Err(Error::NoResourceVersion)), State::Empty);
         }
+        if let Err(error) = self.note(version.parse().ok()) {
+            return (Some(Err(error)), State::Empty);
+        }
         let event = match what {
             "ADDED" | "MODIFIED" => Some(Ok(Event::Apply(object))),
             "DELETED" => Some(Ok(Event::Delete(object))),
             // A bookmark.
             _ => None,
         };
-        (event, State::Watching { version, reader })
+        let bookmark = event.is_none().then(Instant::now);
+        (event, State::Watching { version, bookmark, reader })
     }
 }
 

@@ -1,14 +1,20 @@
 //! How project planes are engaged, replaced, suspended and disengaged.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use fedhub_core::errors;
 use fedhub_core::names::PlaneName;
 use fedhub_core::object::PlaneId;
+use kube::runtime::watcher;
 
 use super::Planes;
 use crate::origin::Origin;
 use crate::plane::Plane;
 use crate::transport::Connection;
+
+/// How long a project plane is watched at least before it is read anew because its server went back to an earlier state.
+const ANEW: Duration = Duration::from_secs(10);
 
 impl Planes {
     /// Engages a project plane: its watches begin now, its objects are worked on once they are in sync. A plane of
@@ -68,6 +74,18 @@ impl Planes {
             listener.left(old);
         }
         self.watch(plane);
+    }
+
+    /// A watch has shown that the server of a plane went back to an earlier state (I13). A project plane is read anew, and
+    /// not more often than every few seconds, whatever it says; of another plane each watch lists anew what it watches.
+    pub(crate) async fn went_back(self: &Arc<Self>, plane: &Plane, error: &watcher::Error) {
+        let error = errors::chain(error);
+        tracing::warn!(plane = %plane.id, error, "resourceVersions decreased, listing everything again");
+        if let PlaneId::Project(_) = plane.id {
+            tokio::time::sleep_until(plane.began + ANEW).await;
+            self.reengage(plane);
+            std::future::pending::<()>().await;
+        }
     }
 
     /// Suspends or resumes a project: all objects of its plane are reconciled again.

@@ -28,6 +28,7 @@ pub use retry_after::RetryAfterLayer;
 pub use server::{Connection, ConnectionAttempt, Server};
 pub use stack::{Transport, TransportConfig, UnusableConfig};
 pub use timeout::{HeaderTimeoutLayer, TimedOut};
+pub(crate) use watch_throttle::BeforeWatch;
 pub use watch_throttle::{APART, WatchThrottleLayer};
 pub(crate) use weigh::InPieces;
 pub use weigh::{Answer, WeighLayer};

@@ -18,6 +18,10 @@ pub const APART: Duration = Duration::from_micros(500);
 /// No start waits longer, however many there are: less than the silence after which a watch is held to work.
 pub const LONGEST: Duration = Duration::from_secs(20);
 
+/// Marks a request that goes before the start of a watch, and is spread as that is.
+#[derive(Clone, Copy, Debug)]
+pub struct BeforeWatch;
+
 /// Spreads the starts of all watches of a process. Clones share the pace.
 #[derive(Clone, Debug, Default)]
 pub struct WatchThrottleLayer(Arc<Mutex<Option<Instant>>>);
@@ -63,7 +67,8 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let now = Instant::now();
-        let at = if is_watch(request.uri()) { self.throttle.turn(now) } else { now };
+        let is_spread = is_watch(request.uri()) || request.extensions().get::<BeforeWatch>().is_some();
+        let at = if is_spread { self.throttle.turn(now) } else { now };
         if at <= now {
             return Either::Left(self.inner.call(request));
         }

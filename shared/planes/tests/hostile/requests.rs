@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use fedhub_cache::MemoryBudget;
 use fedhub_core::errors::chain;
@@ -135,8 +136,10 @@ async fn list_and_watch(connection: Connection, plane: &Plane, budget: &MemoryBu
         selector: None,
         timeout: 1,
         objects: OBJECTS,
+        asks: true,
     };
-    let stream = listwatch(connection, config, budget.clone());
+    let newest = AtomicU64::new(0);
+    let stream = listwatch(connection, config, budget.clone(), &newest);
     pin_mut!(stream);
     let mut left = usize::MAX;
     while left > 0 {

@@ -36,8 +36,9 @@ impl Lists {
         let counted = service_fn(move |request: Request<kube::client::Body>| {
             let (lists, mut service) = (lists.clone(), service.clone());
             async move {
-                let watch = request.uri().query().is_some_and(|q| q.contains("watch=true"));
-                if !watch {
+                // What is asked before a watch goes on is spread as watches are.
+                let query = request.uri().query().unwrap_or_default();
+                if !query.contains("watch=true") && !query.ends_with("limit=1") {
                     let now = lists[0].fetch_add(1, Ordering::SeqCst) + 1;
                     lists[1].fetch_max(now, Ordering::SeqCst);
                     tokio::time::sleep(Duration::from_millis(100)).await;

@@ -48,4 +48,6 @@ mod support;
 #[cfg(test)]
 mod too_large;
 #[cfg(test)]
+mod went_back;
+#[cfg(test)]
 mod writes;

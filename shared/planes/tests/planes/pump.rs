@@ -48,6 +48,7 @@ async fn a_broken_watch_goes_on_where_it_was_without_a_gap() {
     server.put(instance("a")).unwrap();
     server.put(instance("b")).unwrap();
     let (planes, _, notes) = engaged(&server).await;
+    quiet(2).await;
     notes.take();
     server.break_watches();
     server.delete("Instance", "n", "a").unwrap();

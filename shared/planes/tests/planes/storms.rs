@@ -27,7 +27,9 @@ impl Starts {
         let counted = service_fn(move |request: Request<kube::client::Body>| {
             let (starts, service) = (starts.clone(), service.clone());
             async move {
-                if request.uri().query().is_some_and(|q| q.contains("watch=true")) {
+                // What is asked before a watch goes on counts as its start.
+                let query = request.uri().query().unwrap_or_default();
+                if query.contains("watch=true") || query.ends_with("limit=1") {
                     {
                         let (times, now, most) = &mut *starts.0.lock().unwrap();
                         times.push(Instant::now());
