@@ -22,7 +22,8 @@ const WATCH_SECONDS: u32 = 240;
 /// How long a read may take, and how long the next one waits after one that failed.
 const PATIENCE: Duration = Duration::from_secs(10);
 const AGAIN: Duration = Duration::from_secs(1);
-/// How often the pauses are read beside the watch: one that hangs is not to keep an operator from pausing.
+/// How often the pauses are read at least: a watch that hangs, or that goes on from a version which a restored plane has
+/// yet to reach, is not to keep an operator from pausing.
 const REREAD: Duration = Duration::from_secs(30);
 
 impl Planes {
@@ -40,35 +41,38 @@ impl Planes {
             watcher::Config::default().fields(&format!("metadata.name={NAME}")).timeout(WATCH_SECONDS);
         let stream = watcher(api.clone(), config).default_backoff();
         pin_mut!(stream);
-        let mut listed = None;
         loop {
-            let event = tokio::select! {
+            tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
-                event = stream.next() => event,
-                _ = reread.tick() => {
-                    self.reread_pauses(&api).await;
-                    continue;
-                }
-            };
-            match event {
-                Some(Ok(Event::Init)) => listed = None,
-                Some(Ok(Event::InitApply(map))) => listed = Some(map),
-                Some(Ok(Event::InitDone)) => self.learn_pauses(listed.take().as_ref()),
-                Some(Ok(Event::Apply(map))) => self.learn_pauses(Some(&map)),
-                Some(Ok(Event::Delete(_))) => self.learn_pauses(None),
-                Some(Err(error)) => self.pauses.unreadable(&errors::chain(&error)),
-                None => return,
+                event = stream.next() => match event {
+                    Some(Ok(Event::Init | Event::InitApply(_))) => continue,
+                    Some(Ok(Event::InitDone | Event::Apply(_) | Event::Delete(_))) => {}
+                    Some(Err(error)) => {
+                        self.pauses.unreadable(&errors::chain(&error));
+                        continue;
+                    }
+                    None => return,
+                },
+                _ = reread.tick() => {}
+            }
+            // That a read fails, the watch says as well.
+            if let Err(error) = self.read_pauses_once(&api).await {
+                tracing::debug!(error, "failed to read paused planes");
+                reread.reset_after(AGAIN);
             }
         }
     }
 
-    /// Reads the pauses beside the watch. That a read fails, the watch says as well.
-    async fn reread_pauses(&self, api: &Api<ConfigMap>) {
+    async fn read_pauses_once(&self, api: &Api<ConfigMap>) -> Result<(), String> {
+        let _alone = self.pauses.reading.lock().await;
         match tokio::time::timeout(PATIENCE, api.get_opt(NAME)).await {
-            Ok(Ok(map)) => self.learn_pauses(map.as_ref()),
-            Ok(Err(error)) => tracing::debug!(error = errors::chain(&error), "failed to read paused planes"),
-            Err(_) => tracing::debug!("failed to read paused planes: no answer"),
+            Ok(Ok(map)) => {
+                self.learn_pauses(map.as_ref());
+                Ok(())
+            }
+            Ok(Err(error)) => Err(errors::chain(&error)),
+            Err(_) => Err(format!("no answer within {PATIENCE:?}")),
         }
     }
 
@@ -80,12 +84,7 @@ impl Planes {
     /// Reads the pauses past every watch: the beginning of a term, before its first write. Ends when they were read.
     pub async fn read_pauses(&self) {
         let Some(api) = &self.pauses.stored else { return };
-        loop {
-            let error = match tokio::time::timeout(PATIENCE, api.get_opt(NAME)).await {
-                Ok(Ok(map)) => return self.learn_pauses(map.as_ref()),
-                Ok(Err(error)) => errors::chain(&error),
-                Err(_) => format!("no answer within {PATIENCE:?}"),
-            };
+        while let Err(error) = self.read_pauses_once(api).await {
             self.pauses.unreadable(&error);
             tokio::time::sleep(AGAIN).await;
         }

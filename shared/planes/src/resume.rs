@@ -1,4 +1,6 @@
-//! A watch that is not one of a plane's stores, and waits between its failures as those are waited out.
+//! A watch that is not one of a plane's stores, and waits between its failures as those are waited out. After each it lists
+//! anew: the server may have been put back to an earlier state (I13), and a watch would go on from a version that it has
+//! yet to reach.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -38,9 +40,7 @@ where
         if let Some((wait, failure)) = state.failed.take() {
             let attempt = state.attempt;
             state.connection.wait(wait, failure, &attempt, &mut state.waits).await;
-            if failure == Failure::Expired {
-                state.events = Box::pin((state.make)());
-            }
+            state.events = Box::pin((state.make)());
             state.attempt = state.connection.attempt();
         }
         let event = state.events.next().await?;

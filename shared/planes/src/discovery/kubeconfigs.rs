@@ -10,7 +10,6 @@ use fedhub_core::names::{PLANE_NAME, PLANE_SECRET, PlaneName};
 use fedhub_core::object::PlaneId;
 use futures::{StreamExt, pin_mut};
 use k8s_openapi::api::core::v1::Secret;
-use kube::runtime::WatchStreamExt;
 use kube::runtime::events::EventType;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client, Resource, ResourceExt};
@@ -19,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::credentials;
 use super::expiry::{self, Expiry};
 use crate::events::Events;
+use crate::resume::resumed;
 use crate::transport::Transport;
 use crate::{Origin, Planes};
 
@@ -78,7 +78,8 @@ impl Kubeconfigs {
     pub async fn run(mut self, stop: CancellationToken) {
         let api: Api<Secret> = Api::namespaced(self.management.clone(), &self.namespace);
         let config = watcher::Config::default().labels(&selector());
-        let stream = watcher(api, config).default_backoff();
+        let watch = move || watcher(api.clone(), config.clone());
+        let stream = resumed(watch, self.management.clone().into(), self.planes.seed());
         pin_mut!(stream);
         let mut listed: Vec<String> = Vec::new();
         loop {

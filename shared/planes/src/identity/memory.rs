@@ -13,7 +13,6 @@ use futures::{StreamExt, pin_mut};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::PostParams;
-use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client, ResourceExt};
 use tokio::time::Instant;
@@ -26,6 +25,7 @@ use super::identities::Identities;
 use super::pruning::{Pruning, Sighting, gone_since};
 use crate::Planes;
 use crate::history::Remembered;
+use crate::resume::resumed;
 
 /// How long what is new may wait for more to be stored with it.
 const GATHER: Duration = Duration::from_secs(5);
@@ -56,7 +56,8 @@ impl Identities {
         let config = watcher::Config::default()
             .labels(&format!("{}={}", IDENTITIES.0, IDENTITIES.1))
             .timeout(WATCH_SECONDS);
-        let stream = watcher(api.clone(), config).default_backoff();
+        let watch = || watcher(api.clone(), config.clone());
+        let stream = resumed(watch, api.clone().into_client().into(), planes.seed());
         pin_mut!(stream);
         let (mut shards, mut listed) = (Shards::new(), Shards::new());
         let (mut due, mut failing, mut hub_stored) = (None, Failing::default(), None);
@@ -65,6 +66,7 @@ impl Identities {
                 biased;
                 event = stream.next() => match event {
                     Some(Ok(event)) => {
+                        let Some(event) = self.current(api, &shards, event).await else { continue };
                         if !received(&mut shards, &mut listed, event) { continue }
                         self.learn(planes, &shards);
                         let _before = self.loaded.send_replace(Ok(()));
@@ -90,6 +92,32 @@ impl Identities {
                     self.learn(planes, &shards);
                     due = self.due(planes, None, hub_stored, GATHER);
                 }
+            }
+        }
+    }
+
+    /// The event, if it says anything new. One with a version that is not newer than what is known is either older than the
+    /// answer to our own write, or the plane was put back to an earlier state (I13): what the plane says now counts.
+    async fn current(
+        &self,
+        api: &Api<ConfigMap>,
+        shards: &Shards,
+        event: Event<ConfigMap>,
+    ) -> Option<Event<ConfigMap>> {
+        let Event::Apply(map) = event else { return Some(event) };
+        let name = map.name_any();
+        let Some(known) = shards.get(&name).filter(|known| !is_newer(&map, known)) else {
+            return Some(Event::Apply(map));
+        };
+        if map.data == known.data {
+            return None;
+        }
+        match api.get_opt(&name).await {
+            Ok(Some(now)) => Some(Event::Apply(now)),
+            Ok(None) => Some(Event::Delete(map)),
+            Err(error) => {
+                self.unreadable(errors::chain(&error));
+                None
             }
         }
     }
@@ -179,7 +207,17 @@ impl Identities {
                     failing.stored(planes, &name);
                     shards.insert(name, written);
                 }
-                Ok(Err(error)) => failing.failed(planes, &name, &error),
+                Ok(Err(error)) => {
+                    failing.failed(planes, &name, &error);
+                    // Another has written it, or the plane was put back to an earlier state, of which the watch may say
+                    // nothing for long (I13).
+                    if is_conflict(&error)
+                        && let Ok(Some(now)) = api.get_opt(&name).await
+                        && now.labels().get(IDENTITIES.0).is_some_and(|value| value == IDENTITIES.1)
+                    {
+                        shards.insert(name, now);
+                    }
+                }
                 Err(_) => return failing.none(planes),
             }
         }
@@ -229,11 +267,11 @@ impl Failing {
     }
 
     /// Logs a write that failed, at debug level if the one before it failed too. A conflict is another
-    /// writer's, and ends with what the watch brings: one that goes on shows in the metric.
+    /// writer's, and ends once that is read: one that goes on shows in the metric.
     fn failed(&mut self, planes: &Planes, name: &str, error: &kube::Error) {
         let is_news = self.0.insert(name.to_owned());
         planes.metrics().identities_unstored.with_label_values(&[name]).set(1);
-        if matches!(error, kube::Error::Api(status) if status.code == 409) {
+        if is_conflict(error) {
             return;
         }
         let error = errors::chain(error);
@@ -269,10 +307,6 @@ fn received(shards: &mut Shards, listed: &mut Shards, event: Event<ConfigMap>) -
             return true;
         }
         Event::Apply(map) => {
-            // The answer to our own write may have been faster than the watch.
-            if shards.get(&map.name_any()).is_some_and(|known| !is_newer(&map, known)) {
-                return false;
-            }
             shards.insert(map.name_any(), map);
             return true;
         }
@@ -282,6 +316,10 @@ fn received(shards: &mut Shards, listed: &mut Shards, event: Event<ConfigMap>) -
         }
     }
     false
+}
+
+fn is_conflict(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if status.code == 409)
 }
 
 /// Whether `candidate` may be newer than `known`: where a version is no number, that is not known.

@@ -1,8 +1,10 @@
 //! Planes that operators paused (`fedhub pause`): for them fedhub writes nothing, neither there nor on the hub.
 //!
 //! One `ConfigMap` of the process's own namespace on the management plane says which, for every discovery. All replicas
-//! watch it. Until it was read nothing is in sync, so that nothing is written; a leader reads it once more before the
-//! first write of its term. While it cannot be read, what was last known stands.
+//! read it whenever their watch tells of a change, and now and then: what the plane says now counts, whatever its version,
+//! for a plane that was put back to an earlier state has lower ones (I13). Until it was read nothing is in sync, so that
+//! nothing is written; a leader reads it once more before the first write of its term. While it cannot be read, what was
+//! last known stands.
 
 pub mod stored;
 
@@ -14,14 +16,6 @@ use kube::{Api, Client};
 use parking_lot::RwLock;
 
 use self::stored::PausedPlanes;
-
-/// What is known of the pauses.
-#[derive(Default)]
-struct Known {
-    version: u64,
-    /// `None` until they were read.
-    paused: Option<Arc<PausedPlanes>>,
-}
 
 /// What was known before; nothing, where it was not known what is paused.
 #[derive(Debug, PartialEq, Eq)]
@@ -36,7 +30,10 @@ impl Before {
 
 /// The pauses that a process honours.
 pub struct Pauses {
-    known: RwLock<Known>,
+    /// `None` until they were read.
+    paused: RwLock<Option<Arc<PausedPlanes>>>,
+    /// Held while they are read: the last answer is the newest.
+    pub(crate) reading: tokio::sync::Mutex<()>,
     /// Where they are stored; `None` where no operator can pause anything.
     pub(crate) stored: Option<Api<ConfigMap>>,
 }
@@ -44,44 +41,45 @@ pub struct Pauses {
 impl Pauses {
     /// Nothing is ever paused: the role of a cell, and tests.
     pub fn never() -> Arc<Self> {
-        let known = RwLock::new(Known { version: 0, paused: Some(Arc::default()) });
-        Arc::new(Self { known, stored: None })
+        Arc::new(Self {
+            paused: RwLock::new(Some(Arc::default())),
+            reading: tokio::sync::Mutex::default(),
+            stored: None,
+        })
     }
 
     /// The pauses in `namespace` of the management plane, which [`crate::Planes::follow_pauses`] has to read first.
     pub fn stored(management: Client, namespace: &str) -> Arc<Self> {
-        let api = Api::namespaced(management, namespace);
-        Arc::new(Self { known: RwLock::default(), stored: Some(api) })
+        Arc::new(Self {
+            paused: RwLock::default(),
+            reading: tokio::sync::Mutex::default(),
+            stored: Some(Api::namespaced(management, namespace)),
+        })
     }
 
     /// Whether it is known what is paused.
     pub fn known(&self) -> bool {
-        self.known.read().paused.is_some()
+        self.paused.read().is_some()
     }
 
     /// Whether that plane is paused; as long as that is not known, it is.
     pub fn is_paused(&self, plane: &PlaneName) -> bool {
-        self.known.read().paused.as_ref().is_none_or(|paused| paused.pause(plane.as_str()).is_some())
+        self.paused.read().as_ref().is_none_or(|paused| paused.pause(plane.as_str()).is_some())
     }
 
     /// Whether any plane is paused; as long as that is not known, one may be.
     pub fn any(&self) -> bool {
-        self.known.read().paused.as_ref().is_none_or(|paused| !paused.is_empty())
+        self.paused.read().as_ref().is_none_or(|paused| !paused.is_empty())
     }
 
-    /// Takes what was read, and returns what was known before if that is news. What an older event brings is not.
+    /// Takes what was read, and returns what was known before if that is news.
     pub(crate) fn learn(&self, map: Option<&ConfigMap>) -> Option<Before> {
-        let version = map.and_then(|map| map.metadata.resource_version.as_ref()?.parse().ok());
-        let mut known = self.known.write();
-        if version.is_some_and(|version: u64| version < known.version) {
-            return None;
-        }
-        known.version = version.unwrap_or(known.version);
         let now = PausedPlanes::read(map);
-        if known.paused.as_deref() == Some(&now) {
+        let mut paused = self.paused.write();
+        if paused.as_deref() == Some(&now) {
             return None;
         }
-        Some(Before(known.paused.replace(Arc::new(now))))
+        Some(Before(paused.replace(Arc::new(now))))
     }
 
     /// They cannot be read for now.
@@ -110,14 +108,15 @@ mod tests {
     }
 
     #[test]
-    fn i12_what_is_not_known_is_paused_and_an_older_event_is_no_news() {
-        let pauses = Pauses { known: RwLock::default(), stored: None };
+    fn i12_what_is_not_known_is_paused_and_the_last_answer_counts_whatever_its_version() {
+        let reading = tokio::sync::Mutex::default();
+        let pauses = Pauses { paused: RwLock::default(), reading, stored: None };
         assert!(!pauses.known() && pauses.any() && pauses.is_paused(&name("a")));
         assert_eq!(pauses.learn(Some(&map(7, &[("a", "")]))), Some(Before(None)));
         assert!(pauses.is_paused(&name("a")) && !pauses.is_paused(&name("b")));
-        assert_eq!(pauses.learn(Some(&map(6, &[]))), None, "older");
-        assert!(pauses.is_paused(&name("a")));
         assert_eq!(pauses.learn(Some(&map(8, &[("a", "")]))), None, "the same");
+        assert!(pauses.learn(Some(&map(3, &[("b", "")]))).is_some(), "the plane was restored");
+        assert!(pauses.is_paused(&name("b")) && !pauses.is_paused(&name("a")));
         assert!(pauses.learn(None).is_some(), "deleted by hand: nothing is paused");
         assert!(!pauses.any());
     }

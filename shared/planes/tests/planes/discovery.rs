@@ -257,3 +257,27 @@ async fn secrets_that_vanish_in_a_gap_leave_nothing_behind() {
     until("both to be gone", || run.names().is_empty() && run.refused() == 0).await;
     run.end().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn i13_secrets_that_are_made_on_a_restored_management_plane_are_planes() {
+    let management = ApiServer::management("m");
+    management.put(secret("one", None, &good())).unwrap();
+    let backup = management.snapshot();
+    let run = Discovering::start(management);
+    for n in 0..30 {
+        run.management.put(secret("two", None, &kubeconfig(n + 1, "token: t"))).unwrap();
+    }
+    quiet(5).await;
+    assert_eq!(run.names(), ["one", "two"]);
+    let away = run.management.fault(Fault::Disconnect);
+    run.management.break_watches();
+    quiet(5).await;
+    run.management.restore(&backup);
+    run.management.clear_fault(away);
+    quiet(60).await;
+    assert_eq!(run.names(), ["one"], "as the Secrets are now");
+    run.management.put(secret("three", None, &good())).unwrap();
+    quiet(5).await;
+    assert_eq!(run.names(), ["one", "three"]);
+    run.end().await;
+}

@@ -18,20 +18,20 @@ use tower::{Layer, Service, service_fn};
 
 use crate::planes::support::*;
 
-fn management() -> ApiServer {
+pub(super) fn management() -> ApiServer {
     let server = ApiServer::management("m");
     server.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": HOME}})).unwrap();
     server
 }
 
 /// A process that remembers.
-struct Process {
-    planes: Arc<Planes>,
+pub(super) struct Process {
+    pub(super) planes: Arc<Planes>,
     stop: CancellationToken,
 }
 
 impl Process {
-    fn start(management: &ApiServer) -> Self {
+    pub(super) fn start(management: &ApiServer) -> Self {
         Self::fenced(management, Fence::open())
     }
 
@@ -41,17 +41,17 @@ impl Process {
         Self { planes, stop }
     }
 
-    fn engage(&self, name: &str, server: &ApiServer) -> Arc<Plane> {
+    pub(super) fn engage(&self, name: &str, server: &ApiServer) -> Arc<Plane> {
         self.planes.engage(&plane_name(name), client(server))
     }
 
-    async fn engaged(&self, name: &str) -> Arc<Plane> {
+    pub(super) async fn engaged(&self, name: &str) -> Arc<Plane> {
         until("the plane to be engaged", || self.planes.engaged(&plane_name(name)).is_some()).await;
         self.planes.engaged(&plane_name(name)).unwrap()
     }
 
     /// Why a plane is not engaged.
-    fn reason(&self, name: &str) -> String {
+    pub(super) fn reason(&self, name: &str) -> String {
         assert!(self.planes.engaged(&plane_name(name)).is_none());
         match self.planes.project(&plane_name(name)).unwrap().health() {
             Health::Unreachable(reason) => reason,
@@ -59,31 +59,31 @@ impl Process {
         }
     }
 
-    async fn end(self) {
+    pub(super) async fn end(self) {
         self.stop.cancel();
         self.planes.stop().await;
     }
 }
 
-fn uid(server: &ApiServer, namespace: &str) -> String {
+pub(super) fn uid(server: &ApiServer, namespace: &str) -> String {
     server.get("Namespace", "", namespace).unwrap()["metadata"]["uid"].as_str().unwrap().to_owned()
 }
 
 /// The entries on the management plane.
-fn stored(management: &ApiServer) -> Value {
+pub(super) fn stored(management: &ApiServer) -> Value {
     let maps = management.list("configmaps");
     let entries = maps.iter().filter_map(|map| map["data"].as_object()).flatten();
     entries.map(|(name, uid)| (name.clone(), uid.clone())).collect::<serde_json::Map<_, _>>().into()
 }
 
 /// The name of the `ConfigMap` that remembers a plane.
-fn shard(management: &ApiServer, plane: &str) -> String {
+pub(super) fn shard(management: &ApiServer, plane: &str) -> String {
     let maps = management.list("configmaps");
     let map = maps.iter().find(|map| !map["data"][plane].is_null()).unwrap();
     map["metadata"]["name"].as_str().unwrap().to_owned()
 }
 
-fn remove(management: &ApiServer, plane: &str) {
+pub(super) fn remove(management: &ApiServer, plane: &str) {
     let map = shard(management, plane);
     management.patch("ConfigMap", HOME, &map, &json!({"data": {plane: null}})).unwrap();
 }
@@ -317,7 +317,7 @@ async fn a_write_of_another_is_not_overwritten() {
 }
 
 /// Another name that is remembered in the same `ConfigMap`.
-fn same_shard(name: &str) -> String {
+pub(super) fn same_shard(name: &str) -> String {
     let shard = |name: &str| fedhub_core::hash::text(PlaneName::new(name).unwrap().as_str()) & 0xf;
     (0..1_000).map(|n| format!("p{n}")).find(|other| shard(other) == shard(name)).unwrap()
 }

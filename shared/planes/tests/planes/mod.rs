@@ -35,6 +35,8 @@ mod pump;
 #[cfg(test)]
 mod refusals;
 #[cfg(test)]
+mod restored_management;
+#[cfg(test)]
 mod restores;
 #[cfg(test)]
 mod roles;

@@ -162,3 +162,25 @@ async fn i12_nothing_is_in_sync_before_it_is_known_what_is_paused_and_what_was_k
     alpha.create(Kind::Instance, &object(instance("new")), "m").await.unwrap();
     planes.stop().await;
 }
+
+/// What operators say on a management plane that was restored has lower versions than what they said before.
+#[tokio::test(start_paused = true)]
+async fn i12_i13_a_pause_counts_on_a_management_plane_that_was_restored() {
+    let world = World::new();
+    world.pause("beta").await;
+    let backup = world.management.snapshot();
+    let (planes, alpha, beta, _stop) = world.run();
+    for _ in 0..20 {
+        world.pause("alpha").await;
+        set_paused(&world.management, Some("alpha"), false).await;
+    }
+    set_paused(&world.management, Some("beta"), false).await;
+    until("sync", || [&alpha, &beta].iter().all(|plane| plane.health() == Health::Engaged)).await;
+    world.management.restore(&backup);
+    until("what the backup says", || beta.health() == Health::Paused).await;
+    world.pause("alpha").await;
+    until("the pause", || alpha.health() == Health::Paused).await;
+    set_paused(&world.management, Some("alpha"), false).await;
+    until("the end of it", || alpha.health() == Health::Engaged).await;
+    planes.stop().await;
+}
