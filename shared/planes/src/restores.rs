@@ -73,11 +73,12 @@ impl Planes {
             Change::Deleted { inferred: true, .. } => return,
         };
         let Version::Number(version) = known.digest.version else { return };
-        revision.newest.fetch_max(version, Ordering::AcqRel);
         if kind == Kind::Cluster {
-            // It tells how a cell is, every few seconds: nothing that a backup could lack.
+            // It tells how a cell is, every few seconds: nothing that a backup could lack. And Karmada may serve Clusters out of
+            // a store of their own, whose versions say nothing of the others.
             return;
         }
+        revision.newest.fetch_max(version, Ordering::AcqRel);
         let mut history = self.history();
         if history.restored_at().is_some()
             && let Some(city) = reported(kind, old, known)

@@ -3,13 +3,19 @@
 use std::sync::Arc;
 
 use fedhub_api::cells::lost_since;
+use fedhub_core::clock::Clock;
 use fedhub_core::fence::Fence;
 use fedhub_core::names::PlaneName;
 use fedhub_fake_apiserver::{ApiServer, Fault, Snapshot};
 use fedhub_planes::identity::hub;
 use fedhub_planes::{Distrust, Planes};
+use http::{Request, Response};
+use http_body_util::{Either, Full};
+use hyper::body::Bytes;
+use kube::client::Body;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
+use tower::{Service, service_fn};
 
 use crate::planes::support::*;
 
@@ -166,6 +172,43 @@ async fn i4_a_hub_restored_while_nobody_looked_is_distrusted_until_an_operator_a
     quiet(60).await;
     assert_eq!(run.planes.distrust(), None);
     run.end().await;
+}
+
+/// A client of the hub whose Clusters are in a store of their own, which has come much further.
+fn with_clusters_apart(hub: &ApiServer) -> kube::Client {
+    let hub = hub.clone();
+    let service = service_fn(move |request: Request<Body>| {
+        let mut hub = hub.service();
+        async move {
+            if !request.uri().path().ends_with("/clusters") {
+                let answer = Service::call(&mut hub, request).await?;
+                return Ok::<_, tower::BoxError>(answer.map(Either::Left));
+            }
+            if request.uri().query().is_some_and(|query| query.contains("watch=true")) {
+                return std::future::pending().await;
+            }
+            let cluster = json!({"metadata": {"name": "cell-dfw", "uid": "u", "resourceVersion": "9000000"}});
+            let list = json!({
+                "kind": "ClusterList", "apiVersion": "cluster.karmada.io/v1alpha1",
+                "metadata": {"resourceVersion": "9000000"}, "items": [cluster],
+            });
+            Ok(Response::new(Either::Right(Full::<Bytes>::from(list.to_string()))))
+        }
+    });
+    kube::Client::new(service, "default")
+}
+
+#[tokio::test(start_paused = true)]
+async fn i13_versions_of_clusters_are_compared_with_those_of_nothing_else() {
+    let world = World::new();
+    let clock = Clock::from_tokio(world.hub.clock().now());
+    let planes = Planes::new(with_clusters_apart(&world.hub), metrics(), clock, 7);
+    planes.start();
+    until("sync", || planes.hub().synced() && planes.clusters().len() == 1).await;
+    quiet(120).await;
+    assert_eq!(count(&world.hub, "list", "instances"), 1, "the hub did not go back");
+    assert_eq!(planes.distrust(), None);
+    planes.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
