@@ -60,6 +60,7 @@ async fn i8_a_watch_whose_place_is_gone_lists_at_once() {
     let planes = registry(&ApiServer::hub("hub"));
     let plane = planes.engage(&plane_name("alpha"), client(&server));
     until("sync", || plane.synced()).await;
+    quiet(2).await;
     server.fault(Fault::Status(410).on("watch", "instances").times(1));
     server.break_watches();
     let start = Instant::now();

@@ -9,8 +9,8 @@ pub mod limits;
 pub mod object;
 pub mod pages;
 mod reader;
+mod watch;
 
-use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -21,12 +21,12 @@ use kube::api::{ListParams, WatchParams};
 use kube::core::{Request, Status};
 use kube::runtime::watcher::{Error, Event, Result};
 use kube::{Client, Resource, ResourceExt};
-use tokio::time::Instant;
 
 use self::envelope::{Piece, malformed};
 use self::limits::{ListLimits, Tally};
 use self::object::Cut;
 use self::reader::Reader;
+use self::watch::Watch;
 use crate::guard::{self, Guarded};
 use crate::revision;
 use crate::transport::Connection;
@@ -39,8 +39,6 @@ const PAGE_BYTES: usize = 16 << 20;
 const PAGE_AIM: usize = 4 << 20;
 /// How much longer than the server was asked for a watch is waited for.
 const IDLE: Duration = Duration::from_secs(5);
-/// How long before its end a server that ends a watch in time has announced that by a bookmark, at most.
-const ANNOUNCED: Duration = Duration::from_secs(5);
 /// The reason of the error that a server went back to an earlier state.
 const WENT_BACK: &str = "WentBack";
 
@@ -124,7 +122,7 @@ enum State {
     Empty,
     Listing(Listing),
     Listed { version: String, is_recent: bool },
-    Watching { version: String, bookmark: Option<Instant>, reader: Box<Reader> },
+    Watching { version: String, watch: Box<Watch> },
 }
 
 impl State {
@@ -172,25 +170,16 @@ impl Source<'_> {
                 Err(error) => (Some(Err(Error::InitialListFailed(error))), State::Empty),
             },
             State::Listed { version, is_recent } => match Box::pin(self.resume(&version, is_recent)).await {
-                Ok(reader) => (None, State::Watching { version, bookmark: None, reader: Box::new(reader) }),
+                Ok(reader) => (None, State::Watching { version, watch: Box::new(Watch::new(reader)) }),
                 Err(error) if is_back(&error) => (Some(Err(error)), State::Empty),
                 Err(error) => (Some(Err(error)), State::interrupted(version)),
             },
-            State::Watching { version, bookmark, mut reader } => {
+            State::Watching { version, mut watch } => {
                 let idle = Duration::from_secs(self.config.timeout.into()) + IDLE;
-                match tokio::time::timeout(idle, reader.next(&self.config.plane, &self.budget)).await {
-                    Ok(Ok(Some(Piece::Event(what, cut)))) => self.event(&what, &cut, version, reader),
-                    Ok(Err(error)) if has_ended(&error) => (None, State::interrupted(version)),
-                    Ok(Err(error)) => (Some(Err(Error::WatchFailed(error))), State::interrupted(version)),
-                    Ok(Ok(Some(Piece::Item(_) | Piece::Page(_)))) => {
-                        let error = kube::Error::SerdeError(malformed("a list in place of a watch"));
-                        (Some(Err(Error::WatchFailed(error))), State::Empty)
-                    }
-                    Ok(Ok(None)) => {
-                        let is_recent = bookmark.is_some_and(|bookmark| bookmark.elapsed() < ANNOUNCED);
-                        (None, State::Listed { version, is_recent })
-                    }
-                    Err(_) => (None, State::interrupted(version)),
+                match watch.next(idle, &self.config.plane, &self.budget).await {
+                    Ok(Some((what, cut))) => self.event(&what, &cut, version, watch),
+                    Ok(None) => (None, State::Listed { version, is_recent: watch.was_announced() }),
+                    Err(error) => (Some(Err(Error::WatchFailed(error))), State::interrupted(version)),
                 }
             }
         }
@@ -312,13 +301,12 @@ impl Source<'_> {
         Guarded::of(cut, self.config.kind, &self.config.plane).map_err(kube::Error::SerdeError)
     }
 
-    fn event(&self, what: &str, cut: &Cut, version: String, reader: Box<Reader>) -> Step {
+    fn event(&self, what: &str, cut: &Cut, version: String, mut watch: Box<Watch>) -> Step {
         if what == "ERROR" {
             return match serde_json::from_slice::<Status>(&cut.text) {
                 Ok(status) => {
                     let gone = status.code == 410;
-                    let watching = State::Watching { version, bookmark: None, reader };
-                    let state = if gone { State::Empty } else { watching };
+                    let state = if gone { State::Empty } else { State::Watching { version, watch } };
                     (Some(Err(Error::WatchError(Box::new(status)))), state)
                 }
                 Err(error) => (Some(Err(Error::WatchFailed(kube::Error::SerdeError(error)))), State::Empty),
@@ -338,35 +326,18 @@ impl Source<'_> {
         let event = match what {
             "ADDED" | "MODIFIED" => Some(Ok(Event::Apply(object))),
             "DELETED" => Some(Ok(Event::Delete(object))),
-            // A bookmark.
-            _ => None,
+            _ => {
+                watch.bookmark();
+                None
+            }
         };
-        let bookmark = event.is_none().then(Instant::now);
-        (event, State::Watching { version, bookmark, reader })
+        (event, State::Watching { version, watch })
     }
 }
 
 /// Whether a page was longer than it may be.
 fn is_too_long(error: &kube::Error) -> bool {
     matches!(error, kube::Error::LinesCodecMaxLineLengthExceeded)
-}
-
-/// Whether a watch ended as watches do, if not in good order: it goes on from where it was.
-fn has_ended(error: &kube::Error) -> bool {
-    let ends = |kind| matches!(kind, io::ErrorKind::UnexpectedEof | io::ErrorKind::TimedOut);
-    match error {
-        kube::Error::ReadEvents(error) => {
-            let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
-            while let Some(error) = cause {
-                if error.downcast_ref::<io::Error>().is_some_and(|error| ends(error.kind())) {
-                    return true;
-                }
-                cause = error.source();
-            }
-            error.to_string().contains("unexpected EOF during chunk")
-        }
-        _ => false,
-    }
 }
 
 #[cfg(test)]

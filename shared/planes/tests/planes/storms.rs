@@ -7,7 +7,7 @@ use std::time::Duration;
 use fedhub_core::clock::Clock;
 use fedhub_fake_apiserver::{ApiServer, Fault};
 use fedhub_planes::transport::{APART, HeaderTimeoutLayer, WatchThrottleLayer};
-use fedhub_planes::{Planes, Settings};
+use fedhub_planes::{Health, Planes, Settings};
 use http::Request;
 use tokio::time::Instant;
 use tower::{Layer, ServiceBuilder, ServiceExt, service_fn};
@@ -110,6 +110,26 @@ async fn i8_watches_that_end_in_one_instant_do_not_begin_anew_in_one() {
     until("all", || planes.states()[1].1 == i64::try_from(PLANES).unwrap()).await;
     let (tenth, most) = starts.most();
     assert!(tenth <= room && most <= at_once, "back: {tenth} in a tenth of a second, {most} at once");
+    planes.stop().await;
+}
+
+/// A balancer, say, that answers every watch and closes it.
+#[tokio::test(start_paused = true)]
+async fn i8_watches_that_end_at_once_in_good_order_are_begun_ever_more_rarely() {
+    let server = ApiServer::project_plane("alpha");
+    let (planes, plane, _) = engaged(&server).await;
+    quiet(5).await;
+    let before = count(&server, "watch", "instances");
+    for _ in 0..6_000 {
+        server.break_watches();
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let watches = count(&server, "watch", "instances") - before;
+    assert!((4..=12).contains(&watches), "{watches} in a minute");
+    let words = reason(&plane.health());
+    assert!(words.contains("ended the watch at once"), "{words}");
+    until("the recovery", || plane.health() == Health::Engaged).await;
+    assert_eq!(count(&server, "list", "instances"), 1, "from where it was");
     planes.stop().await;
 }
 

@@ -1,0 +1,82 @@
+//! An open watch, and how it ends.
+
+use std::io;
+use std::time::Duration;
+
+use fedhub_cache::budget::MemoryBudget;
+use fedhub_core::object::PlaneId;
+use tokio::time::{Instant, timeout};
+
+use super::envelope::{Piece, malformed};
+use super::object::Cut;
+use super::reader::Reader;
+
+/// How long before its end a server that ends a watch in time has announced that by a bookmark, at most.
+const ANNOUNCED: Duration = Duration::from_secs(5);
+/// A watch that ends sooner has failed, in whatever order it ends: the next one would end as soon.
+const LASTS: Duration = Duration::from_secs(1);
+
+/// An open watch.
+pub struct Watch {
+    reader: Reader,
+    began: Instant,
+    /// When its last bookmark came.
+    bookmark: Option<Instant>,
+}
+
+impl Watch {
+    /// A watch that the server has just begun to answer.
+    pub fn new(reader: Reader) -> Self {
+        Self { reader, began: Instant::now(), bookmark: None }
+    }
+
+    /// The next event: its type, and the object; `None` where the watch has ended, or was silent for `idle`.
+    pub async fn next(
+        &mut self,
+        idle: Duration,
+        plane: &PlaneId,
+        budget: &MemoryBudget,
+    ) -> kube::Result<Option<(String, Cut)>> {
+        match timeout(idle, self.reader.next(plane, budget)).await {
+            Ok(Ok(Some(Piece::Event(what, cut)))) => return Ok(Some((what, cut))),
+            Ok(Ok(Some(Piece::Item(_) | Piece::Page(_)))) => {
+                return Err(kube::Error::SerdeError(malformed("a list in place of a watch")));
+            }
+            Ok(Err(error)) if !has_ended(&error) => return Err(error),
+            Ok(Ok(None) | Err(_)) | Err(_) => {}
+        }
+        if self.began.elapsed() < LASTS {
+            let at_once = io::Error::new(io::ErrorKind::UnexpectedEof, "the server ended the watch at once");
+            return Err(kube::Error::ReadEvents(at_once));
+        }
+        Ok(None)
+    }
+
+    /// A bookmark came.
+    pub fn bookmark(&mut self) {
+        self.bookmark = Some(Instant::now());
+    }
+
+    /// Whether the server announced the end by a bookmark, which names the version that it had come to.
+    pub fn was_announced(&self) -> bool {
+        self.bookmark.is_some_and(|bookmark| bookmark.elapsed() < ANNOUNCED)
+    }
+}
+
+/// Whether a watch ended as watches do, if not in good order: it goes on from where it was.
+fn has_ended(error: &kube::Error) -> bool {
+    let ends = |kind| matches!(kind, io::ErrorKind::UnexpectedEof | io::ErrorKind::TimedOut);
+    match error {
+        kube::Error::ReadEvents(error) => {
+            let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+            while let Some(error) = cause {
+                if error.downcast_ref::<io::Error>().is_some_and(|error| ends(error.kind())) {
+                    return true;
+                }
+                cause = error.source();
+            }
+            error.to_string().contains("unexpected EOF during chunk")
+        }
+        _ => false,
+    }
+}
