@@ -1,7 +1,15 @@
 //! F2, F4, I6: what users, tenants and cells edit is repaired, and objects of others are not touched.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use fedhub_core::names::{FEDERATION_NAMESPACE, HUB_NAMESPACE_UID, SOURCE};
+use fedhub_fake_apiserver::ApiServer;
+use fedhub_planes::Settings;
+use http::Request;
+use kube::client::Body;
 use serde_json::{Value, json};
+use tower::{Service, service_fn};
 
 use crate::controller::support::*;
 
@@ -185,5 +193,42 @@ async fn f2_a_namespace_made_anew_during_a_gap_has_a_hub_namespace_of_its_own() 
     quiet(60).await;
     let annotation = &world.wd("other").unwrap()["metadata"]["annotations"][FEDERATION_NAMESPACE];
     assert_eq!(*annotation, json!(new));
+    run.stop().await;
+}
+
+/// A client of a plane whose tenant has a webhook that writes another hub namespace into each mark of ours. It counts them.
+fn behind_a_webhook(server: &ApiServer, marks: &Arc<AtomicUsize>) -> kube::Client {
+    let (server, marks) = (server.clone(), marks.clone());
+    let service = service_fn(move |request: Request<Body>| {
+        let (mut server, marks) = (server.service(), marks.clone());
+        async move {
+            let (parts, body) = request.into_parts();
+            let mut body = body.collect_bytes().await.unwrap().to_vec();
+            if parts.method == "PATCH" && parts.uri.path().ends_with("/workloaddeployments/web") {
+                let mut patch: Value = serde_json::from_slice(&body).unwrap();
+                let number = marks.fetch_add(1, Ordering::Relaxed);
+                patch["metadata"]["annotations"][FEDERATION_NAMESPACE] = json!(format!("ns-{number}"));
+                body = patch.to_string().into_bytes();
+            }
+            Service::call(&mut server, Request::from_parts(parts, Body::from(body))).await
+        }
+    });
+    kube::Client::new(service, "default")
+}
+
+#[tokio::test(start_paused = true)]
+async fn i8_a_webhook_that_rewrites_each_of_our_marks_makes_no_loop_without_pause() {
+    let (world, marks) = (World::new(), Arc::new(AtomicUsize::new(0)));
+    let run = world.run_without_planes(world.hub.client(), Settings { seed: 7, ..Settings::default() });
+    run.planes.engage(&plane_name("alpha"), behind_a_webhook(&world.alpha, &marks));
+    quiet(60).await;
+    let minute = marks.load(Ordering::Relaxed);
+    assert!((8..=64).contains(&minute), "{minute} marks in a minute");
+    quiet(3_600).await;
+    let hour = marks.load(Ordering::Relaxed) - minute;
+    assert!(hour <= 160, "{hour} marks in an hour");
+    // The webhook is gone, and somebody touches the WD.
+    run.planes.engage(&plane_name("alpha"), world.alpha.client());
+    until("it to be federated", || world.hub_wd(WD).is_some()).await;
     run.stop().await;
 }

@@ -124,6 +124,7 @@ fn failure(error: &Error) -> (Outcome, &'static str) {
         // The root server reports when the project is suspended and resumed; its planes may know it sooner, or later.
         Category::NotEngaged if error.is_suspension() => Outcome::RequeueAfter(SUSPENDED),
         Category::NotEngaged => Outcome::AwaitChange,
+        Category::Bug => Outcome::Diverged,
         _ => Outcome::Failed,
     };
     (outcome, category.label())
@@ -134,7 +135,7 @@ fn outcome_label(outcome: Outcome) -> &'static str {
         Outcome::Unchanged => "unchanged",
         Outcome::Updated => "updated",
         Outcome::AwaitChange | Outcome::RequeueAfter(_) => "waiting",
-        Outcome::Failed => "failed",
+        Outcome::Failed | Outcome::Diverged => "failed",
     }
 }
 

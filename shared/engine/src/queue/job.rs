@@ -59,6 +59,9 @@ pub enum Outcome {
     RequeueAfter(Duration),
     /// It failed: the key is enqueued again after its back-off.
     Failed,
+    /// It wrote again and again without coming into sync, or met a bug: the key is enqueued again after its back-off, and not
+    /// by the events of its own writes.
+    Diverged,
 }
 
 /// What a reconcile has shown of a plane.
@@ -67,4 +70,14 @@ pub(super) struct Learned {
     pub interrupted: bool,
     /// The failure is new: the plane has answered since its last failure, or this key had not failed.
     pub news: bool,
+}
+
+/// How a reconcile has ended, besides its outcome.
+pub(super) struct Ended {
+    /// It was failed by a plane whose circuit is open.
+    pub interrupted: bool,
+    /// By the hub, or it asked for something there and was held back.
+    pub needs_hub: bool,
+    /// When the first event came meanwhile.
+    pub again: Option<Instant>,
 }

@@ -43,6 +43,10 @@ pub(super) struct Entry {
     pub timer: Option<Instant>,
     /// The hub failed its last pass.
     pub hub_failed: bool,
+    /// How many passes in a row did not come into sync.
+    pub diverged: u32,
+    /// Until when the events of the last of them may come.
+    pub deaf_until: Option<Instant>,
 }
 
 impl Entry {
@@ -57,11 +61,18 @@ impl Entry {
             failures: 0,
             timer: None,
             hub_failed: false,
+            diverged: 0,
+            deaf_until: None,
         }
     }
 
     pub fn unsynced(&self) -> bool {
         self.state != State::Idle || self.failures > 0
+    }
+
+    /// Whether what is told of the key now is what its own passes have caused.
+    pub fn ignores_events(&self, now: Instant) -> bool {
+        self.deaf_until.is_some_and(|until| now < until)
     }
 
     pub fn runs(&self) -> bool {

@@ -4,7 +4,8 @@
 //! keys in flight, so a plane with ten thousand changes delays another's one change by one turn (I8). A key that
 //! failed waits for its own back-off, which ends at once when an event says that something changed. Keys of a plane
 //! that fails as a whole wait for its [`Circuit`](crate::circuit::Circuit) instead, see `scheduler`. A key that changes
-//! without end has its writes spaced out, see `write_throttle`, and all such keys of a project plane share few turns.
+//! without end has its writes spaced out, see `write_throttle`, and all such keys of a project plane share few turns. One
+//! that its own reconciles do not bring into sync waits out its back-off whatever events they cause, see `settle`.
 
 mod awaiting;
 mod expiring;
@@ -14,6 +15,7 @@ mod job;
 mod lane;
 mod lane_status;
 mod scheduler;
+mod settle;
 mod write_throttle;
 
 use fedhub_core::object::{Key, Kind, PlaneId};

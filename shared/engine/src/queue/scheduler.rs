@@ -30,7 +30,7 @@ use tokio::time::Instant;
 
 use super::awaiting::Awaiting;
 use super::expiring::Expiring;
-use super::job::{Job, Learned, Outcome, QueueConfig};
+use super::job::{Ended, Job, Learned, Outcome, QueueConfig};
 use super::lane::{Alarm, Entry, Lane, Position, State};
 use super::write_throttle::{APART, WriteThrottle};
 use crate::circuit::{Circuit, Stance};
@@ -52,7 +52,7 @@ pub(super) enum Mode {
 }
 
 pub(super) struct Scheduler {
-    config: QueueConfig,
+    pub config: QueueConfig,
     pub controller: &'static str,
     /// Project planes that fail: they are logged together, as those behind one server fail together.
     pub outages: Outages,
@@ -124,6 +124,9 @@ impl Scheduler {
             self.lanes.entry(lane.clone()).or_default().keys += 1;
             Entry::new(lane.clone(), since, now)
         });
+        if entry.ignores_events(now) {
+            return true;
+        }
         entry.failures = 0;
         // As it is now the hub may take it.
         entry.hub_failed = false;
@@ -199,7 +202,7 @@ impl Scheduler {
     }
 
     /// One entry less in that lane.
-    fn leave(&mut self, id: &PlaneId) {
+    pub fn leave(&mut self, id: &PlaneId) {
         let Some(lane) = self.lanes.get_mut(id) else { return };
         lane.keys = lane.keys.saturating_sub(1);
         if lane.keys == 0 {
@@ -333,48 +336,6 @@ impl Scheduler {
         news
     }
 
-    /// Requeues or forgets a key whose reconcile has ended.
-    fn settle(&mut self, key: &Key, outcome: Outcome, ended: Ended, now: Instant) {
-        let Ended { interrupted, needs_hub, again } = ended;
-        let Some(entry) = self.entries.get_mut(key) else { return };
-        let failed = outcome == Outcome::Failed || needs_hub;
-        if !failed {
-            (entry.failures, entry.hub_failed) = (0, false);
-        } else if !interrupted && !needs_hub {
-            entry.failures = entry.failures.saturating_add(1);
-        }
-        let held = self.mode == Mode::Held;
-        if let Some(next_since) = again.filter(|_| !held) {
-            if !failed {
-                entry.since = next_since;
-            }
-            if matches!(outcome, Outcome::Unchanged | Outcome::Updated | Outcome::AwaitChange) {
-                entry.unsettled_since = next_since;
-            }
-            return self.ready(key.clone(), now);
-        }
-        if needs_hub && !held {
-            return self.await_hub(key, now);
-        }
-        if failed && interrupted {
-            // It waits for the circuit, and no time of its own.
-            return self.ready(key.clone(), now);
-        }
-        let wait = match outcome {
-            Outcome::Failed => {
-                Some(backoff(&self.config, entry.failures).mul_f64(self.rng.random_range(0.9..=1.1)))
-            }
-            Outcome::RequeueAfter(wait) => Some(wait),
-            Outcome::Unchanged | Outcome::Updated | Outcome::AwaitChange => None,
-        };
-        if let Some(wait) = wait.filter(|_| !held) {
-            entry.timer = Some(now + wait);
-            self.timers.insert((now + wait, Alarm::Key(key.clone())));
-        } else if let Some(entry) = self.entries.remove(key) {
-            self.leave(&entry.lane);
-        }
-    }
-
     /// Puts a lane that waited elsewhere back into the line of turns.
     pub fn back_in_line(&mut self, id: &PlaneId, from: Position) {
         if let Some(lane) = self.lanes.get_mut(id).filter(|lane| lane.position == from) {
@@ -382,19 +343,4 @@ impl Scheduler {
             self.line_up(id);
         }
     }
-}
-
-/// How a reconcile has ended, besides its outcome.
-struct Ended {
-    /// It was failed by a plane whose circuit is open.
-    interrupted: bool,
-    /// By the hub, or it asked for something there and was held back.
-    needs_hub: bool,
-    /// When the first event came meanwhile.
-    again: Option<Instant>,
-}
-
-fn backoff(config: &QueueConfig, failures: u32) -> Duration {
-    let doubled = 2u32.saturating_pow(failures.saturating_sub(1).min(20));
-    config.backoff_first.saturating_mul(doubled).min(config.backoff_max)
 }

@@ -5,6 +5,8 @@ mod circuits;
 #[cfg(test)]
 mod circuits_model;
 #[cfg(test)]
+mod diverging;
+#[cfg(test)]
 mod hub_circuit;
 #[cfg(test)]
 mod queue;

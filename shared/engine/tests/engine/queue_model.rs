@@ -108,6 +108,7 @@ impl Model {
                 self.failures.remove(key);
                 None
             }
+            Outcome::Diverged => unreachable!("it has tests of its own"),
         };
         if self.again.remove(key) {
             self.waits(key.clone(), now, now);
