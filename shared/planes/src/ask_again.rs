@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use crate::absences::{Absence, Absent};
 use crate::backoff::Backoffs;
 use crate::pump::pump;
-use crate::watch_failures::is_absent;
+use crate::watch_failures::is_not_found;
 use crate::{Plane, Planes};
 
 impl Planes {
@@ -37,7 +37,7 @@ impl Planes {
         self.anchor.stop.run_until_cancelled(asks).await;
     }
 
-    /// Asks whether the plane serves the kind by now, and watches it if so: who answers is asked only then.
+    /// Asks whether the plane serves the kind by now, and watches it if that may be so: who answers is asked only then.
     async fn ask_again(self: Arc<Self>, plane: Arc<Plane>, kind: Kind, mut waits: Backoffs) {
         let api: Api<Object> = Api::all_with(plane.client(), kind.resource());
         let one = ListParams::default().limit(1);
@@ -46,7 +46,7 @@ impl Planes {
             () = plane.stop.cancelled() => return,
             answer = api.list_metadata(&one) => answer,
         };
-        if answer.is_err_and(|error| is_absent(&error)) {
+        if answer.is_err_and(|error| is_not_found(&error)) {
             let wait = waits.after_absence();
             self.await_serving(&plane, kind, Absence { wait, waits });
         } else {

@@ -213,11 +213,16 @@ async fn report(
     Failed { failure, wait, is_over }
 }
 
-/// Whether the answer that a kind is not served can be believed. A server that is starting gives it of what it will serve: of a
-/// kind that was listed before, discovery has to say so, too (I4).
+/// Whether the answer that a kind is not served, or not to us, can be believed (I4). A server that is starting gives it of what
+/// it will serve, and a right may be missing for a while: of a kind that was listed before, discovery has to say so, too. A
+/// project plane that serves a kind has to let it be read: nothing is decided there as if there were none (W7).
 async fn is_proven(plane: &Plane, kind: Kind, error: &watcher::Error) -> bool {
-    let was_served = plane.serves(kind) && (plane.store(kind).synced() || plane.is_starting());
-    let is_doubtful = was_served && watch_failures::is_unserved(error);
+    let is_served = plane.serves(kind);
+    let is_doubtful = if watch_failures::is_unserved(error) {
+        is_served && (plane.store(kind).synced() || plane.is_starting())
+    } else {
+        (is_served && plane.store(kind).synced()) || matches!(plane.id, PlaneId::Project(_))
+    };
     !is_doubtful || plane.is_without(kind).await
 }
 

@@ -116,8 +116,13 @@ pub async fn report(
 }
 
 /// Whether the server says of a list that it does not serve the kind, or not to us.
-pub fn is_absent(error: &kube::Error) -> bool {
+fn is_absent(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if matches!(status.code, 403 | 404))
+}
+
+/// Whether it says that it does not serve the kind.
+pub fn is_not_found(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if status.code == 404)
 }
 
 /// The same of a watch that began with a list.
@@ -125,9 +130,9 @@ pub fn is_absence(error: &watcher::Error) -> bool {
     matches!(error, watcher::Error::InitialListFailed(error) if is_absent(error))
 }
 
-/// Whether it says that it does not serve the kind.
+/// The same of a watch that began with a list.
 pub fn is_unserved(error: &watcher::Error) -> bool {
-    matches!(error, watcher::Error::InitialListFailed(kube::Error::Api(status)) if status.code == 404)
+    matches!(error, watcher::Error::InitialListFailed(error) if is_not_found(error))
 }
 
 /// Whether the server says so of a watch that would go on.

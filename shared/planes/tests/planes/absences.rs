@@ -37,30 +37,64 @@ fn lists(server: &ApiServer) -> usize {
 
 #[tokio::test(start_paused = true)]
 async fn w7_a_kind_that_is_not_served_is_asked_for_ever_more_rarely_and_found_once_it_is() {
-    for code in [403, 404] {
+    let server = project_plane("alpha");
+    let fault = server.fault(Fault::Status(404).on("list", "locationbindings"));
+    let planes = started();
+    let plane = planes.engage(&plane_name("alpha"), client(&server));
+    until("alpha in sync", || plane.synced()).await;
+    assert_eq!((plane.health(), plane.serves(Kind::LocationBinding)), (Health::Engaged, false));
+    quiet(60).await;
+    let soon = lists(&server);
+    assert!((6..=9).contains(&soon), "{soon} lists in the first minute");
+    quiet(10_000).await;
+    let later = lists(&server) - soon;
+    assert!((18..=40).contains(&later), "{later} lists in 10,000 s");
+    server.clear_fault(fault);
+    quiet(601).await;
+    assert_eq!((plane.store(Kind::LocationBinding).len(), plane.serves(Kind::LocationBinding)), (1, true));
+    server.put(location("ord")).unwrap();
+    quiet(1).await;
+    assert_eq!(plane.store(Kind::LocationBinding).len(), 2, "watched from then on");
+    planes.stop().await;
+}
+
+/// A right that is taken away, or comes late, is no answer to what there is.
+#[tokio::test(start_paused = true)]
+async fn w7_i4_a_kind_that_is_served_and_may_not_be_read_is_not_taken_for_absent() {
+    for was_listed in [true, false] {
         let server = project_plane("alpha");
-        let fault = server.fault(Fault::Status(code).on("list", "locationbindings"));
+        let forbid = || server.fault(Fault::Status(403).on("*", "locationbindings"));
+        let fault = (!was_listed).then(forbid);
         let planes = started();
         let plane = planes.engage(&plane_name("alpha"), client(&server));
-        until("alpha in sync", || plane.synced()).await;
-        assert_eq!((plane.health(), plane.serves(Kind::LocationBinding)), (Health::Engaged, false), "{code}");
-        quiet(60).await;
-        let soon = lists(&server);
-        assert!((6..=9).contains(&soon), "{code}: {soon} lists in the first minute");
-        quiet(10_000).await;
-        let later = lists(&server) - soon;
-        assert!((18..=40).contains(&later), "{code}: {later} lists in 10,000 s");
+        if was_listed {
+            until("alpha in sync", || plane.synced()).await;
+        }
+        let fault = fault.unwrap_or_else(forbid);
+        server.break_watches();
+        quiet(300).await;
+        let known = plane.store(Kind::LocationBinding);
+        assert_eq!((known.len(), known.synced()), (usize::from(was_listed), was_listed), "{was_listed}");
+        assert!(plane.serves(Kind::LocationBinding), "{was_listed}: every cell is no place for it");
+        let words = reason(&plane.health());
+        assert!(words.contains("locationbindings") && words.contains("forbidden"), "{words}");
         server.clear_fault(fault);
-        quiet(601).await;
-        assert_eq!(
-            (plane.store(Kind::LocationBinding).len(), plane.serves(Kind::LocationBinding)),
-            (1, true)
-        );
-        server.put(location("ord")).unwrap();
-        quiet(1).await;
-        assert_eq!(plane.store(Kind::LocationBinding).len(), 2, "{code}: watched from then on");
+        quiet(31).await;
+        assert_eq!((plane.health(), plane.store(Kind::LocationBinding).len()), (Health::Engaged, 1));
         planes.stop().await;
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn w7_a_kind_that_is_forbidden_and_that_discovery_does_not_name_is_absent() {
+    let server = project_plane("alpha");
+    server.unregister("locationbindings.networking.datumapis.com");
+    server.fault(Fault::Status(403).on("list", "locationbindings"));
+    let planes = started();
+    let plane = planes.engage(&plane_name("alpha"), client(&server));
+    until("alpha in sync", || plane.synced()).await;
+    assert_eq!((plane.health(), plane.serves(Kind::LocationBinding)), (Health::Engaged, false));
+    planes.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
