@@ -10,8 +10,8 @@ use parking_lot::Mutex;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NamespaceUid {
     pub uid: String,
-    /// Of the store of WDs then. After another list of them it does not count: the WDs that held the namespace may have
-    /// gone unseen, and it with them.
+    /// Of the store of WDs then. After another list of them, also for another client of the plane, it does not count: the WDs
+    /// that held the namespace may have gone unseen, and it with them.
     pub epoch: u32,
 }
 

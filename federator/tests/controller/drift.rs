@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use fedhub_core::names::{FEDERATION_NAMESPACE, HUB_NAMESPACE_UID, SOURCE};
+use fedhub_core::names::{FEDERATION_NAMESPACE, FEDERATOR_FINALIZER, HUB_NAMESPACE_UID, SOURCE};
 use fedhub_fake_apiserver::ApiServer;
 use fedhub_planes::Settings;
 use http::Request;
@@ -169,13 +169,8 @@ async fn f11_what_a_stripped_finalizer_left_behind_is_not_taken_over() {
     run.stop().await;
 }
 
-#[tokio::test(start_paused = true)]
-async fn f2_a_namespace_made_anew_during_a_gap_has_a_hub_namespace_of_its_own() {
-    let world = World::new();
-    let run = world.federated().await;
-    let old = hub_space(&world.alpha);
-    // The federator does not see that WD and namespace go and come back: its watch is silent, then relists.
-    let id = world.alpha.fault(fedhub_fake_apiserver::Fault::Hang.on("watch", "workloaddeployments"));
+/// `alpha`'s WD goes, and its namespace with it, which is made anew.
+fn make_namespace_anew(world: &World) {
     world.alpha.patch("WorkloadDeployment", SPACE, WD, &json!({"metadata": {"finalizers": null}})).unwrap();
     world.delete(WD);
     for event in world.alpha.list("events.events.k8s.io") {
@@ -183,6 +178,36 @@ async fn f2_a_namespace_made_anew_during_a_gap_has_a_hub_namespace_of_its_own() 
         world.alpha.delete("events.events.k8s.io", SPACE, name).unwrap();
     }
     world.alpha.delete("Namespace", "", SPACE).unwrap();
+}
+
+/// A standby whose client is replaced sees nothing of what the leader does meanwhile, and then leads.
+#[tokio::test(start_paused = true)]
+async fn f2_a_namespace_made_anew_while_a_client_was_replaced_has_a_hub_namespace_of_its_own() {
+    let world = World::new();
+    let run = world.federated().await;
+    let old = hub_space(&world.alpha);
+    world.alpha.fault(fedhub_fake_apiserver::Fault::Hang.on("watch", "workloaddeployments"));
+    make_namespace_anew(&world);
+    let marked = json!({"metadata": {"finalizers": [FEDERATOR_FINALIZER]}});
+    put_wd(&world.alpha, "theirs", "DFW");
+    world.alpha.patch("WorkloadDeployment", SPACE, "theirs", &marked).unwrap();
+    put_wd(&world.alpha, "other", "DFW");
+    world.alpha.clear_faults();
+    run.planes.engage(&plane_name("alpha"), world.alpha.client());
+    assert_ne!(old, hub_space(&world.alpha));
+    until("the new WDs", || world.hub_wd("other").is_some() && world.hub_wd("theirs").is_some()).await;
+    assert!(world.hub.get("WorkloadDeployment", &old, "other").is_none());
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn f2_a_namespace_made_anew_during_a_gap_has_a_hub_namespace_of_its_own() {
+    let world = World::new();
+    let run = world.federated().await;
+    let old = hub_space(&world.alpha);
+    // The federator does not see that WD and namespace go and come back: its watch is silent, then relists.
+    let id = world.alpha.fault(fedhub_fake_apiserver::Fault::Hang.on("watch", "workloaddeployments"));
+    make_namespace_anew(&world);
     put_wd(&world.alpha, "other", "DFW");
     world.alpha.compact();
     world.alpha.break_watches();

@@ -57,12 +57,9 @@ impl<F: ObjectFacts> Store<F> {
         Some(known(namespace, name, stored))
     }
 
-    /// Forgets all objects, as if none had ever been listed: they are watched no more. Lists are counted on.
+    /// Forgets all objects, as if none had ever been listed: they are watched no more.
     pub fn clear(&self) {
-        let mut objects = self.lock();
-        let mut none = Objects::new(self.whole);
-        none.epoch = objects.epoch;
-        *objects = none;
+        *self.lock() = Objects::new(self.whole);
     }
 
     /// The digest of the object of that name.
@@ -137,7 +134,8 @@ impl<F: ObjectFacts> Store<F> {
         self.lock().bytes()
     }
 
-    /// Counts lists, from their beginning: objects of an earlier one may have gone in between, unseen.
+    /// The number of the newest list, from its beginning, which no other list of this process has: objects of an earlier one
+    /// may have gone in between, unseen, and another store says nothing of them.
     pub fn epoch(&self) -> u32 {
         self.lock().epoch
     }

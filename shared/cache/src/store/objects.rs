@@ -19,7 +19,7 @@ pub(super) type Indexed = (u64, Box<str>);
 pub(super) struct Objects<F> {
     /// Whether all objects are kept.
     pub(super) whole: bool,
-    /// Counts lists: entries of an older epoch were not in the newest list.
+    /// The number of the newest list, 0 before the first: entries of another epoch were not in it.
     pub(super) epoch: u32,
     pub(super) synced: bool,
     pub(super) spaces: BTreeMap<Box<str>, Names<F>>,

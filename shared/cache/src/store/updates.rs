@@ -1,5 +1,7 @@
 //! Updates of a store by lists, watches and the answers to our requests.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use fedhub_core::object::{Object, ObjectRef, ObjectView};
 
 use super::Store;
@@ -8,11 +10,13 @@ use crate::change::{Change, Known};
 use crate::digest::Uid;
 use crate::facts::ObjectFacts;
 
+/// The number of the next list of any store.
+static LISTS: AtomicU32 = AtomicU32::new(1);
+
 impl<F: ObjectFacts> Store<F> {
     /// A list begins: what it does not name is deleted, by inference.
     pub fn list_begins(&self) {
-        let mut objects = self.lock();
-        objects.epoch = objects.epoch.wrapping_add(1);
+        self.lock().epoch = LISTS.fetch_add(1, Ordering::Relaxed);
     }
 
     /// The list names this object. A list begins a new epoch: its objects are taken even where they are older than what was
