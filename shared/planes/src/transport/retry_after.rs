@@ -9,38 +9,68 @@ use std::time::Duration;
 use http::{Request, Response, StatusCode, header};
 use parking_lot::Mutex;
 use tokio::time::Instant;
-use tower::{BoxError, Layer, Service};
+use tower::{BoxError, Layer, Service, ServiceExt};
 
 /// Where the server does not say for how long.
 const UNSAID: Duration = Duration::from_secs(1);
 /// However long the server says.
 const LONGEST: Duration = Duration::from_mins(1);
+/// Those that wait go on over this share of that time, one after the other.
+const SPREAD: f64 = 0.25;
+/// The fraction of the golden ratio: its multiples lie evenly between whole numbers, however many there are.
+const GOLDEN: f64 = 0.618_033_988_75;
 
 /// Has the requests of one plane wait while its server throttles them.
 #[derive(Clone, Debug, Default)]
-pub struct RetryAfterLayer(Arc<Mutex<Option<Instant>>>);
+pub struct RetryAfterLayer(Arc<Mutex<Throttled>>);
+
+/// For how long requests wait.
+#[derive(Debug, Default)]
+struct Throttled {
+    until: Option<Instant>,
+    span: Duration,
+    /// How many have had to wait.
+    waiters: u32,
+}
+
+impl Throttled {
+    fn until(&self) -> Option<Instant> {
+        self.until.filter(|until| *until > Instant::now())
+    }
+
+    /// When the next that waits may go on, if it has to wait.
+    fn turn(&mut self) -> Option<Instant> {
+        let until = self.until()?;
+        let late = (f64::from(self.waiters) * GOLDEN).fract();
+        self.waiters = self.waiters.wrapping_add(1);
+        Some(until + self.span.mul_f64(SPREAD * late))
+    }
+}
 
 impl RetryAfterLayer {
     /// Whether the server has throttled a request (429), and the time that it asked for is not over.
     pub(crate) fn is_throttled(&self) -> bool {
-        self.until().is_some_and(|until| until > Instant::now())
+        self.0.lock().until().is_some()
     }
 
-    /// Waits until that is over.
+    /// Waits until that is over, and a little longer: those that wait do not all go on in one instant.
     pub(crate) async fn wait(&self) {
-        if let Some(until) = self.until() {
-            tokio::time::sleep_until(until).await;
+        while let Some(turn) = self.turn() {
+            tokio::time::sleep_until(turn).await;
         }
     }
 
-    fn until(&self) -> Option<Instant> {
-        *self.0.lock()
+    fn turn(&self) -> Option<Instant> {
+        self.0.lock().turn()
     }
 
     fn throttle(&self, span: Duration) {
-        let until = Instant::now() + span.min(LONGEST);
+        let span = span.min(LONGEST);
+        let until = Instant::now() + span;
         let mut standing = self.0.lock();
-        *standing = Some(standing.map_or(until, |s| s.max(until)));
+        if standing.until().is_none_or(|standing| standing < until) {
+            (standing.until, standing.span) = (Some(until), span);
+        }
     }
 }
 
@@ -76,13 +106,18 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        // The service that is ready goes with the request; its clone stays.
-        let clone = self.inner.clone();
-        let mut inner = std::mem::replace(&mut self.inner, clone);
         let layer = self.layer.clone();
+        let clone = self.inner.clone();
+        // The service that is ready goes with the request, unless that waits: it may hold a place among the plane's requests.
+        let ready = (!layer.is_throttled()).then(|| std::mem::replace(&mut self.inner, clone.clone()));
         Box::pin(async move {
-            layer.wait().await;
-            let answer = inner.call(request).await.map_err(Into::into)?;
+            let answer = if let Some(mut ready) = ready {
+                ready.call(request).await
+            } else {
+                layer.wait().await;
+                clone.oneshot(request).await
+            };
+            let answer = answer.map_err(Into::into)?;
             if answer.status() == StatusCode::TOO_MANY_REQUESTS {
                 let said =
                     answer.headers().get(header::RETRY_AFTER).and_then(|v| v.to_str().ok()?.parse().ok());
@@ -98,34 +133,73 @@ mod tests {
     use std::convert::Infallible;
     use std::sync::atomic::{AtomicU32, Ordering};
 
-    use tower::{ServiceExt, service_fn};
+    use tower::limit::GlobalConcurrencyLimitLayer;
+    use tower::service_fn;
 
     use super::*;
 
+    /// A server that throttles the first request for seven seconds.
+    fn throttling() -> impl Service<
+        Request<()>,
+        Response = Response<()>,
+        Error = Infallible,
+        Future = impl Future<Output = Result<Response<()>, Infallible>> + Send,
+    > + Clone
+    + Send
+    + 'static {
+        let calls = Arc::new(AtomicU32::new(0));
+        service_fn(move |_: Request<()>| {
+            let first = calls.fetch_add(1, Ordering::Relaxed) == 0;
+            async move {
+                let mut answer = Response::new(());
+                if first {
+                    *answer.status_mut() = StatusCode::TOO_MANY_REQUESTS;
+                    answer.headers_mut().insert(header::RETRY_AFTER, header::HeaderValue::from_static("7"));
+                }
+                Ok::<_, Infallible>(answer)
+            }
+        })
+    }
+
     #[tokio::test(start_paused = true)]
     async fn the_next_request_waits_for_as_long_as_the_server_asked() {
-        let calls = Arc::new(AtomicU32::new(0));
-        let server = service_fn({
-            let calls = calls.clone();
-            move |_: Request<()>| {
-                let first = calls.fetch_add(1, Ordering::Relaxed) == 0;
-                async move {
-                    let mut answer = Response::new(());
-                    if first {
-                        *answer.status_mut() = StatusCode::TOO_MANY_REQUESTS;
-                        answer
-                            .headers_mut()
-                            .insert(header::RETRY_AFTER, header::HeaderValue::from_static("7"));
-                    }
-                    Ok::<_, Infallible>(answer)
-                }
-            }
-        });
-        let service = RetryAfterLayer::default().layer(server);
+        let service = RetryAfterLayer::default().layer(throttling());
         let start = Instant::now();
         assert_eq!(service.clone().oneshot(Request::new(())).await.unwrap().status(), 429);
         assert_eq!(start.elapsed(), Duration::ZERO, "the answer itself is not held back");
         assert_eq!(service.oneshot(Request::new(())).await.unwrap().status(), 200);
         assert_eq!(start.elapsed(), Duration::from_secs(7));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn i8_who_waits_holds_no_place_and_not_all_go_on_in_one_instant() {
+        let places = GlobalConcurrencyLimitLayer::new(2);
+        let server = places.layer(throttling());
+        let service = RetryAfterLayer::default().layer(server.clone());
+        let start = Instant::now();
+        assert_eq!(service.clone().oneshot(Request::new(())).await.unwrap().status(), 429);
+        let waiting: Vec<_> = (0..50)
+            .map(|_| {
+                let service = service.clone();
+                tokio::spawn(async move {
+                    service.oneshot(Request::new(())).await.unwrap();
+                    start.elapsed()
+                })
+            })
+            .collect();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(server.oneshot(Request::new(())).await.unwrap().status(), 200);
+        assert_eq!(start.elapsed(), Duration::from_secs(1), "there is a place");
+        let mut went_on = Vec::new();
+        for waiting in waiting {
+            went_on.push(waiting.await.unwrap());
+        }
+        went_on.sort_unstable();
+        let longest = Duration::from_secs(7).mul_f64(1.0 + SPREAD);
+        assert!(went_on[0] >= Duration::from_secs(7) && *went_on.last().unwrap() <= longest, "{went_on:?}");
+        let apart = went_on.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).max().unwrap();
+        assert!(apart < Duration::from_millis(100), "evenly: {went_on:?}");
+        went_on.dedup();
+        assert!(went_on.len() > 40, "{went_on:?}");
     }
 }
