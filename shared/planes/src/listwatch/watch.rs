@@ -13,6 +13,8 @@ use super::reader::Reader;
 
 /// How long before its end a server that ends a watch in time has announced that by a bookmark, at most.
 const ANNOUNCED: Duration = Duration::from_secs(5);
+/// The silence after which a watch whose server has sent a bookmark is taken for dead: it sends one a minute.
+const MUTE: Duration = Duration::from_secs(150);
 /// A watch that ends sooner has failed, in whatever order it ends: the next one would end as soon.
 const LASTS: Duration = Duration::from_secs(1);
 
@@ -37,6 +39,7 @@ impl Watch {
         plane: &PlaneId,
         budget: &MemoryBudget,
     ) -> kube::Result<Option<(String, Cut)>> {
+        let idle = if self.bookmark.is_some() { idle.min(MUTE) } else { idle };
         match timeout(idle, self.reader.next(plane, budget)).await {
             Ok(Ok(Some(Piece::Event(what, cut)))) => return Ok(Some((what, cut))),
             Ok(Ok(Some(Piece::Item(_) | Piece::Page(_)))) => {

@@ -123,3 +123,20 @@ async fn a_connection_that_dies_silently_is_noticed() {
     until("the change", || plane.store(Kind::Instance).get("n", "a").is_some()).await;
     planes.stop().await;
 }
+
+/// What stands between may keep a watch open that nothing comes through any more.
+#[tokio::test(start_paused = true)]
+async fn i8_a_watch_that_is_mute_is_noticed_by_the_bookmarks_that_do_not_come() {
+    let server = ApiServer::project_plane("alpha");
+    let planes = registry(&ApiServer::hub("hub"));
+    let plane = planes.engage(&plane_name("alpha"), client(&server));
+    until("sync", || plane.synced()).await;
+    quiet(65).await;
+    let id = server.fault(Fault::Hang.on("watch", "instances"));
+    server.put(instance("a")).unwrap();
+    quiet(165).await;
+    assert_ne!(plane.health(), Health::Engaged, "another one was asked for, and does not begin");
+    server.clear_fault(id);
+    until("the change", || plane.store(Kind::Instance).get("n", "a").is_some()).await;
+    planes.stop().await;
+}
