@@ -72,7 +72,7 @@ pub enum Command {
         #[command(flatten)]
         run: Box<RunArgs>,
     },
-    /// List the project planes, and how each answers. Reads only.
+    /// List the project planes, and how each answers. Reads only; `fedhub planes withdraw` decides on a missing entitlement.
     Planes(PlanesArgs),
     /// Write what `fedhub explain` reads of all planes into a file, to explain offline. Reads only.
     Snapshot(Box<SnapshotArgs>),

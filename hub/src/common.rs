@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use fedhub_core::errors;
+use fedhub_core::names::PlaneName;
 use fedhub_planes::discovery::credentials::Source;
 use fedhub_terminal::output::print_error;
 use fedhub_terminal::plain;
@@ -35,6 +36,11 @@ pub fn complain(message: &str) {
 /// Lets the flag be called by its former name, for one release.
 pub fn formerly_namespace(flag: clap::Arg) -> clap::Arg {
     flag.alias("namespace")
+}
+
+/// Parses the name of a plane.
+pub fn plane_name(name: &str) -> Result<PlaneName, String> {
+    PlaneName::new(name).map_err(|error| error.to_string())
 }
 
 /// Does what a command is for, and prints the error where it fails. The exit code is its own.

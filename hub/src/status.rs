@@ -117,10 +117,13 @@ impl Status {
     fn planes(&self) {
         let metrics = &self.metrics;
         let (mut states, mut objects, mut bytes) = (BTreeMap::<_, i64>::new(), 0, 0);
+        let mut entitlements_missing = 0;
         for planes in self.roles.iter().flat_map(|role| &role.registries) {
             for (state, count) in planes.states() {
                 *states.entry(state).or_default() += count;
             }
+            let [missing] = planes.sum(|plane| [plane.misses_entitlement().into()]);
+            entitlements_missing += missing;
             let size = |plane: &Plane| [plane.objects(), plane.bytes()];
             for [more_objects, more_bytes] in [planes.sum(size), size(planes.anchor())] {
                 objects += more_objects;
@@ -130,6 +133,7 @@ impl Status {
         for (state, count) in states {
             metrics.planes.with_label_values(&[state]).set(count);
         }
+        metrics.entitlements_missing.set(number(entitlements_missing));
         metrics.plane_connections.set(number(self.transport.connections()));
         metrics.cache_objects.set(number(objects));
         metrics.cache_bytes.set(number(bytes));

@@ -85,6 +85,10 @@ mod tests {
             format!("uninstall --run --yes --hub=empty {hub}"),
             "planes --concurrency=0".to_owned(),
             "planes --management-kubeconfig=/nowhere/management.yaml".to_owned(),
+            "planes withdraw".to_owned(),
+            "planes withdraw a_b --yes".to_owned(),
+            "planes withdraw project-a".to_owned(),
+            "planes withdraw project-a --yes --management-kubeconfig=/nowhere/management.yaml".to_owned(),
             "hub status --management-kubeconfig=/nowhere/management.yaml".to_owned(),
         ];
         let outputs = lines.iter().map(|line| (format!("$ fedhub {line}"), fedhub(line)));

@@ -51,7 +51,7 @@ const TWO: (f64, f64) = (2.0, 2.0);
 type Row = (&'static str, &'static str, &'static str, Series, (f64, f64));
 
 #[rustfmt::skip]
-const EXPECTED: [Row; 37] = [
+const EXPECTED: [Row; 38] = [
     ("fleet", "Oldest change out of sync", "A", Series::Some, QUICK),
     ("fleet", "Leaders", "A", Series::With("job", &["fedhub", "fedhub-cell"]), (1.0, 2.0)),
     ("fleet", "Cells ready", "A", Series::Some, TWO),
@@ -65,6 +65,7 @@ const EXPECTED: [Row; 37] = [
     ("fleet", "Awaiting an operator", "B", Series::Any, NONE),
     ("fleet", "Awaiting an operator", "C", Series::Any, NONE),
     ("fleet", "Awaiting an operator", "D", Series::Some, NONE),
+    ("fleet", "Awaiting an operator", "E", Series::Some, NONE),
     ("fleet", "Credentials: time left", "A", Series::With("credentials", &["hub"]), (60.0, f64::INFINITY)),
     ("planes", "Planes that lag most", "A", Series::Any, QUICK),
     ("planes", "Requests by answer", "A", Series::With("code", &["200"]), ANY),

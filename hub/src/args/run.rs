@@ -178,7 +178,7 @@ pub struct RunArgs {
     #[arg(long, env = "FEDHUB_PROJECTION_GRACE", default_value = "15m", value_parser = parse_duration, value_name = "DURATION")]
     pub projection_grace: Duration,
     /// Projections of one plane that may be deleted per minute where their absence on the hub was inferred; copies of instance
-    /// types likewise.
+    /// types likewise, and projects from which the service may be withdrawn.
     #[arg(long, env = "FEDHUB_MAX_INFERRED_DELETES_PER_MINUTE", default_value_t = 20, value_name = "N")]
     pub max_inferred_deletes_per_minute: u32,
     /// How long the service has to be withdrawn from a project before what ran of it there is removed. For discovery

@@ -61,12 +61,19 @@ pub async fn identities(plane: &Connection) -> Read<Vec<String>> {
 
 /// The identities that fedhub remembers, by plane.
 pub async fn remembered(management: &Connection, namespace: &str) -> Read<BTreeMap<String, String>> {
+    let entries = entries(management, namespace).await;
+    entries.map(|entries| entries.into_iter().map(|(plane, entry)| (plane, entry.identity)).collect())
+}
+
+/// All that fedhub remembers of planes, by their names.
+pub async fn entries(management: &Connection, namespace: &str) -> Read<BTreeMap<String, IdentityEntry>> {
     let label = format!("{}={}", IDENTITIES.0, IDENTITIES.1);
     let maps = list(management, Kind::ConfigMap.resource(), namespace, &label).await;
     maps.map(|maps| {
         let entries = maps.iter().filter_map(|map| map.data["data"].as_object()).flatten();
-        let identity = |value: &serde_json::Value| IdentityEntry::read(value.as_str()?).map(|it| it.identity);
-        entries.filter_map(|(plane, value)| Some((plane.clone(), identity(value)?))).collect()
+        let entries =
+            entries.filter_map(|(plane, value)| Some((plane.clone(), IdentityEntry::read(value.as_str()?)?)));
+        entries.collect()
     })
 }
 

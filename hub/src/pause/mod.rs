@@ -14,7 +14,7 @@ use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 use kube::api::PostParams;
 use kube::{Api, Client};
 
-use crate::common::{ManagementArgs, OwnNamespaceArgs, formerly_namespace, misuse, perform};
+use crate::common::{ManagementArgs, OwnNamespaceArgs, formerly_namespace, misuse, perform, plane_name};
 use crate::discovery::{DiscoveryArgs, of_operators};
 use crate::operator::connect::of_source;
 use crate::operator::discovery::PlaneSource;
@@ -32,7 +32,7 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Debug, clap::Args)]
 pub struct Target {
     /// The project plane, by its name in fedhub; without it, all planes at once, those that join later too.
-    #[arg(long, value_name = "NAME", value_parser = plane)]
+    #[arg(long, value_name = "NAME", value_parser = plane_name)]
     pub plane: Option<PlaneName>,
     /// The management plane.
     #[command(flatten)]
@@ -91,10 +91,6 @@ pub struct ResumeArgs {
     /// What is resumed.
     #[command(flatten)]
     pub target: Target,
-}
-
-fn plane(name: &str) -> Result<PlaneName, String> {
-    PlaneName::new(name).map_err(|error| error.to_string())
 }
 
 fn reason(text: &str) -> Result<String, String> {

@@ -1,16 +1,17 @@
-//! `fedhub planes`: the project planes of discovery `kubeconfigs`, and how each answers. Reads only, and asks no fedhub
-//! (U4).
+//! `fedhub planes`: the project planes that discovery finds, and how each answers. Reads only, and asks no fedhub (U4);
+//! `fedhub planes withdraw`, in `withdraw`, decides on a project whose entitlement is missing.
 
+mod count;
 mod report;
+mod service;
+mod withdraw;
 
-use std::ops::ControlFlow;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use fedhub_core::clock::parse_duration;
-use fedhub_core::names::FEDERATOR_FINALIZER;
-use fedhub_core::object::{Kind, ObjectView};
+use fedhub_planes::entitlement::Grant;
 
 use crate::common::{ManagementArgs, OwnNamespaceArgs, misuse, perform};
 use crate::discovery::{DiscoveryArgs, of_operators};
@@ -18,11 +19,13 @@ use crate::operator::concurrent::all;
 use crate::operator::connect::{Connection, in_time, of_source};
 use crate::operator::discovery::{Found, PlaneSource};
 use crate::operator::fleet::discover;
-use crate::operator::planes::{identities, paused};
-use crate::operator::read::{Read, ReadError};
-use crate::operator::requests::{Part, Query, each};
+use crate::operator::planes::{entries, identities, paused};
+use crate::operator::read::Read;
+use count::count;
 use fedhub_terminal::output::{OutputArgs, colours, print};
-use report::{Counts, PlaneLine, Report};
+use report::{PlaneLine, Report};
+use service::{Service, shown};
+use withdraw::WithdrawArgs;
 
 /// The exit code where planes were read and one of them has a problem.
 const PROBLEM: u8 = 3;
@@ -31,14 +34,19 @@ const PROBLEM: u8 = 3;
 #[derive(Debug, clap::Args)]
 #[command(
     mut_arg("discovery", of_operators),
+    args_conflicts_with_subcommands = true,
     after_help = "\
 Examples:
   fedhub planes --management-kubeconfig management.yaml -o wide
   fedhub planes --management-kubeconfig management.yaml --discovery milo --discovery-kubeconfig milo.yaml
 
-Exit codes: 0: every plane answers; 1: the management plane cannot be read; 2: misuse; 3: a plane has a problem."
+Exit codes: 0: every plane answers; 1: the management plane cannot be read; 2: misuse; 3: a plane has a problem, or
+            the entitlement of its project is missing."
 )]
 pub struct PlanesArgs {
+    /// What else is done with planes.
+    #[command(subcommand)]
+    pub command: Option<PlanesCommand>,
     /// The management plane.
     #[command(flatten)]
     pub management: ManagementArgs,
@@ -62,8 +70,18 @@ pub struct PlanesArgs {
     pub output: OutputArgs,
 }
 
-/// Reads, and prints.
+/// The commands of `fedhub planes`.
+#[derive(Debug, clap::Subcommand)]
+pub enum PlanesCommand {
+    /// Withdraw the service from a project whose entitlement is missing, and was not seen to be deleted.
+    Withdraw(Box<WithdrawArgs>),
+}
+
+/// Withdraws, or reads and prints.
 pub fn main(args: &PlanesArgs) -> ExitCode {
+    if let Some(PlanesCommand::Withdraw(args)) = &args.command {
+        return withdraw::main(args);
+    }
     if let Some(code) = misuse(&args.discovery.faults(&args.management)) {
         return code;
     }
@@ -80,23 +98,35 @@ async fn read(args: &PlanesArgs) -> anyhow::Result<Report> {
     let management = Read::Found(management);
     let namespace = &args.own.management_namespace;
     let source = PlaneSource::of(&args.discovery, (&args.management, &management), namespace, args.timeout)?;
-    let (fleet, paused) =
-        tokio::join!(discover(&source, &management, namespace), paused(&management, namespace));
+    let (fleet, paused, entries) = tokio::join!(
+        discover(&source, &management, namespace),
+        paused(&management, namespace),
+        entries(&management, namespace)
+    );
     let (found, remembered) = fleet?;
+    let entries = entries.required(|| "failed to list configmaps on the management plane".to_owned())?;
     let paused = paused.required(|| "failed to read pauses on the management plane".to_owned())?;
     let timeout = args.timeout;
     let labels = source.deployments();
     let max_objects = usize::try_from(args.max_objects).unwrap_or(usize::MAX);
     let lines = all("planes", found, args.concurrency.into(), |plane| {
         let labels = labels.clone();
-        async move { ask(plane, &labels, timeout, max_objects).await }
+        let grant = entries.get(&plane.name).and_then(|entry| entry.grant);
+        async move { ask(plane, grant, &labels, timeout, max_objects).await }
     });
     Ok(Report::of(lines.await?, &remembered, &paused))
 }
 
-/// What a plane answers.
-async fn ask(found: Found, labels: &str, timeout: Duration, max_objects: usize) -> PlaneLine {
+/// What a plane answers whose project was granted that.
+async fn ask(
+    found: Found,
+    grant: Option<Grant>,
+    labels: &str,
+    timeout: Duration,
+    max_objects: usize,
+) -> PlaneLine {
     let mut line = PlaneLine::new(&found.name, found.secret.as_deref());
+    line.service = grant.map(|grant| Service::judge(grant, None));
     let connection = found.connection(timeout).map(|mut plane| {
         plane.limits.objects = max_objects;
         plane
@@ -106,13 +136,18 @@ async fn ask(found: Found, labels: &str, timeout: Duration, max_objects: usize) 
         Read::Failed(error) => return line.with(error),
         Read::Absent | Read::Skipped => return line,
     }
-    match in_time(&connection, answered(line.clone(), &connection, labels)).await {
+    match in_time(&connection, answered(line.clone(), grant, &connection, labels)).await {
         Ok(line) => line,
         Err(error) => line.with(&error),
     }
 }
 
-async fn answered(mut line: PlaneLine, connection: &Connection, labels: &str) -> PlaneLine {
+async fn answered(
+    mut line: PlaneLine,
+    grant: Option<Grant>,
+    connection: &Connection,
+    labels: &str,
+) -> PlaneLine {
     let began = Instant::now();
     match identities(connection).await {
         Read::Found(uids) => line.identities = uids,
@@ -120,23 +155,12 @@ async fn answered(mut line: PlaneLine, connection: &Connection, labels: &str) ->
         Read::Absent | Read::Skipped => {}
     }
     line.latency = Some(began.elapsed());
+    if let Some(grant) = grant {
+        line.service = Some(Service::judge(grant, shown(connection).await.found().copied()));
+    }
     match count(connection, labels).await {
         Ok(counts) => line.counts = Some(counts),
         Err(error) => return line.with(&error),
     }
     line
-}
-
-/// Counts the WDs of a plane with these labels by their metadata, page by page.
-async fn count(plane: &Connection, labels: &str) -> Result<Counts, ReadError> {
-    let all = Query { kind: Kind::WorkloadDeployment.resource(), namespace: "", labels, fields: "" };
-    let mut counts = Counts::default();
-    let counted = each(plane, all, Part::Metadata, |wd| {
-        counts.add(wd.has_finalizer(FEDERATOR_FINALIZER), wd.is_terminating());
-        ControlFlow::Continue(())
-    });
-    match counted.await {
-        Read::Failed(error) => Err(error),
-        Read::Found(()) | Read::Absent | Read::Skipped => Ok(counts),
-    }
 }

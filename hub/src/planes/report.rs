@@ -1,11 +1,13 @@
 //! The report of `fedhub planes`: a table, or JSON. Pure.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
 use fedhub_planes::pauses::stored::{Pause, PausedPlanes};
 use serde_json::{Value, json};
 
+use super::service::Service;
 use crate::explain::Cause;
 use crate::operator::read::ReadError;
 use fedhub_terminal::output::{Colour, Format, structured};
@@ -28,6 +30,13 @@ impl Counts {
         self.deployments += 1;
         self.federated += usize::from(federated);
         self.held += usize::from(federated && terminating);
+    }
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { deployments, federated, held: _ } = self;
+        write!(f, "{deployments} WorkloadDeployments, {federated} of them federated")
     }
 }
 
@@ -55,6 +64,8 @@ pub struct PlaneLine {
     pub counts: Option<Counts>,
     /// Its pause, or that of all planes.
     pub pause: Option<Pause>,
+    /// The service in its project, where fedhub remembers that.
+    pub service: Option<Service>,
     /// What is wrong with it.
     pub problem: Option<Problem>,
 }
@@ -121,9 +132,9 @@ impl Report {
         Self(lines)
     }
 
-    /// Whether no plane has a problem.
+    /// Whether no plane has a problem, and no entitlement is missing.
     pub fn is_in_order(&self) -> bool {
-        self.0.iter().all(|line| line.problem.is_none())
+        self.0.iter().all(|line| line.problem.is_none() && line.service != Some(Service::Missing))
     }
 
     /// The output in a format.
@@ -132,7 +143,8 @@ impl Report {
     }
 
     fn table(&self, wide: bool, colours: bool) -> String {
-        let mut header = vec!["NAME", "SERVER", "LATENCY", "WDS", "FEDERATED", "DELETING", "PAUSED"];
+        let mut header =
+            vec!["NAME", "SERVER", "LATENCY", "WDS", "FEDERATED", "DELETING", "PAUSED", "SERVICE"];
         if wide {
             header.push("SECRET");
         }
@@ -152,6 +164,7 @@ impl Report {
                 number(|counts| counts.federated, line),
                 number(|counts| counts.held, line),
                 line.pause.as_ref().map_or_else(String::new, |pause| paused(pause, wide)),
+                line.service.map_or_else(String::new, |service| service.id().to_owned()),
             ];
             if wide {
                 row.push(line.secret.clone().unwrap_or_default());
@@ -177,6 +190,7 @@ impl Report {
                 "name": line.name,
                 "paused": line.pause,
                 "secret": line.secret,
+                "service": line.service.map(Service::id),
                 "server": line.server,
                 "latencyMilliseconds": line.latency.map(|latency| u64::try_from(latency.as_millis()).unwrap_or(u64::MAX)),
                 "workloadDeployments": line.counts.map(|counts| counts.deployments),
@@ -217,13 +231,9 @@ mod tests {
         let error = ReadError { failure: Failure::Unreachable, message: "no answer within 5 s".to_owned() };
         let silent = PlaneLine { latency: None, counts: None, identities: Vec::new(), ..line("b", "b", "") };
         let remembered = BTreeMap::from([("a".to_owned(), "1".to_owned()), ("c".to_owned(), "3".to_owned())]);
-        let lines = vec![
-            line("c", "c", "9"),
-            silent.with(&error),
-            line("a", "a", "1"),
-            line("a", "z", "1"),
-            line("d", "d", "1"),
-        ];
+        let granted = PlaneLine { service: Some(Service::Granted), ..line("a", "a", "1") };
+        let missing = PlaneLine { service: Some(Service::Missing), ..line("c", "c", "9") };
+        let lines = vec![missing, silent.with(&error), granted, line("a", "z", "1"), line("d", "d", "1")];
         Report::of(lines, &remembered, &paused())
     }
 
@@ -246,6 +256,9 @@ mod tests {
             &PausedPlanes::default(),
         );
         assert!(healthy.is_in_order());
+        let missing = PlaneLine { service: Some(Service::Missing), ..line("a", "a", "1") };
+        let missing = Report::of(vec![missing], &BTreeMap::new(), &PausedPlanes::default());
+        assert!(!missing.is_in_order(), "an operator decides");
         let mut counts = Counts::default();
         for (federated, terminating) in [(true, true), (true, false), (false, true)] {
             counts.add(federated, terminating);

@@ -56,6 +56,7 @@ impl Management {
             identities: Some(identities.clone()),
             pauses,
             teardown_delay: args.teardown_delay,
+            withdrawals_per_minute: args.max_inferred_deletes_per_minute,
             operators: Some(OperatorEvents::new(
                 home.client(&PlaneId::Management),
                 args.namespace(),

@@ -27,6 +27,10 @@ use crate::status::{self, Status};
 /// How many WDs of a plane are named.
 const DEPLOYMENTS: usize = 100;
 
+/// What is said of a plane whose project an operator has to decide on (I4).
+const MISSES_ENTITLEMENT: &str = "the project's ServiceEntitlement is missing and was not seen to be deleted: what runs is kept; \
+     create it again, or run fedhub planes withdraw";
+
 /// The queues of a role, by controller, with what each has for each plane.
 type Lanes = Vec<(&'static str, BTreeMap<PlaneId, LaneStatus>)>;
 
@@ -68,6 +72,7 @@ pub fn snapshot(status: &Status, samples: &Samples) -> Snapshot {
             quarantined: counts(&families, "fedhub_quarantined_objects", "reason"),
             finalizers: counts(&families, "fedhub_finalizers_held", "reason"),
             deletes: counts(&families, "fedhub_deletes_withheld_total", "reason"),
+            entitlements: counts(&families, "fedhub_entitlements_missing", "").iter().map(|(_, n)| n).sum(),
             hub_restored: series(&families, "fedhub_hub_restored")
                 .iter()
                 .any(|it| it.get_gauge().get_value() > 0.0),
@@ -184,7 +189,7 @@ fn row(role: &Role, plane: &Plane, lanes: &Lanes) -> PlaneRow {
         keys: of_plane().map(|lane| lane.keys).sum(),
         objects: plane.objects(),
         circuit_open: of_plane().any(interrupts),
-        error,
+        error: error.or_else(|| plane.misses_entitlement().then(|| MISSES_ENTITLEMENT.to_owned())),
     }
 }
 

@@ -26,6 +26,10 @@ pub fn concerns(snapshot: &Snapshot) -> Vec<Concern> {
     if snapshot.withheld.hub_restored {
         add("The hub was restored from a backup: no deletion is inferred".to_owned(), None);
     }
+    let missing = usize::try_from(snapshot.withheld.entitlements).unwrap_or(usize::MAX);
+    if let Some(text) = are(missing, "entitlement", "missing") {
+        add(text, None);
+    }
     for state in [PlaneState::Unreachable, PlaneState::Refused] {
         let query = PlanesQuery { state: Some(state), ..PlanesQuery::default() };
         let count = snapshot.planes.iter().filter(|row| row.state == state).count();

@@ -216,6 +216,8 @@ pub struct Withheld {
     pub finalizers: Vec<Count>,
     /// Deletions that were not done, since the process started.
     pub deletes: Vec<Count>,
+    /// Projects whose entitlement is missing, and was not seen to be deleted.
+    pub entitlements: u64,
     /// Whether the hub is considered restored from a backup.
     pub hub_restored: bool,
 }

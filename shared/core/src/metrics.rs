@@ -30,7 +30,7 @@ const SECONDS: [f64; 14] =
 
 /// Gauges, without `fedhub_`, of what only the leader works on: a standby does not export them, so that rules need not ask
 /// who leads.
-pub const LEADER_ONLY: [&str; 13] = [
+pub const LEADER_ONLY: [&str; 14] = [
     "oldest_unsynced_seconds",
     "oldest_unsynced_plane_seconds",
     "lagging_planes",
@@ -43,6 +43,7 @@ pub const LEADER_ONLY: [&str; 13] = [
     "cells_for_city",
     "cell_ready",
     "hub_restored",
+    "entitlements_missing",
     "identities_unstored",
 ];
 
@@ -177,6 +178,8 @@ metrics! {
     pub cache_bytes: IntGauge = "cache_bytes" [];
     "Whether the hub was restored, so that no deletion is inferred on it."
     pub hub_restored: IntGauge = "hub_restored" [];
+    "Projects whose entitlement to the service is missing and was not seen to be deleted."
+    pub entitlements_missing: IntGauge = "entitlements_missing" [];
     "Whether that `ConfigMap` of plane identities, or of the hub's history, could not be stored."
     pub identities_unstored: IntGaugeVec = "identities_unstored" ["config_map"];
     "Whether a cell is not ready for that reason although it is in sync."

@@ -1,16 +1,16 @@
 //! Whether the service runs in a project, as its `ServiceEntitlement`s say (W9): pure functions.
 //!
-//! What was granted is withdrawn where the entitlement that was seen is gone from a watch in sync, and from a CRD that stands
-//! and is older than its absence, or is rejected. Nothing else is a withdrawal: neither a kind that the plane does not serve,
-//! nor one whose CRD is being deleted, which takes its objects first, nor a list that fails, nor an entitlement that cannot be
-//! read. What was known last is remembered with the plane's identity, for the process that comes next.
+//! What was granted is withdrawn only by what was seen (I4): its entitlement is rejected, or a watch that has been unbroken
+//! since showed the deletion. That there is none after a gap of the watch holds everything, until one is there again or an
+//! operator decides. Nothing is decided by a list that fails, by a kind that the plane does not serve, by an entitlement that
+//! cannot be read, nor by a deletion of the whole kind, which takes its objects first. What was known last is remembered with
+//! the plane's identity, for the process that comes next.
 //!
 //! Decides W9.
 
 use fedhub_api::conditions::is_true;
 use fedhub_api::entitlement::{self, is_unpublished, resolved, was_granted};
 use fedhub_core::object::{Object, ObjectView};
-use jiff::Timestamp;
 
 /// The CRD of entitlements.
 pub const CRD: &str = "serviceentitlements.services.miloapis.com";
@@ -23,8 +23,6 @@ pub enum Grant {
     Granted,
     /// It was granted, and is suspended.
     Suspended,
-    /// It was suspended, and the plane has not served the kind since: absence proves nothing.
-    Unproven,
     /// It was granted and is no more: what ran of it is removed.
     Withdrawn,
 }
@@ -47,12 +45,12 @@ pub enum ServiceState {
 /// What the entitlements of a project say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entitlement {
-    /// They cannot be read, or not all of them.
+    /// It cannot be told: the plane does not serve them, or they cannot be read, or not all of them.
     Unreadable,
-    /// The plane does not serve the kind, or not to fedhub: what was there before may be gone with it.
-    Unserved,
-    /// There is none of the service.
+    /// There is none of the service, and none was seen to go.
     Absent,
+    /// There is none of the service any more: the watch showed its deletion, and has been unbroken since.
+    Deleted,
     /// One is active.
     Active,
     /// One is active, and suspended.
@@ -65,6 +63,18 @@ pub enum Entitlement {
     Revoked,
 }
 
+/// What is to come of a service.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Outlook {
+    /// It stays as it is.
+    #[default]
+    Settled,
+    /// It is withdrawn, unless the entitlement comes back in time.
+    Withdrawing,
+    /// Its entitlement is missing, and was not seen to go: an operator decides.
+    Held,
+}
+
 /// A decision on the service in a project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
@@ -72,8 +82,8 @@ pub struct Decision {
     pub state: ServiceState,
     /// What is to be remembered; `None` for nothing.
     pub grant: Option<Grant>,
-    /// Whether it is withdrawn unless the entitlement comes back in time.
-    pub waits: bool,
+    /// What is to come of it.
+    pub outlook: Outlook,
 }
 
 /// What entitlements say: of several, the one that grants most counts.
@@ -85,16 +95,21 @@ pub fn read<'a>(entitlements: impl Iterator<Item = &'a Object>) -> Entitlement {
         Entitlement::Undecided => 3,
         Entitlement::Revoked => 2,
         Entitlement::Denied => 1,
-        Entitlement::Unserved | Entitlement::Absent => 0,
+        Entitlement::Absent | Entitlement::Deleted => 0,
     };
-    entitlements.filter(|of| is_ours(of)).map(one).max_by_key(rank).unwrap_or(Entitlement::Absent)
+    let ours = entitlements.filter(|of| may_be_ours(of)).map(one);
+    ours.max_by_key(rank).unwrap_or(Entitlement::Absent)
 }
 
-/// Whether an entitlement is to this service. One of which too little was read to tell may be.
-fn is_ours(entitlement: &Object) -> bool {
-    let (spec, status) = (entitlement.spec(), entitlement.status());
-    let unread = resolved(status).is_none() && entitlement.too_large().is_some();
-    unread || entitlement::is_ours(spec, status)
+/// Whether an entitlement is to this service.
+pub fn is_ours(entitlement: &Object) -> bool {
+    entitlement::is_ours(entitlement.spec(), entitlement.status())
+}
+
+/// Whether an entitlement is to this service, or too little of it was read to tell.
+fn may_be_ours(entitlement: &Object) -> bool {
+    let unread = resolved(entitlement.status()).is_none() && entitlement.too_large().is_some();
+    unread || is_ours(entitlement)
 }
 
 fn one(entitlement: &Object) -> Entitlement {
@@ -114,49 +129,46 @@ fn one(entitlement: &Object) -> Entitlement {
     }
 }
 
-/// What it means that entitlements are absent since then, where the plane has that CRD of them. Those of a CRD that is being
-/// deleted, or was made anew, have gone with it.
-pub fn absence(crd: Option<&Object>, since: Timestamp) -> Entitlement {
-    let stands = crd.filter(|crd| !crd.is_terminating());
-    let created = stands.and_then(|crd| crd.metadata.creation_timestamp.as_ref());
-    if created.is_some_and(|created| created.0 <= since) {
-        Entitlement::Absent
-    } else {
-        Entitlement::Unserved
-    }
+/// Whether an entitlement that was deleted went with its kind, where the plane has that CRD now. The API server of a CRD that
+/// is being deleted reports the deletion of every object of it, as if somebody had deleted them: then the CRD is gone or
+/// going, or is another one, which is younger than what was deleted.
+pub fn went_with_kind(deleted: &Object, crd: Option<&Object>) -> bool {
+    let standing = crd.filter(|crd| !crd.is_terminating());
+    let installed = standing.and_then(|crd| crd.metadata.creation_timestamp.as_ref());
+    let made = deleted.metadata.creation_timestamp.as_ref();
+    installed.zip(made).is_none_or(|(installed, made)| installed.0 > made.0)
 }
 
-/// Decides by what was known last. `waited`: what is withdrawn has been so for the whole delay.
-pub fn decide(last: Option<Grant>, now: Entitlement, waited: bool) -> Decision {
-    let stays = Decision { state: state(last), grant: last, waits: false };
-    let granted = |grant| Decision { state: state(Some(grant)), grant: Some(grant), waits: false };
-    let withdrawn = match now {
-        Entitlement::Active => return granted(Grant::Granted),
-        Entitlement::Suspended => return granted(Grant::Suspended),
-        Entitlement::Unreadable | Entitlement::Unserved if last == Some(Grant::Withdrawn) => {
-            return Decision { state: ServiceState::Unknown, ..stays };
+/// Decides by what was known last. `permitted`: what is seen to be withdrawn has been so for the whole delay, and may be.
+pub fn decide(last: Option<Grant>, now: Entitlement, permitted: bool) -> Decision {
+    let settled = |grant| Decision { state: state(grant), grant, outlook: Outlook::Settled };
+    let stays = settled(last);
+    match (now, last) {
+        (Entitlement::Active, _) => settled(Some(Grant::Granted)),
+        (Entitlement::Suspended, _) => settled(Some(Grant::Suspended)),
+        (Entitlement::Unreadable, Some(Grant::Withdrawn)) => {
+            Decision { state: ServiceState::Unknown, ..stays }
         }
-        Entitlement::Unreadable | Entitlement::Undecided => return stays,
-        // Its objects may have gone with the kind: one has to be seen before its absence means anything.
-        Entitlement::Unserved => {
-            let suspended = matches!(last, Some(Grant::Suspended | Grant::Unproven));
-            return Decision { grant: suspended.then_some(Grant::Unproven), ..stays };
+        // Nothing is withdrawn twice, nor what was never seen granted.
+        (Entitlement::Unreadable | Entitlement::Undecided, _)
+        | (_, Some(Grant::Withdrawn))
+        | (Entitlement::Absent | Entitlement::Deleted | Entitlement::Denied, None) => stays,
+        (Entitlement::Absent, Some(Grant::Granted | Grant::Suspended)) => {
+            Decision { outlook: Outlook::Held, ..stays }
         }
-        // What was never seen granted is not withdrawn.
-        Entitlement::Absent | Entitlement::Denied => !matches!(last, None | Some(Grant::Unproven)),
-        Entitlement::Revoked => true,
-    };
-    match (withdrawn, waited || last == Some(Grant::Withdrawn)) {
-        (false, _) => stays,
-        (true, true) => granted(Grant::Withdrawn),
-        (true, false) => Decision { waits: true, ..stays },
+        (Entitlement::Deleted | Entitlement::Denied | Entitlement::Revoked, _) if permitted => {
+            settled(Some(Grant::Withdrawn))
+        }
+        (Entitlement::Deleted | Entitlement::Denied | Entitlement::Revoked, _) => {
+            Decision { outlook: Outlook::Withdrawing, ..stays }
+        }
     }
 }
 
 fn state(grant: Option<Grant>) -> ServiceState {
     match grant {
         None | Some(Grant::Granted) => ServiceState::Active,
-        Some(Grant::Suspended | Grant::Unproven) => ServiceState::Suspended,
+        Some(Grant::Suspended) => ServiceState::Suspended,
         Some(Grant::Withdrawn) => ServiceState::Withdrawn,
     }
 }

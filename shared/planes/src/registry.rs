@@ -94,6 +94,7 @@ impl Planes {
             operators,
             pauses,
             teardown_delay,
+            withdrawals_per_minute,
             budget,
         } = settings;
         let refused_events = Refused::default();
@@ -120,7 +121,7 @@ impl Planes {
             max_objects,
             identities,
             pauses,
-            services: Services::new(teardown_delay),
+            services: Services::new(teardown_delay, withdrawals_per_minute),
             operators,
             refused_events,
         })
@@ -313,8 +314,11 @@ impl Planes {
         for listener in self.listeners().iter() {
             listener.changed(plane, kind, &change);
         }
-        if kind == Kind::ServiceEntitlement && self.judge_service(plane) {
-            self.look_again(plane);
+        if kind == Kind::ServiceEntitlement {
+            plane.service.note(&change);
+            if self.judge_service(plane) {
+                self.look_again(plane);
+            }
         }
     }
 

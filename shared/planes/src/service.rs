@@ -3,15 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use fedhub_api::facts::Change;
 use fedhub_core::names::PlaneName;
-use fedhub_core::object::{Key, Kind};
+use fedhub_core::object::{Key, Kind, ObjectRef, ObjectView};
 use fedhub_core::rate_limit::TokenBucket;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::due::until_due;
-use crate::entitlement::{Entitlement, Grant, ServiceState};
+use crate::entitlement::{Grant, Outlook, ServiceState, is_ours};
 
 /// What says whether a project has the service.
 pub(crate) const ENTITLEMENT: Kind = Kind::ServiceEntitlement;
@@ -24,15 +25,17 @@ pub(crate) struct Service(Mutex<KnownService>);
 pub(crate) struct KnownService {
     /// Whether it runs there.
     pub state: ServiceState,
-    /// What was seen last, by this process.
+    /// What was decided last, by this process.
     pub grant: Option<Grant>,
+    /// What is to come of it.
+    pub outlook: Outlook,
     /// Since when it is withdrawn, while it may come back.
     pub since: Option<Instant>,
     /// Whether the list has an entitlement that cannot be read.
     pub unread: bool,
-    /// What its absence means, by a read of the CRD that nothing was decided by yet.
-    pub absence: Option<Entitlement>,
-    /// Whether it may be withdrawn as far as the rate of withdrawals goes.
+    /// The entitlement that was seen to be deleted, by a watch that has been unbroken since.
+    pub deleted: Option<ObjectRef>,
+    /// Whether it may be withdrawn: the delay is over, and so is the wait for its turn.
     pub permitted: bool,
 }
 
@@ -51,6 +54,23 @@ impl Service {
         self.0.lock().state
     }
 
+    /// Whether an operator has to decide: see [`Outlook::Held`].
+    pub fn is_held(&self) -> bool {
+        self.0.lock().outlook == Outlook::Held
+    }
+
+    /// Notes whether a change of entitlements was the deletion of one to this service that was seen. Of one that was not read
+    /// it is not known which service it was to.
+    pub fn note(&self, change: &Change) {
+        if let Change::Deleted { last, inferred: false } = change
+            && let Some(deleted) = &last.object
+            && deleted.too_large().is_none()
+            && is_ours(deleted)
+        {
+            self.0.lock().deleted = Some(deleted.clone());
+        }
+    }
+
     /// An object of that kind cannot be read.
     pub fn unread(&self, kind: Kind) {
         if kind == ENTITLEMENT {
@@ -58,10 +78,13 @@ impl Service {
         }
     }
 
-    /// A list of that kind begins, which has all that is unreadable.
+    /// A list of that kind begins, which has all that is unreadable. The watch before it had a gap: what may have come and
+    /// gone since a deletion was not seen.
     pub fn list_begins(&self, kind: Kind) {
         if kind == ENTITLEMENT {
-            self.0.lock().unread = false;
+            let mut service = self.0.lock();
+            service.unread = false;
+            service.deleted = None;
         }
     }
 }
@@ -102,13 +125,11 @@ impl Due {
     }
 }
 
-/// How many services are withdrawn in a minute because their entitlements are absent, of all projects: what takes them away
-/// from many at once is more often a mistake, which an operator can stop by `fedhub pause`.
-const WITHDRAWALS_PER_MINUTE: u32 = 20;
-
 impl Services {
-    pub fn new(delay: Duration) -> Self {
-        let rate = Mutex::new(TokenBucket::new(WITHDRAWALS_PER_MINUTE, Instant::now()));
+    /// So many are withdrawn in a minute, of all projects: what takes many away at once is more often a mistake, which an
+    /// operator can stop by `fedhub pause`.
+    pub fn new(delay: Duration, per_minute: u32) -> Self {
+        let rate = Mutex::new(TokenBucket::new(per_minute, Instant::now()));
         Self { delay, due: Mutex::default(), bell: Notify::new(), rate }
     }
 

@@ -1,45 +1,53 @@
-//! The service in each project (W9): what entitlements say is read, judged and remembered and, where it is withdrawn, awaited.
+//! The service in each project (W9): what entitlements say is read, judged and remembered; what was seen to be withdrawn is
+//! awaited, and what was not is held for an operator (I4).
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use fedhub_core::errors;
 use fedhub_core::names::PlaneName;
-use fedhub_core::object::{Kind, PlaneId};
+use fedhub_core::object::{Kind, Object, PlaneId};
 use tokio::time::Instant;
 
-use crate::entitlement::{CRD, Decision, Entitlement, Grant, absence, decide, read};
-use crate::service::ENTITLEMENT;
+use crate::entitlement::{CRD, Decision, Entitlement, Grant, Outlook, decide, read, went_with_kind};
+use crate::service::{ENTITLEMENT, KnownService};
 use crate::{Plane, Planes};
 
-/// How often it is asked whether a withdrawal is stored.
-const STORED: Duration = Duration::from_secs(1);
-/// When a CRD is read again that could not be read.
-const READ_AGAIN: Duration = Duration::from_secs(30);
+impl Plane {
+    /// Whether the entitlement of a project that was granted the service is missing, and was not seen to be deleted: an
+    /// operator decides (I4).
+    pub fn misses_entitlement(&self) -> bool {
+        self.service.is_held()
+    }
+}
 
 impl Planes {
     /// What the entitlements of a project say; where that is not known for certain, that they are unreadable.
-    fn entitlement(plane: &Plane) -> Entitlement {
-        let store = plane.store(ENTITLEMENT);
-        if plane.is_failing(ENTITLEMENT) {
+    fn entitlement(plane: &Plane, service: &KnownService) -> Entitlement {
+        if plane.is_failing(ENTITLEMENT) || !plane.serves(ENTITLEMENT) {
             return Entitlement::Unreadable;
         }
-        if !plane.serves(ENTITLEMENT) {
-            return Entitlement::Unserved;
-        }
-        let objects = store.objects(None);
+        let objects = plane.store(ENTITLEMENT).objects(None);
         match read(objects.iter().map(|object| &**object)) {
-            Entitlement::Absent if plane.service.lock().unread => Entitlement::Unreadable,
+            Entitlement::Absent if service.unread => Entitlement::Unreadable,
+            Entitlement::Absent if service.deleted.is_some() => Entitlement::Deleted,
             entitlement => entitlement,
         }
     }
 
+    /// What was known last of the service in a project whose plane had it like that. What is stored comes first, for an
+    /// operator may have written it there; a withdrawal that is not stored yet does not count.
+    fn last_grant(&self, name: &PlaneName, decided: Option<Grant>) -> Option<Grant> {
+        let Some(identities) = &self.identities else { return decided };
+        let grant = identities.grant(name);
+        if self.is_stored(name, grant) { grant } else { decided }
+    }
+
     /// Whether what follows from a decision may be done: the process that comes next must not bring back what this one has
-    /// taken away, so that a withdrawal is remembered first.
-    fn is_remembered(&self, name: &PlaneName, last: Option<Grant>, grant: Option<Grant>) -> bool {
+    /// taken away, so that a withdrawal is stored first.
+    fn is_stored(&self, name: &PlaneName, grant: Option<Grant>) -> bool {
         let withdrawn = Some(Grant::Withdrawn);
-        let is_new = grant == withdrawn && last != withdrawn;
-        !is_new || self.identities.as_ref().is_none_or(|known| known.stored_grant(name) == withdrawn)
+        grant != withdrawn
+            || self.identities.as_ref().is_none_or(|known| known.stored_grant(name) == withdrawn)
     }
 
     /// Judges the service in the project of a plane, and returns whether that is news.
@@ -49,38 +57,52 @@ impl Planes {
         if !self.watches_on_projects(ENTITLEMENT) || !plane.synced() {
             return false;
         }
-        let (now, entitlement) = (Instant::now(), Self::entitlement(plane));
         let mut service = plane.service.lock();
-        let last = service.grant.or_else(|| self.identities.as_ref()?.grant(name));
-        let absence = service.absence.take().filter(|_| entitlement == Entitlement::Absent);
-        let proven = entitlement != Entitlement::Absent || absence.is_some();
-        let entitlement = absence.unwrap_or(entitlement);
-        let over = service.since.is_some_and(|since| now.duration_since(since) >= self.services.delay);
-        let waited = over && proven;
-        let decision = decide(last, entitlement, waited);
-        if let Some(identities) = &self.identities {
-            identities.note_grant(name, decision.grant);
+        let entitlement = Self::entitlement(plane, &service);
+        if !matches!(entitlement, Entitlement::Deleted | Entitlement::Unreadable) {
+            service.deleted = None;
         }
-        let Decision { state, grant, waits } = if self.is_remembered(name, last, decision.grant) {
-            decision
+        let last = self.last_grant(name, service.grant);
+        let decided = decide(last, entitlement, service.permitted);
+        if let Some(identities) = &self.identities {
+            identities.note_grant(name, decided.grant);
+        }
+        let Decision { state, grant, outlook } = if self.is_stored(name, decided.grant) {
+            decided
         } else {
-            Decision { state: service.state, grant: last, waits: true }
+            Decision { state: service.state, grant: last, outlook: Outlook::Withdrawing }
         };
         service.grant = grant;
-        service.since = waits.then(|| service.since.unwrap_or(now));
-        let before = std::mem::replace(&mut service.state, state);
-        match service.since {
-            Some(since) => self.services.await_return(name, (since + self.services.delay).max(now + STORED)),
-            None => service.permitted = false,
+        if outlook != Outlook::Withdrawing {
+            service.since = None;
+            service.permitted = false;
+        } else if service.since.is_none() {
+            let now = Instant::now();
+            service.since = Some(now);
+            self.services.await_return(name, now + self.services.delay);
         }
+        let before = std::mem::replace(&mut service.state, state);
+        let expected = std::mem::replace(&mut service.outlook, outlook);
         drop(service);
         if before != state {
             tracing::info!(plane = %name, ?before, now = ?state, ?entitlement, "service state changed");
         }
+        if outlook == Outlook::Held && expected != Outlook::Held {
+            tracing::warn!(plane = %name, "entitlement is missing and was not seen to be deleted, keeping what runs");
+        }
         before != state
     }
 
-    /// Judges again where the service was withdrawn and has not come back in time.
+    /// Judges the services of those projects again: what is stored of them has changed.
+    pub(crate) fn judge_services(&self, names: &[PlaneName]) {
+        for plane in names.iter().filter_map(|name| self.project(name)) {
+            if self.judge_service(&plane) {
+                self.look_again(&plane);
+            }
+        }
+    }
+
+    /// Withdraws services that were withdrawn and have not come back in time.
     pub(crate) async fn keep_services(self: Arc<Self>) {
         loop {
             tokio::select! {
@@ -89,55 +111,63 @@ impl Planes {
                 () = self.services.next() => {}
             }
             for plane in self.services.over(Instant::now()).iter().filter_map(|name| self.project(name)) {
-                self.tasks.spawn(self.clone().judge_again(plane));
+                self.tasks.spawn(self.clone().withdraw(plane));
             }
         }
     }
 
-    /// Judges the service of a project whose time is over. That no entitlement is there counts only with what its CRD says.
-    async fn judge_again(self: Arc<Self>, plane: Arc<Plane>) {
+    /// Withdraws the service of a project whose time is over, when it is its turn.
+    async fn withdraw(self: Arc<Self>, plane: Arc<Plane>) {
         let PlaneId::Project(name) = &plane.id else { return };
-        if Self::entitlement(&plane) == Entitlement::Absent {
-            let absence = tokio::select! {
-                biased;
-                () = plane.stop.cancelled() => return,
-                absence = self.absence(&plane) => absence,
-            };
-            match absence {
-                Ok(absence) => plane.service.lock().absence = Some(absence),
-                Err(wait) => return self.services.await_return(name, Instant::now() + wait),
+        let (since, deleted) = {
+            let service = plane.service.lock();
+            (service.since, service.deleted.clone())
+        };
+        let went_with_kind = match deleted {
+            Some(deleted) => {
+                tokio::select! {
+                    biased;
+                    () = plane.stop.cancelled() => return,
+                    went = Self::went_with_kind(&plane, &deleted) => went,
+                }
+            }
+            None => false,
+        };
+        {
+            let mut service = plane.service.lock();
+            // It came back meanwhile.
+            if since.is_none() || service.since != since {
+                return;
+            }
+            if went_with_kind {
+                service.deleted = None;
+            } else if let Err(wait) = self.services.permit(&plane.key(ENTITLEMENT, "", CRD), Instant::now()) {
+                self.metrics().deletes_withheld.with_label_values(&["rate"]).inc();
+                return self.services.await_return(name, Instant::now() + wait);
+            } else {
+                service.permitted = true;
             }
         }
-        let news = self.judge_service(&plane);
-        // Where the plane fell out of sync meanwhile, nothing was judged: it is read again then.
-        plane.service.lock().absence = None;
-        if news {
+        if self.judge_service(&plane) {
             self.look_again(&plane);
         }
     }
 
-    /// What it means that a project has no entitlement; how long to wait where that cannot be told, or may not count yet.
-    async fn absence(&self, plane: &Plane) -> Result<Entitlement, Duration> {
-        let now = Instant::now();
-        let (since, permitted) = {
-            let service = plane.service.lock();
-            (service.since.unwrap_or(now), service.permitted)
-        };
-        let since = self.clock().now() - now.duration_since(since);
-        let crd = plane.get_live(Kind::CustomResourceDefinition, "", CRD).await.map_err(|error| {
-            let error = errors::chain(&error);
-            tracing::warn!(plane = %plane.id, error, "failed to read the CRD of absent entitlements, keeping what runs");
-            READ_AGAIN
-        })?;
-        let means = absence(crd.as_ref(), since);
-        if means != Entitlement::Absent {
-            tracing::warn!(plane = %plane.id, "entitlements went with their CRD, keeping what runs");
-        } else if !permitted {
-            self.services.permit(&plane.key(ENTITLEMENT, "", CRD), Instant::now()).inspect_err(|_| {
-                self.metrics().deletes_withheld.with_label_values(&["rate"]).inc();
-            })?;
-            plane.service.lock().permitted = true;
+    /// Whether an entitlement that was deleted went with its kind, or that cannot be told.
+    async fn went_with_kind(plane: &Plane, deleted: &Object) -> bool {
+        match plane.get_live(Kind::CustomResourceDefinition, "", CRD).await {
+            Ok(crd) => {
+                let went = went_with_kind(deleted, crd.as_ref());
+                if went {
+                    tracing::warn!(plane = %plane.id, "entitlements went with their CRD, keeping what runs");
+                }
+                went
+            }
+            Err(error) => {
+                let error = errors::chain(&error);
+                tracing::warn!(plane = %plane.id, error, "failed to read the CRD of a deleted entitlement, keeping what runs");
+                true
+            }
         }
-        Ok(means)
     }
 }

@@ -43,6 +43,8 @@ pub struct Settings {
     pub pauses: Arc<Pauses>,
     /// How long a project's service has to be withdrawn before what ran of it is removed (W9).
     pub teardown_delay: Duration,
+    /// How many services are withdrawn in a minute, of all projects (I4).
+    pub withdrawals_per_minute: u32,
     /// Publishes Events for operators.
     pub operators: Option<OperatorEvents>,
     /// The memory that objects of all planes share; registries of one process share it.
@@ -63,6 +65,7 @@ impl Default for Settings {
             identities: None,
             pauses: Pauses::never(),
             teardown_delay: Duration::from_mins(1),
+            withdrawals_per_minute: 20,
             operators: None,
             budget: MemoryBudget::of(64 << 20),
         }

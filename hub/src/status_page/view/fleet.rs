@@ -283,7 +283,7 @@ fn cells(city: &City) -> Markup {
 }
 
 fn withheld(withheld: &Withheld) -> Markup {
-    let Withheld { quarantined, finalizers, deletes, hub_restored } = withheld;
+    let Withheld { quarantined, finalizers, deletes, entitlements, hub_restored } = withheld;
     html! {
         section aria-labelledby="withheld" {
             h2 #withheld { "Withheld for safety" }
@@ -299,6 +299,12 @@ fn withheld(withheld: &Withheld) -> Markup {
                     (reasons("Instances quarantined", quarantined))
                     (reasons("Finalizers held", finalizers))
                     (reasons("Deletions withheld since the start", deletes))
+                    tr {
+                        th scope="row" { "Entitlements missing" }
+                        @if *entitlements == 0 { td.soft { "none" } }
+                        @else { td { (state(Tone::Bad, "an operator decides")) } }
+                        td.n { (entitlements) }
+                    }
                     tr {
                         th scope="row" { "Hub" }
                         td colspan="2" {

@@ -191,6 +191,7 @@ async fn the_fleet_says_what_needs_attention_and_that_nothing_does() {
             "This process is not ready",
             "The hub is unreachable",
             "The hub was restored from a backup: no deletion is inferred",
+            "2 entitlements are missing",
             "2 planes are unreachable",
             "1 plane is refused",
             "2 planes are stuck",
@@ -203,7 +204,7 @@ async fn the_fleet_says_what_needs_attention_and_that_nothing_does() {
     );
     let broken = body(&Page::Fleet(&broken())).await;
     assert!(
-        broken.contains("<h1>11 things need attention</h1>") && broken.contains("<title>(11) Fleet"),
+        broken.contains("<h1>12 things need attention</h1>") && broken.contains("<title>(12) Fleet"),
         "{broken}"
     );
     assert!(broken.contains("on standby"), "{broken}");

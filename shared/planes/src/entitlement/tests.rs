@@ -86,80 +86,83 @@ fn w9_of_several_entitlements_the_one_that_grants_most_counts() {
 }
 
 #[test]
-fn w9_absence_counts_where_the_crd_stands_and_is_older() {
-    let at = |time: &str| time.parse::<Timestamp>().unwrap();
-    let since = at("2026-01-02T00:00:00Z");
-    let crd = |created: Option<&str>, deleted: Option<&str>| {
-        let mut crd = bare(Kind::CustomResourceDefinition, "", CRD);
-        crd.metadata.creation_timestamp = created.map(|time| Time(at(time)));
-        crd.metadata.deletion_timestamp = deleted.map(|time| Time(at(time)));
-        crd
+fn w9_what_was_deleted_went_with_its_kind_unless_its_crd_stands_and_is_no_younger() {
+    let metadata_at = |object: &mut Object, created: Option<&str>, deleted: Option<&str>| {
+        let at = |time: &str| Time(time.parse().unwrap());
+        object.metadata.creation_timestamp = created.map(at);
+        object.metadata.deletion_timestamp = deleted.map(at);
     };
-    let (before, after) = (Some("2026-01-01T00:00:00Z"), Some("2026-01-02T00:00:01Z"));
-    for (crd, expected) in [
-        (Some(crd(before, None)), Entitlement::Absent),
-        (Some(crd(Some("2026-01-02T00:00:00Z"), None)), Entitlement::Absent),
-        (Some(crd(after, None)), Entitlement::Unserved),
-        (Some(crd(before, before)), Entitlement::Unserved),
-        (Some(crd(before, after)), Entitlement::Unserved),
-        (Some(crd(None, None)), Entitlement::Unserved),
-        (None, Entitlement::Unserved),
+    let (before, made, after) =
+        (Some("2026-01-01T00:00:00Z"), Some("2026-01-02T00:00:00Z"), Some("2026-01-02T00:00:01Z"));
+    for (entitlement, crd, expected) in [
+        (made, Some((before, None)), false),
+        (made, Some((made, None)), false),
+        (made, Some((after, None)), true),
+        (made, Some((before, before)), true),
+        (made, Some((before, after)), true),
+        (made, Some((None, None)), true),
+        (made, None, true),
+        (None, Some((before, None)), true),
     ] {
-        assert_eq!(absence(crd.as_ref(), since), expected, "{crd:?}");
+        let mut deleted = bare(Kind::ServiceEntitlement, "", "compute");
+        metadata_at(&mut deleted, entitlement, None);
+        let definition = crd.map(|(created, going)| {
+            let mut definition = bare(Kind::CustomResourceDefinition, "", CRD);
+            metadata_at(&mut definition, created, going);
+            definition
+        });
+        assert_eq!(went_with_kind(&deleted, definition.as_ref()), expected, "{entitlement:?} {crd:?}");
     }
 }
 
 #[test]
-fn w9_the_service_is_withdrawn_only_where_it_was_granted_and_is_seen_gone() {
-    use Entitlement::{Absent, Active, Denied, Revoked, Suspended, Undecided, Unreadable, Unserved};
+fn i4_w9_the_service_is_withdrawn_only_where_it_was_granted_and_was_seen_to_go() {
+    use Entitlement::{Absent, Active, Deleted, Denied, Revoked, Suspended, Undecided, Unreadable};
+    use Outlook::{Held, Settled, Withdrawing};
     use ServiceState as S;
     let (granted, held, gone) = (Some(Grant::Granted), Some(Grant::Suspended), Some(Grant::Withdrawn));
-    let unproven = Some(Grant::Unproven);
-    for (last, now, waited, state, grant, waits) in [
+    for (last, now, permitted, state, grant, outlook) in [
         // Nothing is known: as if there were no entitlements.
-        (None, Unreadable, true, S::Active, None, false),
-        (None, Unserved, true, S::Active, None, false),
-        (None, Absent, true, S::Active, None, false),
-        (None, Undecided, true, S::Active, None, false),
-        (None, Denied, true, S::Active, None, false),
-        (None, Active, false, S::Active, granted, false),
-        (None, Suspended, false, S::Suspended, held, false),
-        (None, Revoked, false, S::Active, None, true),
-        (None, Revoked, true, S::Withdrawn, gone, false),
+        (None, Unreadable, true, S::Active, None, Settled),
+        (None, Absent, true, S::Active, None, Settled),
+        (None, Deleted, true, S::Active, None, Settled),
+        (None, Undecided, true, S::Active, None, Settled),
+        (None, Denied, true, S::Active, None, Settled),
+        (None, Active, false, S::Active, granted, Settled),
+        (None, Suspended, false, S::Suspended, held, Settled),
+        (None, Revoked, false, S::Active, None, Withdrawing),
+        (None, Revoked, true, S::Withdrawn, gone, Settled),
         // It was granted.
-        (granted, Unreadable, true, S::Active, granted, false),
-        (granted, Undecided, true, S::Active, granted, false),
-        (granted, Unserved, true, S::Active, None, false),
-        (granted, Absent, false, S::Active, granted, true),
-        (granted, Absent, true, S::Withdrawn, gone, false),
-        (granted, Denied, false, S::Active, granted, true),
-        (granted, Denied, true, S::Withdrawn, gone, false),
-        (granted, Revoked, true, S::Withdrawn, gone, false),
-        (granted, Active, true, S::Active, granted, false),
-        (granted, Suspended, true, S::Suspended, held, false),
+        (granted, Unreadable, true, S::Active, granted, Settled),
+        (granted, Undecided, true, S::Active, granted, Settled),
+        (granted, Absent, false, S::Active, granted, Held),
+        (granted, Absent, true, S::Active, granted, Held),
+        (granted, Deleted, false, S::Active, granted, Withdrawing),
+        (granted, Deleted, true, S::Withdrawn, gone, Settled),
+        (granted, Denied, false, S::Active, granted, Withdrawing),
+        (granted, Denied, true, S::Withdrawn, gone, Settled),
+        (granted, Revoked, false, S::Active, granted, Withdrawing),
+        (granted, Revoked, true, S::Withdrawn, gone, Settled),
+        (granted, Active, true, S::Active, granted, Settled),
+        (granted, Suspended, true, S::Suspended, held, Settled),
         // It is suspended, and stays so in doubt.
-        (held, Unreadable, true, S::Suspended, held, false),
-        (held, Undecided, true, S::Suspended, held, false),
-        (held, Unserved, true, S::Suspended, unproven, false),
-        (unproven, Unserved, true, S::Suspended, unproven, false),
-        (unproven, Absent, true, S::Suspended, unproven, false),
-        (unproven, Denied, true, S::Suspended, unproven, false),
-        (unproven, Revoked, true, S::Withdrawn, gone, false),
-        (unproven, Suspended, false, S::Suspended, held, false),
-        (held, Absent, false, S::Suspended, held, true),
-        (held, Absent, true, S::Withdrawn, gone, false),
-        (held, Active, false, S::Active, granted, false),
+        (held, Unreadable, true, S::Suspended, held, Settled),
+        (held, Undecided, true, S::Suspended, held, Settled),
+        (held, Absent, true, S::Suspended, held, Held),
+        (held, Deleted, false, S::Suspended, held, Withdrawing),
+        (held, Deleted, true, S::Withdrawn, gone, Settled),
+        (held, Active, false, S::Active, granted, Settled),
         // It is withdrawn: in doubt nothing more is deleted, and nothing is made.
-        (gone, Unreadable, true, S::Unknown, gone, false),
-        (gone, Unserved, true, S::Unknown, gone, false),
-        (gone, Undecided, true, S::Withdrawn, gone, false),
-        (gone, Absent, false, S::Withdrawn, gone, false),
-        (gone, Denied, false, S::Withdrawn, gone, false),
-        (gone, Revoked, false, S::Withdrawn, gone, false),
-        (gone, Suspended, false, S::Suspended, held, false),
-        (gone, Active, false, S::Active, granted, false),
+        (gone, Unreadable, true, S::Unknown, gone, Settled),
+        (gone, Undecided, true, S::Withdrawn, gone, Settled),
+        (gone, Absent, false, S::Withdrawn, gone, Settled),
+        (gone, Deleted, false, S::Withdrawn, gone, Settled),
+        (gone, Denied, false, S::Withdrawn, gone, Settled),
+        (gone, Revoked, false, S::Withdrawn, gone, Settled),
+        (gone, Suspended, false, S::Suspended, held, Settled),
+        (gone, Active, false, S::Active, granted, Settled),
     ] {
-        let expected = Decision { state, grant, waits };
-        assert_eq!(decide(last, now, waited), expected, "{last:?} {now:?} {waited}");
+        let expected = Decision { state, grant, outlook };
+        assert_eq!(decide(last, now, permitted), expected, "{last:?} {now:?} {permitted}");
     }
 }

@@ -118,6 +118,13 @@ impl KnownIdentities {
         self.remembered.iter().any(|(name, entry)| remembered.get(name) != Some(entry))
     }
 
+    /// The planes whose projects have lost the service by what is remembered now.
+    pub fn withdraws(&self, remembered: &BTreeMap<PlaneName, IdentityEntry>) -> Vec<PlaneName> {
+        let withdrawn = Some(Grant::Withdrawn);
+        let gone = remembered.iter().filter(|(_, entry)| entry.grant == withdrawn);
+        gone.filter(|(name, _)| self.stored_grant(name) != withdrawn).map(|(name, _)| name.clone()).collect()
+    }
+
     /// Replaces what is remembered, and returns the planes to check again: those whose entry was changed or removed, and
     /// those with an identity that another plane was remembered with.
     pub fn learn(&mut self, remembered: BTreeMap<PlaneName, IdentityEntry>) -> Vec<PlaneName> {

@@ -137,15 +137,17 @@ impl Identities {
     fn learn(&self, planes: &Arc<Planes>, shards: &Shards) {
         let stored = read(shards);
         *self.gone_since.lock() = gone_since(entries(shards));
-        let (moot, lost) = {
+        let (moot, lost, withdrawn) = {
             let mut known = self.known();
             let lost = known.loses(&stored);
-            (known.learn(stored), lost)
+            let withdrawn = known.withdraws(&stored);
+            (known.learn(stored), lost, withdrawn)
         };
         planes.recheck_identities(&moot);
         if lost {
             self.lost.send_replace(());
         }
+        planes.judge_services(&withdrawn);
         planes.learn_history(shards.get(hub::NAME).map(hub::read));
     }
 

@@ -13,6 +13,7 @@ mod memory;
 pub(crate) mod pruning;
 mod recognise;
 mod recognition;
+pub mod withdrawal;
 
 pub use decision::{IdentityRefusal, IdentityVerdict};
 pub use entry::{IdentityEntry, ObservedUids};

@@ -29,6 +29,8 @@ mod milo_projects;
 #[cfg(test)]
 mod milo_vanished;
 #[cfg(test)]
+mod missing_entitlements;
+#[cfg(test)]
 mod pauses;
 #[cfg(test)]
 mod pump;

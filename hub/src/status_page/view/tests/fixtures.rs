@@ -168,6 +168,7 @@ pub fn broken() -> Snapshot {
         quarantined: vec![("ambiguous_city".to_owned(), 2), (HOSTILE.to_owned(), 1)],
         finalizers: vec![("hub_state_lost".to_owned(), 1)],
         deletes: vec![("hub_restored".to_owned(), 41)],
+        entitlements: 2,
         hub_restored: true,
     };
     snapshot.hops[1].trend = Trend::default();

@@ -191,7 +191,10 @@ fn w9_what_is_remembered_of_the_service_is_that_of_the_project_which_has_the_nam
     assert!(unwritten(&known).is_empty());
     assert!(known.note_grant(&plane("a"), Some(Grant::Withdrawn)));
     assert_eq!(written(&known), ["k/p/withdrawn"]);
+    assert_eq!(known.withdraws(&stored(&[("a", "k/p/withdrawn"), ("b", "l")])), [plane("a")]);
+    assert!(known.withdraws(&stored(&[("a", "k/p/granted")])).is_empty());
     assert!(known.learn(stored(&[("a", "k/p/withdrawn")])).is_empty(), "no reason to check it again");
+    assert!(known.withdraws(&stored(&[("a", "k/p/withdrawn")])).is_empty(), "no news");
     // The next process.
     let mut known = KnownIdentities::default();
     known.learn(stored(&[("a", "k/p/withdrawn")]));
