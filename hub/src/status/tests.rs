@@ -118,7 +118,7 @@ async fn series_of(planes: usize) -> usize {
         for controlled in &role.controllers {
             assert!(controlled.queue.add(key.clone(), &plane));
         }
-        role.registries[0].refuse(&format!("secret-{n}"), "not a kubeconfig");
+        role.registries[0].refuse(&format!("secret-{n}"), "not a kubeconfig", None);
     }
     for city in &cities {
         metrics.convergence.with_label_values(&[city.as_str()]).observe(1.0);
@@ -240,7 +240,7 @@ async fn u2_planes_that_lag_are_counted_and_weighed_against_those_at_work() {
     until("the hub to be in sync", || status.ready().is_ok()).await;
     let role = &status.roles[0];
     for n in 0..4 {
-        role.registries[0].refuse(&format!("secret-{n}"), "not a kubeconfig");
+        role.registries[0].refuse(&format!("secret-{n}"), "not a kubeconfig", None);
     }
     let add = |n: usize| {
         let plane = PlaneId::Project(PlaneName::new(&format!("project-{n}")).unwrap());

@@ -48,7 +48,7 @@ async fn world() -> World {
     for (n, project) in projects.iter().enumerate() {
         planes.engage(&name(n), project.client());
     }
-    planes.refuse("bad name", "its name is not valid");
+    planes.refuse("bad name", "its name is not valid", None);
     let explainer = Explainer::new(planes.clone(), management.client(), "fedhub-system", "fedhub");
     let page = StatusPage::new(Arc::new(status), Some(explainer));
     lead(&term);
@@ -205,7 +205,7 @@ async fn ten_thousand_planes_cost_no_more_samples_and_are_read_in_a_moment() {
             name: "web".into(),
         };
         assert!(role.controllers.iter().all(|it| it.queue.add(key.clone(), &plane)));
-        role.registries[0].refuse(&format!("secret-{n}"), "not a kubeconfig");
+        role.registries[0].refuse(&format!("secret-{n}"), "not a kubeconfig", None);
     }
     let after = collect::measure(&world.page.status);
     assert_eq!((before.hops.len(), before.controllers.len()), (after.hops.len(), after.controllers.len()));

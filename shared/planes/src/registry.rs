@@ -4,6 +4,7 @@
 //! one ends exactly its own tasks (section 2).
 
 mod engagement;
+mod refusal;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -36,6 +37,7 @@ use crate::settings::Settings;
 use crate::tenancy::TenantIndex;
 use crate::transport::Connection;
 use crate::watched::Watched;
+use refusal::Refusal;
 
 /// The registry: the plane that it is around, its anchor, and all project planes. A process may have several, which
 /// share nothing.
@@ -46,7 +48,7 @@ pub struct Planes {
     discovered: AtomicBool,
     projects: DashMap<PlaneName, Arc<Plane>>,
     /// Planes that cannot be engaged at all (a broken kubeconfig, a refused name), with the reason.
-    refused: Mutex<BTreeMap<String, String>>,
+    refused: Mutex<BTreeMap<String, Refusal>>,
     /// Planes that are gone for good.
     gone: Mutex<BTreeSet<PlaneName>>,
     pub(crate) outages: Mutex<Outages>,
@@ -256,6 +258,7 @@ impl Planes {
 
     /// Has everything looked at once more that is in sync: the beginning of a term.
     pub fn resync(&self) {
+        self.publish_refusals();
         // The anchor's word is about all objects of all planes.
         if let Some(kind) = self.anchor.kinds().next().filter(|_| self.anchor.synced()) {
             for listener in self.listeners().iter() {

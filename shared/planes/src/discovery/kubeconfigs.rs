@@ -10,7 +10,6 @@ use fedhub_core::names::{PLANE_NAME, PLANE_SECRET, PlaneName};
 use fedhub_core::object::PlaneId;
 use futures::{StreamExt, pin_mut};
 use k8s_openapi::api::core::v1::Secret;
-use kube::runtime::events::EventType;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client, Resource, ResourceExt};
 use tokio_util::sync::CancellationToken;
@@ -92,22 +91,22 @@ impl Kubeconfigs {
                 Some(Ok(Event::Init)) => listed.clear(),
                 Some(Ok(Event::InitApply(secret))) => {
                     listed.push(secret.name_any());
-                    self.applied(&secret).await;
+                    self.applied(&secret);
                 }
                 Some(Ok(Event::InitDone)) => {
                     let gone: Vec<_> = self.seen.iter().filter(|s| !listed.contains(s)).cloned().collect();
                     for name in gone {
-                        self.removed(&name).await;
+                        self.removed(&name);
                     }
                     self.planes.mark_discovered();
                     self.publish_expiry();
                 }
                 Some(Ok(Event::Apply(secret))) => {
-                    self.applied(&secret).await;
+                    self.applied(&secret);
                     self.publish_expiry();
                 }
                 Some(Ok(Event::Delete(secret))) => {
-                    self.removed(&secret.name_any()).await;
+                    self.removed(&secret.name_any());
                     self.publish_expiry();
                 }
                 Some(Err(error)) => {
@@ -131,27 +130,27 @@ impl Kubeconfigs {
         expiry::publish("planes", first, self.planes.metrics());
     }
 
-    async fn applied(&mut self, secret: &Secret) {
+    fn applied(&mut self, secret: &Secret) {
         self.heirs.remove(&secret.name_any());
         self.seen.insert(secret.name_any());
-        self.consider(secret).await;
-        self.inherit().await;
+        self.consider(secret);
+        self.inherit();
     }
 
     /// Those who wait for a plane's name get it if it is free now.
-    async fn inherit(&mut self) {
+    fn inherit(&mut self) {
         for secret in std::mem::take(&mut self.heirs).into_values() {
-            self.consider(&secret).await;
+            self.consider(&secret);
         }
     }
 
-    async fn consider(&mut self, secret: &Secret) {
+    fn consider(&mut self, secret: &Secret) {
         let name = secret.name_any();
         if let Err(reason) = self.engage(secret) {
             // A plane that works on older credentials goes on with them: safety over liveness.
-            if self.planes.refuse(&name, &reason) {
+            let about = (secret.object_ref(&()), self.events.clone());
+            if self.planes.refuse(&name, &reason, Some(about)) {
                 tracing::warn!(secret = name, reason, "ignoring invalid project-plane Secret");
-                self.events.say(&secret.object_ref(&()), EventType::Warning, "PlaneRefused", reason).await;
             }
         }
     }
@@ -190,13 +189,13 @@ impl Kubeconfigs {
         Ok(())
     }
 
-    async fn removed(&mut self, secret: &str) {
+    fn removed(&mut self, secret: &str) {
         self.heirs.remove(secret);
         self.seen.remove(secret);
         if let Some(source) = self.sources.remove(secret) {
             self.planes.disengage(&source.plane);
         }
         self.planes.accept(secret);
-        self.inherit().await;
+        self.inherit();
     }
 }

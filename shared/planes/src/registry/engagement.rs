@@ -6,9 +6,12 @@ use std::time::Duration;
 use fedhub_core::errors;
 use fedhub_core::names::PlaneName;
 use fedhub_core::object::PlaneId;
+use k8s_openapi::api::core::v1::ObjectReference;
 use kube::runtime::watcher;
 
 use super::Planes;
+use super::refusal::Refusal;
+use crate::events::Events;
 use crate::origin::Origin;
 use crate::plane::Plane;
 use crate::transport::Connection;
@@ -149,15 +152,32 @@ impl Planes {
         self.gone.lock().iter().cloned().collect()
     }
 
-    /// Records why a plane cannot be engaged, and returns whether that is news.
-    pub fn refuse(&self, name: &str, reason: &str) -> bool {
+    /// Records why a plane cannot be engaged, and returns whether that is news. It becomes an Event on `about`, which nothing
+    /// waits for, once for each reason, by the leader.
+    pub fn refuse(&self, name: &str, reason: &str, about: Option<(ObjectReference, Events)>) -> bool {
         let mut refused = self.refused.lock();
-        refused.insert(name.to_owned(), reason.to_owned()).as_deref() != Some(reason)
+        if refused.get(name).is_some_and(|known| known.reason == reason) {
+            return false;
+        }
+        let mut refusal = Refusal { reason: reason.to_owned(), unpublished: about };
+        if self.leads() {
+            refusal.publish();
+        }
+        refused.insert(name.to_owned(), refusal);
+        true
+    }
+
+    /// Publishes the refusals that were found before this process led.
+    pub(crate) fn publish_refusals(&self) {
+        if self.leads() {
+            self.refused.lock().values_mut().for_each(Refusal::publish);
+        }
     }
 
     /// The planes that cannot be engaged, by name, each with the reason.
     pub fn refused(&self) -> Vec<(String, String)> {
-        self.refused.lock().iter().map(|(name, reason)| (name.clone(), reason.clone())).collect()
+        let refused = self.refused.lock();
+        refused.iter().map(|(name, refusal)| (name.clone(), refusal.reason.clone())).collect()
     }
 
     pub(crate) fn accept(&self, name: &str) {

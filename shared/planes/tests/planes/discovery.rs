@@ -3,14 +3,19 @@
 //! The kubeconfigs name an address without a server: engaging waits for no server, so the registry shows everything.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use fedhub_cache::MemoryBudget;
+use fedhub_core::clock::Clock;
+use fedhub_core::fence::{Fence, Term};
 use fedhub_core::names::{PLANE_NAME, PLANE_SECRET};
 use fedhub_fake_apiserver::{ApiServer, Fault};
-use fedhub_planes::Planes;
 use fedhub_planes::discovery::kubeconfigs::Kubeconfigs;
 use fedhub_planes::transport::{Transport, TransportConfig};
+use fedhub_planes::{Planes, Settings};
 use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::planes::support::*;
@@ -23,7 +28,14 @@ struct Discovering {
 
 impl Discovering {
     fn start(management: ApiServer) -> Self {
-        let planes = registry(&ApiServer::hub("hub"));
+        Self::over(management, Fence::open())
+    }
+
+    /// In a process that leads as `fence` says.
+    fn over(management: ApiServer, fence: Fence) -> Self {
+        let hub = ApiServer::hub("hub");
+        let settings = Settings { fence, ..Settings::default() };
+        let planes = Planes::with(client(&hub), metrics(), Clock::from_tokio(hub.clock().now()), settings);
         let transport =
             Transport::new(TransportConfig::default(), planes.metrics().clone(), MemoryBudget::unlimited());
         let discovery = Kubeconfigs::new(planes.clone(), client(&management), HOME, transport);
@@ -139,6 +151,41 @@ async fn a_secret_that_makes_no_plane_gets_an_event_once_and_disturbs_no_other()
     quiet(5).await;
     assert_eq!(run.names(), ["exec", "fine"]);
     assert_eq!(run.refused(), 4);
+    run.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn i8_events_about_broken_secrets_hold_up_no_plane() {
+    let management = ApiServer::management("m");
+    for n in 0..20 {
+        management.put(secret(&format!("broken-{n:02}"), None, "nonsense: [")).unwrap();
+    }
+    management.put(secret("fine", None, &good())).unwrap();
+    management.fault(Fault::Hang.on("create", "events"));
+    let run = Discovering::start(management);
+    quiet(5).await;
+    assert_eq!((run.names(), run.refused()), (vec!["fine".to_owned()], 20));
+    run.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_leader_alone_publishes_that_a_secret_makes_no_plane_and_once() {
+    let (leadership, terms) = watch::channel(None);
+    let management = ApiServer::management("m");
+    management.put(secret("broken", None, "nonsense: [")).unwrap();
+    let run = Discovering::over(management, Fence::new(terms));
+    quiet(5).await;
+    assert_eq!((run.refused(), run.events()), (1, Vec::new()), "a standby");
+    let now = Instant::now();
+    leadership.send_replace(Some(Term { epoch: 1, until: now + Duration::from_hours(1), since: now }));
+    for _ in 0..2 {
+        run.planes.resync();
+        quiet(5).await;
+        assert_eq!(run.events().len(), 1, "its term begins");
+    }
+    run.management.put(secret("other", None, "nonsense: [")).unwrap();
+    quiet(5).await;
+    assert_eq!(run.events().len(), 2, "it leads");
     run.end().await;
 }
 

@@ -85,9 +85,9 @@ async fn i8_engaging_waits_for_nobody() {
 #[tokio::test(start_paused = true)]
 async fn refusals_are_news_once_and_end_with_the_engagement() {
     let planes = registry(&ApiServer::hub("hub"));
-    assert!(planes.refuse("a", "broken"));
-    assert!(!planes.refuse("a", "broken"));
-    assert!(planes.refuse("a", "broken otherwise"));
+    assert!(planes.refuse("a", "broken", None));
+    assert!(!planes.refuse("a", "broken", None));
+    assert!(planes.refuse("a", "broken otherwise", None));
     assert_eq!(planes.states()[2], ("unreachable", 1));
     let server = ApiServer::project_plane("a");
     let plane = planes.engage(&plane_name("a"), client(&server));

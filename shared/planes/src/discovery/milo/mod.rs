@@ -21,7 +21,6 @@ use fedhub_core::object::PlaneId;
 use futures::{StreamExt, pin_mut};
 use http::uri::{InvalidUri, PathAndQuery};
 use kube::api::DynamicObject;
-use kube::runtime::events::EventType;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Resource, ResourceExt};
 use tokio::time::{Instant, MissedTickBehavior};
@@ -132,7 +131,7 @@ impl Milo {
                     if !matches!(event, Event::Init | Event::InitApply(_)) && std::mem::take(&mut failing) {
                         tracing::info!("watch of Projects recovered");
                     }
-                    self.changed(event, &mut listed).await;
+                    self.changed(event, &mut listed);
                 }
                 Some(Err(error)) => {
                     let error = errors::chain(&error);
@@ -151,12 +150,12 @@ impl Milo {
     }
 
     /// Handles an event of the watch; `listed` are the Projects of the list under way.
-    async fn changed(&mut self, event: Event<DynamicObject>, listed: &mut BTreeSet<String>) {
+    fn changed(&mut self, event: Event<DynamicObject>, listed: &mut BTreeSet<String>) {
         match event {
             Event::Init => listed.clear(),
             Event::InitApply(project) => {
                 listed.insert(project.name_any());
-                self.applied(&project).await;
+                self.applied(&project);
             }
             Event::InitDone => {
                 let gone: Vec<_> =
@@ -168,19 +167,19 @@ impl Milo {
                 self.planes.mark_discovered();
                 self.find_leftovers();
             }
-            Event::Apply(project) => self.applied(&project).await,
+            Event::Apply(project) => self.applied(&project),
             Event::Delete(project) => self.gone(&project.name_any()),
         }
     }
 
-    async fn applied(&mut self, project: &DynamicObject) {
+    fn applied(&mut self, project: &DynamicObject) {
         let name = project.name_any();
         if let Err(error) = PlaneName::new(&name) {
-            self.refuse(project, error.to_string()).await;
+            self.refuse(project, &error.to_string());
         }
         self.known.insert(name.clone(), KnownProject::of(project));
         if let Some(reason) = self.act_on(&name, !self.listed) {
-            self.refuse(project, reason).await;
+            self.refuse(project, &reason);
         }
     }
 
@@ -233,12 +232,11 @@ impl Milo {
         });
     }
 
-    async fn refuse(&self, project: &DynamicObject, reason: String) {
+    fn refuse(&self, project: &DynamicObject, reason: &str) {
         let name = project.name_any();
-        if self.planes.refuse(&name, &reason) {
+        let about = (project.object_ref(resource()), self.events.clone());
+        if self.planes.refuse(&name, reason, Some(about)) {
             tracing::warn!(project = name, reason, "ignoring invalid Project");
-            let about = project.object_ref(resource());
-            self.events.say(&about, EventType::Warning, "PlaneRefused", reason).await;
         }
     }
 

@@ -1,0 +1,23 @@
+//! A plane that cannot be engaged, and the Event that says so.
+
+use k8s_openapi::api::core::v1::ObjectReference;
+use kube::runtime::events::EventType;
+
+use crate::events::Events;
+
+/// A plane that cannot be engaged.
+pub(super) struct Refusal {
+    /// Why.
+    pub reason: String,
+    /// What an Event is to say so of, until it does.
+    pub unpublished: Option<(ObjectReference, Events)>,
+}
+
+impl Refusal {
+    /// Publishes the Event, once.
+    pub fn publish(&mut self) {
+        if let Some((about, events)) = self.unpublished.take() {
+            events.send(about, EventType::Warning, "PlaneRefused", self.reason.clone());
+        }
+    }
+}
