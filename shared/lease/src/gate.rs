@@ -20,16 +20,29 @@ pub struct WarmUp {
     pub warm: CancellationToken,
 }
 
-impl Listener for WarmUp {
-    fn changed(&self, _: &Plane, _: Kind, _: &Change) {}
-
-    fn synced(&self, _: &Plane, _: Kind) {
+impl WarmUp {
+    fn look(&self) {
         if !self.warm.is_cancelled() && self.planes.warm() {
             self.warm.cancel();
         }
     }
+}
 
-    fn left(&self, _: &Plane) {}
+/// The last plane that is awaited may come into sync, fail or leave.
+impl Listener for WarmUp {
+    fn changed(&self, _: &Plane, _: Kind, _: &Change) {}
+
+    fn synced(&self, _: &Plane, _: Kind) {
+        self.look();
+    }
+
+    fn failing(&self, _: &Plane) {
+        self.look();
+    }
+
+    fn left(&self, _: &Plane) {
+        self.look();
+    }
 }
 
 /// Holds the queues from now on while the process does not lead, and lets them go in each term, until the election has

@@ -15,6 +15,9 @@ pub trait Listener: Send + Sync {
     /// The list of `kind` on that plane is complete. Changes that only the list shows were notified before.
     fn synced(&self, plane: &Plane, kind: Kind);
 
+    /// A watch of a plane fails now, or for another reason than before.
+    fn failing(&self, _plane: &Plane) {}
+
     /// A project plane is not there any more.
     fn left(&self, plane: &Plane);
 

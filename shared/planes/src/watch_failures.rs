@@ -21,6 +21,15 @@ impl Planes {
         self.outages.lock()
     }
 
+    /// Records that a plane is not healthy, and returns whether that is news.
+    pub(crate) fn unhealthy(&self, plane: &Plane, kind: Kind, error: String) -> bool {
+        let news = plane.unhealthy(kind, error);
+        if news {
+            self.listeners().iter().for_each(|listener| listener.failing(plane));
+        }
+        news
+    }
+
     /// Records that a watch of a plane fails for `reason`, a label. Planes behind one server are logged together.
     pub(crate) fn failed(
         &self,
@@ -30,7 +39,7 @@ impl Planes {
         error: String,
         retry_in: Option<Duration>,
     ) {
-        plane.unhealthy(kind, error.clone());
+        self.unhealthy(plane, kind, error.clone());
         let (server, kind) = (plane.server_name(), &kind.resource().kind);
         let due = self.outages().failed(&server, &plane.id, reason, Instant::now());
         match due {

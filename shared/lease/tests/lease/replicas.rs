@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use fedhub_core::errors::Category;
+use fedhub_core::names::PlaneName;
 use fedhub_core::object::Kind;
 use fedhub_fake_apiserver::{ApiServer, Fault};
 use serde_json::json;
@@ -38,6 +39,29 @@ async fn who_cannot_get_into_sync_leads_after_its_warm_up() {
     let one = Replica::start(&management, &hub, "one");
     let took = until("one leads", || one.leads()).await;
     assert!(took >= Duration::from_secs(10) && took < Duration::from_secs(11), "{took:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_awaits_a_plane_that_turns_out_to_fail_or_leaves_leads_at_once() {
+    for leaves in [false, true] {
+        let management = management();
+        let hub = ApiServer::hub("hub");
+        let service = tower::service_fn(move |_: http::Request<kube::client::Body>| async move {
+            tokio::time::sleep(Duration::from_secs(if leaves { 60 } else { 2 })).await;
+            http::Response::builder().status(500).body(kube::client::Body::empty())
+        });
+        let one = Replica::start(&management, &hub, "one");
+        let alpha = PlaneName::new("alpha").unwrap();
+        one.planes.engage(&alpha, kube::Client::new(service, "default"));
+        quiet(1).await;
+        assert!(one.planes.hub().synced() && !one.leads());
+        if leaves {
+            one.planes.disengage(&alpha);
+        }
+        let took = until("one leads", || one.leads()).await;
+        assert!(took < Duration::from_secs(2), "{took:?}");
+        one.stop().await;
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -40,7 +40,7 @@ impl Planes {
             let wait = waits.after(Attempt::Identity, rejection.failure, plane.is_starting());
             if let Some(event) = rejection.refused {
                 self.publish_refusal(plane, event, &rejection.reason);
-                if plane.unhealthy(kind, rejection.reason.clone()) {
+                if self.unhealthy(plane, kind, rejection.reason.clone()) {
                     tracing::warn!(plane = %name, reason = rejection.label, error = rejection.reason, retry_in = ?wait, "plane refused");
                 }
             } else {
