@@ -19,9 +19,18 @@ mod trace;
 pub mod write_back;
 
 use fedhub_core::names::CELL_MANAGER;
-use fedhub_planes::{PlaneWriter, Planes};
+use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView};
+use fedhub_planes::{Plane, PlaneWriter, Planes};
 
 /// Writes to the plane that a registry is around, as the cell's controllers.
 fn writer(planes: &Planes) -> PlaneWriter<'_> {
     PlaneWriter { plane: planes.anchor(), manager: CELL_MANAGER, metrics: planes.metrics() }
+}
+
+/// The WD of the cell that made an Instance, by the UID of its controller (C3).
+fn maker(cell: &Plane, instance: &Object) -> Option<ObjectRef> {
+    let mut owners = instance.metadata.owner_references.iter().flatten();
+    let controller = owners.find(|owner| owner.controller == Some(true))?;
+    let wd = cell.store(Kind::WorkloadDeployment).object(instance.namespace(), &controller.name)?;
+    (wd.uid() == controller.uid).then_some(wd)
 }

@@ -6,15 +6,13 @@ use serde_json::Value;
 
 use super::InstanceController;
 use super::plan::{InstancePlan, plan, plan_terminating};
-use super::triggers::owner;
-use crate::domain::instances::Instance;
 use crate::domain::network;
 use crate::domain::referenced_data;
 use crate::domain::status::deployment::suspended;
 use crate::domain::status::gates;
 use crate::domain::status::instance::InstanceFacts;
 use crate::domain::status::network::Network;
-use crate::network_snapshot;
+use crate::{maker, network_snapshot};
 
 impl InstanceController {
     /// What there is to do about an Instance that is being deleted.
@@ -34,10 +32,7 @@ impl InstanceController {
     /// What there is to do about an Instance with that verdict on its quota.
     pub(super) fn plan(&self, instance: &Object, quota: &Value) -> InstancePlan {
         let cell = self.cell.anchor();
-        let made_by = Instance::of(instance).owner;
-        let deployment = owner(instance)
-            .and_then(|name| cell.store(Kind::WorkloadDeployment).object(instance.namespace(), name))
-            .filter(|wd| Some(wd.uid()) == made_by);
+        let deployment = maker(cell, instance);
         // Without its WD, the suspension that stands is kept (C6).
         let gated = || gates::of(instance).contains(&gates::SUSPENDED);
         let stands = || instance.status()["suspended"] == true || gated();

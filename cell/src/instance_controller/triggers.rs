@@ -18,12 +18,6 @@ use crate::domain::status::{QUOTA_GRANTED, gates};
 use crate::identity::Identity;
 use crate::network_snapshot::users;
 
-/// The name of the WD that made an Instance.
-pub(super) fn owner(instance: &Object) -> Option<&str> {
-    let mut owners = instance.metadata.owner_references.iter().flatten();
-    owners.find(|o| o.controller == Some(true)).map(|o| o.name.as_str())
-}
-
 /// Why an Instance is enqueued.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Cause {

@@ -26,7 +26,8 @@ pub struct Owner {
 
 impl Owner {
     /// The owner of an Instance (C7): it needs all linking labels, a hub namespace that names its project, and a WD that
-    /// lives on the hub. Else why there is none; `None` until the hub has namespace and WD.
+    /// lives on the hub, which is the Instance's own or has its copy already (I5). Otherwise why there is none; `None`
+    /// until the hub has namespace and WD.
     pub fn of(instance: &Object, snapshot: &Snapshot) -> Result<Self, Option<WriteBackRefusal>> {
         let empty = |key: &&str| instance.label(key).is_none_or(str::is_empty);
         let missing: Vec<&'static str> = LINKING_LABELS.into_iter().filter(empty).collect();
@@ -38,7 +39,11 @@ impl Owner {
         let project = ProjectNamespace::of(namespace).ok_or(Some(WriteBackRefusal::Unidentifiable))?;
         let deployment =
             snapshot.deployment.as_ref().filter(|deployment| !deployment.terminating).ok_or(None)?;
-        Ok(Self { project, uid: deployment.uid.clone() })
+        let uid = deployment.uid.clone();
+        if !snapshot.is_copied_for(&uid) && !snapshot.is_made_from(deployment) {
+            return Err(None);
+        }
+        Ok(Self { project, uid })
     }
 }
 

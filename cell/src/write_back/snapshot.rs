@@ -1,16 +1,18 @@
 //! What the caches say of an Instance and its copy, with what this reconcile has read past them.
 
 use fedhub_api::cells::{CellId, Source};
+use fedhub_api::facts::deployment::mark_hash;
 use fedhub_api::facts::{Digest, DigestExt};
-use fedhub_cache::digest::Version;
+use fedhub_cache::digest::{Uid, Version};
 use fedhub_cache::{Part, ServerNormalization};
 use fedhub_core::hash::KeyedHasher;
-use fedhub_core::names::WORKLOAD_DEPLOYMENT_NAME;
+use fedhub_core::names::{SOURCE_UID, WORKLOAD_DEPLOYMENT_NAME};
 use fedhub_core::object::{Key, Kind, Object, ObjectRef, ObjectView, PlaneId};
 use jiff::Timestamp;
 
 use super::WriteBack;
 use crate::domain::status::gates;
+use crate::maker;
 
 /// The inputs of a plan.
 #[derive(Clone, Debug)]
@@ -25,6 +27,8 @@ pub struct Snapshot {
     pub hub_namespace: Option<ObjectRef>,
     /// The WD that the Instance names, on the hub.
     pub deployment: Option<Digest>,
+    /// The cell's WD that made the Instance.
+    pub maker: Option<ObjectRef>,
     /// The Instance of that name on the hub.
     pub copy: Option<CopyFacts>,
     /// Whether the hub itself confirmed that, and not its watch: a copy may lack the label that is watched for.
@@ -105,6 +109,20 @@ impl Ownership {
 }
 
 impl Snapshot {
+    /// Whether the copy stands for the hub's WD of that UID.
+    pub fn is_copied_for(&self, uid: &Uid) -> bool {
+        let copy = self.copy.as_ref().and_then(|copy| copy.digest.instance());
+        copy.is_some_and(|copy| copy.is_controlled_by(&uid.to_string()))
+    }
+
+    /// Whether the cell's WD that made the Instance lives, and was made from the same WD of the project as the hub's (I5).
+    /// One that is terminating belongs to an earlier WD, although Karmada may have written the new mark on it.
+    pub fn is_made_from(&self, deployment: &Digest) -> bool {
+        let maker = self.maker.as_ref().filter(|wd| !wd.is_terminating());
+        let source = maker.map(|wd| mark_hash(wd.annotation(SOURCE_UID)));
+        source.is_some() && source == deployment.deployment().map(|facts| facts.counterpart_uid)
+    }
+
     /// A hash of all inputs but the time; zero where live reads are among them.
     pub fn fingerprint(&self) -> u64 {
         if self.copy_confirmed || self.live_instance.is_some() || self.live_deployment.is_some() {
@@ -115,9 +133,11 @@ impl Snapshot {
             hasher.maybe(object.map(ObjectView::uid)).maybe(object.map(ObjectView::version))
         };
         let hasher = object(object(KeyedHasher::default(), &self.instance), &self.hub_namespace);
-        let deployment = self.deployment.as_ref().filter(|d| !d.terminating).map(|d| d.uid.to_string());
+        let deployment = self.deployment.as_ref().filter(|d| !d.terminating);
+        let uid = deployment.map(|d| d.uid.to_string());
         hasher
-            .maybe(deployment.as_deref())
+            .maybe(uid.as_deref())
+            .number(deployment.is_some_and(|d| self.is_made_from(d)).into())
             .number(self.copy.as_ref().map_or(0, |copy| copy.digest.content))
             .text(&self.cell.uid)
             .number(self.declared_lost.into())
@@ -167,6 +187,7 @@ impl WriteBack {
             cell: cell.clone(),
             declared_lost: self.identity.declared_lost(cell).is_some(),
             hub_namespace: hub.store(Kind::Namespace).object("", namespace),
+            maker: instance.as_deref().and_then(|instance| maker(self.cell.anchor(), instance)),
             deployment: deployment
                 .and_then(|name| hub.store(Kind::WorkloadDeployment).digest(namespace, name)),
             of_lost_cell: body.is_some_and(|body| self.identity.is_of_lost_cell(body)),

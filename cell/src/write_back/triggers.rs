@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use fedhub_api::facts::{Change, Known, View};
-use fedhub_core::names::WORKLOAD_DEPLOYMENT_NAME;
+use fedhub_api::facts::{Change, DigestExt, Known, View};
+use fedhub_cache::digest::Uid;
+use fedhub_core::names::{SOURCE_UID, WORKLOAD_DEPLOYMENT_NAME};
 use fedhub_core::object::{Key, Kind, ObjectView, PlaneId};
 use fedhub_planes::{Listener, Plane, ProjectNamespace};
 
@@ -36,6 +37,13 @@ impl WriteBack {
         for name in instances.select(Some(namespace), |i| of(i).then(|| i.name.to_owned())) {
             self.enqueue(self.key(namespace, &name));
         }
+    }
+
+    /// The Instances of a WD of the cell, or of the hub.
+    fn enqueue_deployment(&self, wd: &Known) {
+        self.enqueue_instances(&wd.namespace, |i| {
+            i.object.and_then(|i| i.label(WORKLOAD_DEPLOYMENT_NAME)) == Some(&*wd.name)
+        });
     }
 
     /// Enqueues all Instances and copies, but for those in sync: after a restart that is almost every one. While the
@@ -88,20 +96,26 @@ impl WriteBack {
                 let deployments = self.hub.hub().store(kind);
                 deployments.mark_synced(&seen.namespace, &seen.name, &seen.digest.version, 0);
                 // The status that its cell reports does not concern the cell.
-                let same = |old: &Known| {
-                    old.digest.terminating == seen.digest.terminating && old.digest.uid == seen.digest.uid
-                };
-                if change.old().is_some_and(same) {
-                    return;
+                if change.old().is_none_or(|old| identity(old) != identity(seen)) {
+                    self.enqueue_deployment(seen);
                 }
-                self.enqueue_instances(&seen.namespace, |i| {
-                    i.object.and_then(|i| i.label(WORKLOAD_DEPLOYMENT_NAME)) == Some(&*seen.name)
-                });
             }
             Kind::Namespace => self.enqueue_instances(&seen.name, |_| true),
             _ => {}
         }
     }
+}
+
+/// The part of a hub's WD that decides about the copies of its Instances (I5): whether it lives, its UID, and that of the
+/// project's WD.
+fn identity(wd: &Known) -> (bool, &Uid, Option<u64>) {
+    let source = wd.digest.deployment().map(|facts| facts.counterpart_uid);
+    (wd.digest.terminating, &wd.digest.uid, source)
+}
+
+/// The same part of a cell's WD.
+fn source(wd: &Known) -> Option<(bool, &str, Option<&str>)> {
+    wd.object.as_ref().map(|wd| (wd.is_terminating(), wd.uid(), wd.annotation(SOURCE_UID)))
 }
 
 impl Listener for WriteBack {
@@ -121,6 +135,12 @@ impl Listener for WriteBack {
                     self.set_state(&key, None);
                 }
                 self.enqueue(key);
+            }
+            (PlaneId::Cell, Kind::WorkloadDeployment) => {
+                let wd = change.known();
+                if change.old().and_then(source) != source(wd) {
+                    self.enqueue_deployment(wd);
+                }
             }
             (PlaneId::Hub, kind) => self.hub_changed(kind, change),
             _ => {}

@@ -10,8 +10,8 @@ use fedhub_cell::write_back::desired::{Owner, desired, managed};
 use fedhub_cell::write_back::plan::{WriteBackPlan, plan};
 use fedhub_cell::write_back::snapshot::{CopyFacts, LiveRead, Snapshot};
 use fedhub_core::names::{
-    CELL_SOURCE, INSTANCE_CITY, INSTANCE_FINALIZER, LINKING_LABELS, SERVICE_NAME, UPSTREAM_CLUSTER,
-    UPSTREAM_NAMESPACE, WORKLOAD_DEPLOYMENT_NAME,
+    CELL_SOURCE, INSTANCE_CITY, INSTANCE_FINALIZER, LINKING_LABELS, SERVICE_NAME, SOURCE_UID,
+    UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, WORKLOAD_DEPLOYMENT_NAME,
 };
 use fedhub_core::object::{Kind, Object, ObjectView, PlaneId, bare, set_field};
 use jiff::Timestamp;
@@ -19,7 +19,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{OwnerReference, Time};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::write_back::support::status;
+use crate::write_back::support::{SOURCE, status};
 
 /// The marks of this cell begin so.
 const CELL: &str = "dfw/uid-of-dfw";
@@ -33,6 +33,8 @@ pub struct Facts {
     pub instance: Option<Object>,
     pub namespace: Option<Object>,
     pub deployment: Option<Object>,
+    /// The cell's WD that made the Instance.
+    pub maker: Option<Object>,
     pub copy: Option<Object>,
     /// How many copies were made.
     pub made: usize,
@@ -55,6 +57,7 @@ impl Facts {
             instance: self.instance.clone().map(Arc::new),
             hub_namespace: self.namespace.clone().map(Arc::new),
             deployment: digest(Kind::WorkloadDeployment, &self.deployment).filter(|_| named),
+            maker: self.maker.clone().map(Arc::new),
             copy: copy.map(|digest| CopyFacts { digest, body: None }),
             copy_confirmed: false,
             of_lost_cell: self.others_lost,
@@ -178,15 +181,24 @@ pub fn instance() -> Object {
     instance
 }
 
+/// A WD that is made from the project's WD of that UID.
+pub fn made_from(wd: &mut Object, source: &str) {
+    wd.metadata.annotations = Some([(SOURCE_UID.to_owned(), source.to_owned())].into());
+}
+
 pub fn right() -> Facts {
     let mut namespace = bare(Kind::Namespace, "", "ns-a");
     labelled(&mut namespace, &[(UPSTREAM_CLUSTER, "cluster-alpha"), (UPSTREAM_NAMESPACE, "shop")]);
     let mut deployment = bare(Kind::WorkloadDeployment, "ns-a", "wd");
     deployment.metadata.uid = Some(WD_UID.to_owned());
+    made_from(&mut deployment, SOURCE);
+    let mut maker = bare(Kind::WorkloadDeployment, "ns-a", "wd");
+    made_from(&mut maker, SOURCE);
     let mut facts = Facts {
         instance: Some(instance()),
         namespace: Some(namespace),
         deployment: Some(deployment),
+        maker: Some(maker),
         copy: None,
         made: 0,
         declared_lost: false,
@@ -204,8 +216,8 @@ pub fn die(object: &mut Object) {
 pub fn worlds() -> impl Strategy<Value = Facts> {
     let presence = (0..8u8, 0..8u8, 0..8u8, 0..8u8);
     let edits = (0..12u8, 0..8u8, 0..10u8, 0..4u8, 0..6u8);
-    (presence, edits, 0..6u8).prop_map(
-        |((gone, dying, named, annotated), (owned, labels, status_is, spec, finalized), lost)| {
+    (presence, edits, 0..6u8, 0..8u8).prop_map(
+        |((gone, dying, named, annotated), (owned, labels, status_is, spec, finalized), lost, made)| {
             let mut facts = right();
             (facts.declared_lost, facts.others_lost) = (lost == 0, lost == 1);
             let (instance, copy) = (facts.instance.as_mut().unwrap(), facts.copy.as_mut().unwrap());
@@ -267,6 +279,12 @@ pub fn worlds() -> impl Strategy<Value = Facts> {
                     instance.metadata.finalizers = Some(vec!["vm".to_owned(), INSTANCE_FINALIZER.to_owned()]);
                 }
                 2 => instance.metadata.finalizers = Some(vec!["vm".to_owned()]),
+                _ => {}
+            }
+            match made {
+                0 => facts.maker = None,
+                1 => die(facts.maker.as_mut().unwrap()),
+                2 => made_from(facts.maker.as_mut().unwrap(), "uid-of-earlier"),
                 _ => {}
             }
             match dying {

@@ -1,6 +1,6 @@
 //! On whose behalf a copy stands on the hub: a WD that lives there now (I5, C7).
 
-use fedhub_core::names::CITY_CODE;
+use fedhub_core::names::{CITY_CODE, SOURCE_UID};
 use fedhub_fake_apiserver::{ApiServer, Fault, resource};
 use serde_json::json;
 
@@ -50,11 +50,14 @@ async fn c7_what_a_cell_reports_of_a_wd_brings_no_pass() {
     run.stop().await;
 }
 
+/// A hub whose collector is slow: the copies of a WD still stand when it is created again.
+fn without_collector() -> World {
+    World::over(ApiServer::builder("hub").resources(resource::hub()).garbage_collection(false).build())
+}
+
 #[tokio::test(start_paused = true)]
-async fn i5_a_wd_made_anew_takes_the_copies_over() {
-    // The hub's collector is slow: the copies still stand when the WD is created again.
-    let world =
-        World::over(ApiServer::builder("hub").resources(resource::hub()).garbage_collection(false).build());
+async fn i5_a_wd_that_the_hub_lost_and_has_again_takes_the_copies_over() {
+    let world = without_collector();
     world.put_instance(NS_A, "wd-0");
     let run = world.run();
     quiet(5).await;
@@ -72,10 +75,75 @@ async fn i5_a_wd_made_anew_takes_the_copies_over() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn i5_an_instance_of_an_older_wd_is_no_copy_of_one_made_anew() {
+    for terminating in [false, true] {
+        let world = without_collector();
+        world.put_instance(NS_A, "wd-0");
+        world.patch_instance("wd-0", &json!({"metadata": {"finalizers": ["vm.example/provider"]}}));
+        let run = world.run();
+        quiet(5).await;
+        let old = world.copy("wd-0").unwrap();
+        world.hub.delete(WD, NS_A, "wd").unwrap();
+        quiet(5).await;
+        let from = position(&world.hub);
+        let wd = put_wd(&world.hub, NS_A, "wd", "DFW", "uid-of-another");
+        if terminating {
+            // The cell tears the old WD down, on which Karmada writes the new mark meanwhile.
+            let held = json!({"metadata": {"finalizers": ["a/b"]}});
+            world.cell.patch(WD, NS_A, "wd", &held).unwrap();
+            world.cell.delete(WD, NS_A, "wd").unwrap();
+            put_source(&world, "uid-of-another");
+            world.cell.delete(INSTANCE, NS_A, "wd-0").unwrap();
+        }
+        quiet(60).await;
+        assert!(writes(&world.hub, from).is_empty(), "{terminating}: {:?}", writes(&world.hub, from));
+        assert_eq!(world.copy("wd-0").as_ref(), Some(&old), "{terminating}: it is the hub's collector's");
+        world.hub.delete(INSTANCE, NS_A, "wd-0").unwrap();
+        world.patch_instance("wd-0", &json!({"spec": {"size": "large"}}));
+        quiet(60).await;
+        assert!(world.copy("wd-0").is_none(), "{terminating}: none is made anew");
+        assert_eq!((run.objects("write_back", "parked"), run.failed("write_back")), (1, 0));
+        if terminating {
+            world.patch_instance("wd-0", &json!({"metadata": {"finalizers": null}}));
+            world.cell.patch(WD, NS_A, "wd", &json!({"metadata": {"finalizers": null}})).unwrap();
+            quiet(5).await;
+            put_wd(&world.cell, NS_A, "wd", "DFW", "uid-of-another");
+            world.put_instance(NS_A, "wd-0");
+        } else {
+            // Karmada did not delete the cell's WD: it is that of the new one, and so are its Instances.
+            put_source(&world, "uid-of-another");
+        }
+        quiet(5).await;
+        let owners = world.copy("wd-0").unwrap()["metadata"]["ownerReferences"].clone();
+        assert_eq!(owners[0]["uid"], wd["metadata"]["uid"], "{terminating}");
+        run.stop().await;
+    }
+}
+
+/// Karmada writes the mark of a hub's WD on the cell's.
+fn put_source(world: &World, source: &str) {
+    let mark = json!({"metadata": {"annotations": {SOURCE_UID: source}}});
+    world.cell.patch(WD, NS_A, "wd", &mark).unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn i5_a_hub_wd_that_is_marked_anew_has_copies_once_its_cell_has_the_mark() {
+    let world = World::new();
+    put_wd(&world.hub, NS_A, "wd", "DFW", "uid-of-another");
+    world.put_instance(NS_A, "wd-0");
+    let run = world.run();
+    quiet(60).await;
+    assert!(world.copy("wd-0").is_none());
+    put_wd(&world.hub, NS_A, "wd", "DFW", SOURCE);
+    quiet(5).await;
+    assert!(world.copy("wd-0").is_some(), "woken by that WD's event");
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn i5_what_the_hub_lost_is_copied_for_the_wd_that_it_has_now() {
-    // A hub whose collector is slow: a copy with the wrong owner would stand there.
-    let world =
-        World::over(ApiServer::builder("hub").resources(resource::hub()).garbage_collection(false).build());
+    // A copy with the wrong owner would stand there.
+    let world = without_collector();
     for n in 0..3 {
         world.put_instance(NS_A, &format!("wd-{n}"));
     }

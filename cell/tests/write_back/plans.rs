@@ -8,7 +8,7 @@ use fedhub_api::cells::CellId;
 use fedhub_cache::ServerNormalization;
 use fedhub_cell::write_back::plan::{WriteBackPlan, plan};
 use fedhub_cell::write_back::snapshot::{LiveRead, Ownership, Snapshot};
-use fedhub_core::names::{CELL_SOURCE, INSTANCE_FINALIZER, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE};
+use fedhub_core::names::{CELL_SOURCE, INSTANCE_FINALIZER, SOURCE_UID, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE};
 use fedhub_core::object::{Kind, Object, ObjectView, bare, set_field};
 use fedhub_planes::WriteMode;
 use jiff::SignedDuration;
@@ -77,6 +77,18 @@ proptest! {
         let owner = before.deployment.as_ref().is_some_and(|d| !d.is_terminating());
         if alive && !owner {
             prop_assert_eq!(&after.copy, &before.copy, "owner-gated");
+        }
+        // I5: no copy is made for a WD, or given to it, that the Instance is not of.
+        let source = |wd: &Object| wd.annotation(SOURCE_UID).map(str::to_owned);
+        let maker = before.maker.as_ref().filter(|wd| !wd.is_terminating());
+        let of_it = maker.is_some_and(|wd| source(wd) == before.deployment.as_ref().and_then(source));
+        let owner_of = |copy: &Option<Object>| {
+            let owners = copy.as_ref().and_then(|copy| copy.metadata.owner_references.clone());
+            let mut owners = owners.into_iter().flatten().filter(|owner| owner.kind == "WorkloadDeployment");
+            owners.find(|owner| owner.controller == Some(true)).map(|owner| owner.uid)
+        };
+        if !of_it && owner_of(&after.copy).as_deref() == Some(WD_UID) {
+            prop_assert_eq!(owner_of(&before.copy), Some(WD_UID.to_owned()));
         }
         // Whatever is written says whose it is by the namespace, and names the living WD.
         if let Some(copy) = after.copy.as_ref().filter(|c| before.copy.as_ref() != Some(*c)) {

@@ -90,7 +90,7 @@ async fn c6_gates_that_open_in_a_moment_cost_nothing_and_those_that_last_are_tol
     quiet(5).await;
     let gated = |name: &str| {
         let reason = condition("Ready", "False", "SchedulingGatesPresent", "");
-        let mut instance = instance_saying(NS_A, name, "DFW", &json!({"conditions": [reason]}));
+        let mut instance = instance_saying(&world.cell, NS_A, name, "DFW", &json!({"conditions": [reason]}));
         instance["spec"]["controller"] = json!({"schedulingGates": [{"name": "Quota"}]});
         world.cell.put(instance).unwrap();
     };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fedhub_cell::identity::{Identity, IdentityFault};
 use fedhub_cell::write_back::WriteBack;
 use fedhub_core::names::{
-    CELL_SOURCE, CITY_CODE, INSTANCE_CITY, INSTANCE_FINALIZER, INSTANCE_INDEX, PLACEMENT_NAME,
+    CELL_SOURCE, CITY_CODE, INSTANCE_CITY, INSTANCE_FINALIZER, INSTANCE_INDEX, PLACEMENT_NAME, SOURCE_UID,
     WORKLOAD_DEPLOYMENT_NAME, WORKLOAD_DEPLOYMENT_UID, WORKLOAD_NAME, WORKLOAD_UID,
 };
 use fedhub_core::object::{Kind, PlaneId};
@@ -24,6 +24,8 @@ pub const NS_A: &str = "ns-a";
 pub const NS_B: &str = "ns-b";
 pub const WD: &str = "WorkloadDeployment";
 pub const INSTANCE: &str = "Instance";
+/// The UID of the project's WD that those of the hub and the cell are made from.
+pub const SOURCE: &str = "uid-in-project";
 
 pub struct World {
     pub hub: ApiServer,
@@ -51,13 +53,7 @@ impl World {
     }
 
     pub fn put_wd(&self, space: &str, name: &str, city: &str) -> Value {
-        let labels = json!({ CITY_CODE: city });
-        self.hub
-            .put(json!({
-                "apiVersion": API, "kind": WD,
-                "metadata": {"namespace": space, "name": name, "labels": labels}, "spec": {"cityCode": city},
-            }))
-            .unwrap()
+        put_wd(&self.hub, space, name, city, SOURCE)
     }
 
     /// An Instance of the cell as its controllers make it, with a status.
@@ -162,12 +158,26 @@ pub fn put_instance(cell: &ApiServer, space: &str, name: &str, city: &str) -> Va
 }
 
 pub fn put_instance_saying(cell: &ApiServer, space: &str, name: &str, city: &str, status: &Value) -> Value {
-    cell.put(instance_saying(space, name, city, status)).unwrap()
+    cell.put(instance_saying(cell, space, name, city, status)).unwrap()
 }
 
-/// An Instance as its controllers make it.
-pub fn instance_saying(space: &str, name: &str, city: &str, status: &Value) -> Value {
+/// A WD of a hub or a cell, made from the project's WD of the UID `source`.
+pub fn put_wd(plane: &ApiServer, space: &str, name: &str, city: &str, source: &str) -> Value {
+    let wd = json!({
+        "apiVersion": API, "kind": WD,
+        "metadata": {
+            "namespace": space, "name": name,
+            "labels": {CITY_CODE: city}, "annotations": {SOURCE_UID: source},
+        },
+        "spec": {"cityCode": city},
+    });
+    plane.put(wd).unwrap()
+}
+
+/// An Instance as its controllers make it, of the WD that the cell has or gets.
+pub fn instance_saying(cell: &ApiServer, space: &str, name: &str, city: &str, status: &Value) -> Value {
     let (wd, ordinal) = name.rsplit_once('-').unwrap();
+    let maker = cell.get(WD, space, wd).unwrap_or_else(|| put_wd(cell, space, wd, city, SOURCE));
     json!({
         "apiVersion": API, "kind": INSTANCE,
         "metadata": {
@@ -179,6 +189,10 @@ pub fn instance_saying(space: &str, name: &str, city: &str, status: &Value) -> V
             },
             "annotations": {"cells.example/note": "stays"},
             "finalizers": [INSTANCE_FINALIZER],
+            "ownerReferences": [{
+                "apiVersion": API, "kind": WD, "name": wd, "uid": uid(&maker),
+                "controller": true, "blockOwnerDeletion": true,
+            }],
         },
         "spec": {"size": "small", "unknown": {"kept": [1, 2]}},
         "status": status,

@@ -154,7 +154,12 @@ impl Instance {
 
     /// Whether the object of that UID is its controller, or it has none (I5).
     pub fn may_be_controlled_by(&self, uid: &str) -> bool {
-        self.parent == 0 || self.parent == uid_hash(uid)
+        self.parent == 0 || self.is_controlled_by(uid)
+    }
+
+    /// Whether the object of that UID is its controller.
+    pub fn is_controlled_by(&self, uid: &str) -> bool {
+        self.parent == uid_hash(uid)
     }
 
     // === Of an Instance on a project plane ===
