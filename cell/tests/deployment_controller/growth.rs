@@ -222,7 +222,10 @@ async fn c12_what_does_not_go_is_named_on_its_wd_and_on_one_that_is_being_delete
 
     world.release_terminating();
     world.settle().await;
+    let observed = world.wd()["status"]["observedGeneration"].clone();
     world.cell.delete("WorkloadDeployment", SPACE, WD).unwrap();
+    // Karmada updates it for the WD that is created again under its name.
+    world.release("another");
     quiet(5).await;
     let from = position(&world.cell);
     world.say("web-0", "False", "Terminating");
@@ -234,6 +237,8 @@ async fn c12_what_does_not_go_is_named_on_its_wd_and_on_one_that_is_being_delete
     let (reason, message) = world.lacks("Available");
     assert_eq!(reason, "TerminationDeadlineExceeded");
     assert!(message.contains("\"web-0\": words"), "{message}");
+    assert_ne!(world.wd()["metadata"]["generation"], observed);
+    assert_eq!(world.wd()["status"]["observedGeneration"], observed, "F8: no Instance ran the newer one");
     world.release_terminating();
     quiet(60).await;
     assert!(world.cell.get("WorkloadDeployment", SPACE, WD).is_none());

@@ -65,7 +65,10 @@ pub fn status(seen: &DeploymentFacts<'_>) -> Value {
     // On every plane, where the UID is another (C13): what it selects is what the scale subresource there is about.
     status["selector"] = json!(format!("{WORKLOAD_DEPLOYMENT_NAME}={}", seen.deployment.name()));
     status["suspended"] = json!(suspended(seen.deployment));
-    if let Some(generation) = seen.deployment.metadata.generation {
+    // A terminating WD is torn down, whatever it has become since: its Instances never ran that generation.
+    if let Some(generation) = seen.deployment.metadata.generation
+        && !seen.deployment.is_terminating()
+    {
         status["observedGeneration"] = json!(generation);
     }
     if let Location::Serving(name) = seen.location {
