@@ -6,7 +6,7 @@
 //!
 //! - [`deployment_controller`] reconciles a WD: its Instances, networks, autoscaler and status.
 //! - [`instance_controller`] reconciles an Instance: its status, gates and quota claim.
-//! - [`write_back`] copies an Instance to the hub, and releases it once the copy is gone; it runs in the engine's loop.
+//! - [`write_back`] copies an Instance to the hub, in the engine's loop.
 //!
 //! [`domain`] holds the pure functions that they decide by; [`identity`] is the cell's identity.
 

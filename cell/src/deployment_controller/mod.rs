@@ -52,8 +52,6 @@ use parking_lot::{Mutex, MutexGuard};
 /// What the cell's other parts do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeploymentControllerConfig {
-    /// Instances are written back to the hub: they get the finalizer that the write-back takes off.
-    pub write_back: bool,
     /// Instances need quota.
     pub quota: bool,
     /// Instances need networks.

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use fedhub_api::LocationReference;
 use fedhub_api::responsibility::INSTANCES_REFUSED;
 use fedhub_core::errors::{self, RequestError};
-use fedhub_core::names::INSTANCE_FINALIZER;
 use fedhub_core::object::{Object, ObjectRef, ObjectView};
 use serde_json::{Value, json};
 
@@ -90,9 +89,7 @@ fn new_instance(snapshot: &Snapshot<'_>, ordinal: u32) -> Object {
     ];
     let gates = gates.into_iter().filter_map(|(on, gate)| on.then_some(gate));
     let place = place(wd, &networking.location);
-    let mut object = build(deployment, ordinal, place.as_ref(), gates);
-    object.metadata.finalizers = config.write_back.then(|| vec![INSTANCE_FINALIZER.to_owned()]);
-    object
+    build(deployment, ordinal, place.as_ref(), gates)
 }
 
 /// All that is to be put right of an Instance, in one merge patch: labels, the location, the hash of its template, and,

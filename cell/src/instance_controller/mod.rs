@@ -4,7 +4,8 @@
 //! A reconcile asks for the Instance's quota, writes the whole status at once, takes off the gates that this status
 //! satisfies, and publishes an Event on a transition. [`plan()`] is the pure part. Short stages of an Instance that is
 //! coming up are debounced ([`crate::domain::status::debounce`]). For a terminating one, only `Ready` is written
-//! ([`crate::domain::status::termination`]).
+//! ([`crate::domain::status::termination`]). Earlier versions and the Go manager put a finalizer on Instances, which
+//! waited for the deletion of their copies on the hub: it is taken off wherever it stands.
 //!
 //! # Quota
 //!

@@ -1,13 +1,16 @@
 //! The reconcile of one Instance.
 
 use fedhub_core::errors::Error;
-use fedhub_core::object::{Key, Kind, ObjectView, PlaneId};
+use fedhub_core::finalizers;
+use fedhub_core::names::INSTANCE_FINALIZER;
+use fedhub_core::object::{Key, Kind, Object, ObjectRef, ObjectView, PlaneId};
 use fedhub_core::trace::answers;
 use fedhub_engine::{Controller, Job, Outcome};
 
 use super::InstanceController;
 use super::quota::QuotaOutcome;
 use crate::trace::change_of;
+use crate::writer;
 
 impl InstanceController {
     async fn instance(&self, key: &Key) -> Result<Outcome, Error> {
@@ -15,6 +18,9 @@ impl InstanceController {
             return Err(Error::NotEngaged(PlaneId::Cell));
         }
         answers(|| change_of(self.cell.anchor(), key));
+        if let Some(instance) = self.held(key) {
+            return self.remove_finalizer(&instance).await;
+        }
         let Some(instance) = self.living(key) else { return self.terminating(key).await };
         let QuotaOutcome { quota, failed, again } = self.ask(&instance).await?;
         // It may have changed while its project was asked.
@@ -25,6 +31,22 @@ impl InstanceController {
         plan.requeue_after = plan.requeue_after.into_iter().chain(again).min();
         let outcome = self.apply(&instance, plan).await?;
         failed.map_or(Ok(outcome), Err)
+    }
+
+    /// The Instance, if it has the finalizer of earlier versions, by which it waited for the hub.
+    fn held(&self, key: &Key) -> Option<ObjectRef> {
+        let instance = self.cell.anchor().store(key.kind).object(&key.namespace, &key.name)?;
+        instance.has_finalizer(INSTANCE_FINALIZER).then_some(instance)
+    }
+
+    /// Takes that finalizer off. The Instance's event brings its own turn.
+    async fn remove_finalizer(&self, instance: &Object) -> Result<Outcome, Error> {
+        let metadata = finalizers::without(instance, INSTANCE_FINALIZER);
+        match writer(&self.cell).patch_metadata(Kind::Instance, instance, metadata).await {
+            // It is gone already.
+            Err(error) if error.code() == Some(404) => Ok(Outcome::AwaitChange),
+            stored => stored.map(|_| Outcome::Updated).map_err(Error::from),
+        }
     }
 
     /// Reconciles a terminating Instance, if it is still there.

@@ -3,7 +3,9 @@
 use fedhub_api::cells::Source;
 use fedhub_api::conditions::{find, said};
 use fedhub_api::facts::{Change, Known, View};
-use fedhub_core::names::{EXPECTED_REFERENCED_DATA, PlaneName, REFERENCED_DATA_ERROR, SOURCE_GENERATION};
+use fedhub_core::names::{
+    EXPECTED_REFERENCED_DATA, INSTANCE_FINALIZER, PlaneName, REFERENCED_DATA_ERROR, SOURCE_GENERATION,
+};
 use fedhub_core::object::{Kind, Object, ObjectView, PlaneId};
 use fedhub_planes::{Listener, Plane, ProjectNamespace};
 
@@ -31,6 +33,9 @@ impl InstanceController {
     /// The lane of an Instance; `None` where the caches show that it is in sync. Only a request for quota goes to a
     /// project's plane, so that its failure blocks nothing else (I8).
     fn lane(&self, instance: &Object, cause: Cause) -> Option<PlaneId> {
+        if instance.has_finalizer(INSTANCE_FINALIZER) {
+            return Some(PlaneId::Cell);
+        }
         if instance.is_terminating() {
             let plan = self.plan_terminating(instance);
             return (plan.status.is_some() || plan.requeue_after.is_some()).then_some(PlaneId::Cell);

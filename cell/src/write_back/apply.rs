@@ -11,13 +11,12 @@ use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView};
 use fedhub_engine::Outcome;
 use fedhub_engine::reconcile::Step;
 use fedhub_planes::{Precondition, StatusWrite, Write, WriteMode, Written};
-use serde_json::Value;
 use tokio::time::Instant;
 
 use super::desired::{Owner, desired, managed};
 use super::plan::WriteBackPlan;
 use super::reconcile::Pass;
-use super::refusal::{CleanupBlocked, WriteBackState};
+use super::refusal::WriteBackState;
 use super::snapshot::{CopyRead, LiveRead, Snapshot};
 use crate::writer;
 
@@ -33,7 +32,7 @@ impl Pass<'_> {
         let kind = Kind::Instance;
         Ok(match plan {
             WriteBackPlan::Unchanged => Step::Unchanged,
-            WriteBackPlan::AwaitOwner => {
+            WriteBackPlan::AwaitOwner | WriteBackPlan::AwaitDeletion => {
                 controller.set_state(key, Some(WriteBackState::Parked));
                 controller.mark_synced(key, snapshot, 0);
                 Step::End(Outcome::AwaitChange)
@@ -45,7 +44,6 @@ impl Pass<'_> {
                 let retry = Outcome::RequeueAfter(NAME_TAKEN_RETRY);
                 Step::End(if unseen { retry } else { Outcome::AwaitChange })
             }
-            WriteBackPlan::SetFinalizers(metadata) => self.set_finalizers(snapshot, metadata).await?,
             WriteBackPlan::Create(owner) => self.write(snapshot, &owner, WriteMode::Direct).await?,
             WriteBackPlan::Replace { owner, mode } => self.write(snapshot, &owner, mode).await?,
             WriteBackPlan::WriteStatus { mode } => self.write_status(snapshot, mode).await?,
@@ -57,10 +55,6 @@ impl Pass<'_> {
                 Step::End(Outcome::RequeueAfter(wait))
             }
             WriteBackPlan::Delete { inferred } => self.delete(snapshot, inferred).await?,
-            WriteBackPlan::AwaitDeletion => {
-                controller.block_cleanup(key, CleanupBlocked::CopyTerminating).await;
-                Step::End(Outcome::AwaitChange)
-            }
             WriteBackPlan::FetchCopy => {
                 let known = snapshot.copy.as_ref().map(|copy| &copy.digest.version);
                 let fetched = hub.get_or_fetch(kind, namespace, name).await?;
@@ -70,7 +64,6 @@ impl Pass<'_> {
                     None => self.read_copy().await?,
                 }
             }
-            WriteBackPlan::ReadCopy => self.read_copy().await?,
             WriteBackPlan::ReadInstance => {
                 let instance = cell.get_live(kind, namespace, name).await?;
                 self.reads.instance = Some(LiveRead(instance.map(Arc::new)));
@@ -100,18 +93,6 @@ impl Pass<'_> {
         controller.identity.note(&copy, body.as_deref().and_then(Source::of).as_ref());
         self.reads.copy = Some(CopyRead { body, confirmed });
         Step::Learned
-    }
-
-    async fn set_finalizers(&self, snapshot: &Snapshot, metadata: Value) -> Result<Step, RequestError> {
-        let Some(instance) = &snapshot.instance else { return Ok(Step::Learned) };
-        let cell = writer(&self.controller.cell);
-        match cell.patch_metadata(Kind::Instance, instance, metadata).await {
-            Ok(_) => {}
-            // Another finalizer was the last one, and it is gone.
-            Err(error) if error.code() == Some(404) && instance.is_terminating() => {}
-            Err(error) => return Err(error),
-        }
-        Ok(if instance.is_terminating() { Step::End(Outcome::Updated) } else { Step::Updated })
     }
 
     /// Writes the copy's metadata and spec.
@@ -185,7 +166,7 @@ impl Pass<'_> {
         if self.delete_copy(&copy.object(&key.namespace, &key.name)).await? {
             return Ok(Step::Updated);
         }
-        controller.block_cleanup(key, CleanupBlocked::CopyTerminating).await;
+        controller.set_state(key, Some(WriteBackState::Parked));
         Ok(Step::End(Outcome::AwaitChange))
     }
 
@@ -195,6 +176,7 @@ impl Pass<'_> {
         let gone = hub.delete(Kind::Instance, copy, Precondition::Uid).await?;
         if gone {
             // What follows must not take it for an orphan.
+            self.controller.seen_gone.lock().remove(self.key());
             hub.store(Kind::Instance).own_deleted(copy.namespace(), copy.name(), copy.uid());
             self.learn(None, true);
         }

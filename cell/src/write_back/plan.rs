@@ -4,15 +4,14 @@
 
 use std::time::Duration;
 
+use fedhub_api::cells::CellId;
 use fedhub_api::facts::instance::{StatusOrigin, only_defaults};
 use fedhub_api::facts::{Digest, DigestExt};
 use fedhub_cache::normalization::settled_hash;
-use fedhub_core::finalizers;
 use fedhub_core::hash;
-use fedhub_core::names::{INSTANCE_CITY, INSTANCE_FINALIZER};
+use fedhub_core::names::INSTANCE_CITY;
 use fedhub_core::object::{Kind, Object, ObjectView, PlaneId};
 use fedhub_planes::WriteMode;
-use serde_json::Value;
 
 use super::desired::{Owner, desired, managed};
 use super::refusal::WriteBackRefusal;
@@ -29,9 +28,6 @@ pub enum WriteBackPlan {
     AwaitOwner,
     /// The Instance cannot be written back as it is.
     Refuse(WriteBackRefusal),
-    /// Patch the Instance's finalizers: with ours before its copy is created, which must not be forgotten; without it
-    /// once the copy is proven gone.
-    SetFinalizers(Value),
     /// Create the copy.
     Create(Owner),
     /// Write the copy's metadata and spec.
@@ -50,15 +46,13 @@ pub enum WriteBackPlan {
     Debounce(Duration),
     /// Delete the copy.
     Delete {
-        /// Whether its Instance was not seen to go, so that the rate of such deletions is limited (I4).
+        /// Whether no watch showed that its Instance went, so that the rate of such deletions is limited (I4).
         inferred: bool,
     },
     /// The copy is terminating: its event requeues the Instance.
     AwaitDeletion,
     /// Fetch the copy, whose digest does not tell enough, then plan again.
     FetchCopy,
-    /// Read the copy from the hub, past the watch, then plan again (I3).
-    ReadCopy,
     /// Read the Instance from the cell, then plan again (I4).
     ReadInstance,
     /// Read the WD from the hub, then plan again (I5).
@@ -73,32 +67,21 @@ pub fn plan(snapshot: &Snapshot) -> WriteBackPlan {
 /// The plan; `None` where it takes the copy itself.
 fn decide(snapshot: &Snapshot) -> Option<WriteBackPlan> {
     match (&snapshot.instance, &snapshot.copy) {
-        (Some(instance), Some(copy)) if copy.digest.uid.is(instance.uid()) => Some(itself(instance)),
+        // The Instance is its own copy, for the cell is its own hub.
+        (Some(instance), Some(copy)) if copy.digest.uid.is(instance.uid()) => Some(WriteBackPlan::Unchanged),
         (None, None) => Some(WriteBackPlan::Unchanged),
         (None, Some(copy)) => orphan(snapshot, copy),
-        (Some(instance), copy) if is_released(instance) => leave(snapshot, instance, copy.as_ref()),
         (Some(instance), copy) => stay(snapshot, instance, copy.as_ref()),
     }
 }
 
-/// The Instance is its own copy, for the cell is its own hub: nothing is copied, and its end waits for no copy.
-fn itself(instance: &Object) -> WriteBackPlan {
-    let held = instance.is_terminating() && instance.has_finalizer(INSTANCE_FINALIZER);
-    if held { release(instance) } else { WriteBackPlan::Unchanged }
-}
-
-fn release(instance: &Object) -> WriteBackPlan {
-    WriteBackPlan::SetFinalizers(finalizers::without(instance, INSTANCE_FINALIZER))
-}
-
-/// Whether an Instance is terminating and no finalizer but ours is left. Until then its copy stays and shows the progress
-/// (C7). No server adds a finalizer to it any more.
-pub(super) fn is_released(instance: &Object) -> bool {
-    instance.is_terminating() && finalizers::of(instance).all(|f| f == INSTANCE_FINALIZER)
-}
-
-/// A copy without an Instance: its finalizer never ran. Absence in a cache proves nothing; the cell has to confirm it.
+/// A copy without an Instance. Absence in a cache proves nothing: an unbroken watch has shown the deletion, or the cell
+/// has to confirm it.
 fn orphan(snapshot: &Snapshot, copy: &CopyFacts) -> Option<WriteBackPlan> {
+    let source = copy.digest.instance().map(|copy| copy.source);
+    if source.is_some() && source == snapshot.seen_gone {
+        return Some(remove(copy));
+    }
     let Ownership::Ours(uid) = copy.ownership(&snapshot.cell, None)? else {
         return Some(WriteBackPlan::Unchanged);
     };
@@ -109,20 +92,6 @@ fn orphan(snapshot: &Snapshot, copy: &CopyFacts) -> Option<WriteBackPlan> {
         Some(LiveRead(Some(instance))) if instance.uid() == uid => WriteBackPlan::AwaitOwner,
         Some(_) => WriteBackPlan::Delete { inferred: true },
     })
-}
-
-/// Only the write-back holds the Instance: first its copy goes, then our finalizer (I3).
-fn leave(snapshot: &Snapshot, instance: &Object, copy: Option<&CopyFacts>) -> Option<WriteBackPlan> {
-    let managed = facts(&managed(instance, &snapshot.cell, None));
-    if let Some(copy) = copy
-        && is_ours(&copy.ownership(&snapshot.cell, Some((instance, &managed)))?, instance, copy)
-    {
-        return Some(remove(copy));
-    }
-    if !instance.has_finalizer(INSTANCE_FINALIZER) {
-        return Some(WriteBackPlan::Unchanged);
-    }
-    Some(if snapshot.copy_confirmed { release(instance) } else { WriteBackPlan::ReadCopy })
 }
 
 fn remove(copy: &CopyFacts) -> WriteBackPlan {
@@ -151,14 +120,7 @@ fn stay(snapshot: &Snapshot, instance: &Object, copy: Option<&CopyFacts>) -> Opt
         }
         unmarked = ownership == Ownership::Unmarked;
     }
-    let held = instance.has_finalizer(INSTANCE_FINALIZER);
-    if !held && !instance.is_terminating() {
-        return Some(WriteBackPlan::SetFinalizers(finalizers::with(instance, INSTANCE_FINALIZER)));
-    }
-    let Some(copy) = copy else {
-        // What is being deleted takes no finalizer any more, and without one its copy might be forgotten.
-        return Some(if held { create(snapshot, instance, owner) } else { WriteBackPlan::Unchanged });
-    };
+    let Some(copy) = copy else { return Some(create(snapshot, instance, owner)) };
     let (is, expected) = (copy.digest.instance()?, expected.instance()?);
     let differs = !settled_hash(hash::json(instance.spec()), is.spec, snapshot.spec_normalization);
     let stands = match &copy.body {
@@ -240,6 +202,11 @@ fn is_ours(ownership: &Ownership, instance: &Object, copy: &CopyFacts) -> bool {
             city.is_some() && copy.body.as_ref().and_then(|copy| copy.label(INSTANCE_CITY)) == city
         }
     }
+}
+
+/// The hash of the source that the copy of an Instance names.
+pub(super) fn source(instance: &Object, cell: &CellId) -> Option<u64> {
+    facts(&managed(instance, cell, None)).instance().map(|facts| facts.source)
 }
 
 /// The hashes of what a copy should carry, as those of the copy are made.

@@ -1,9 +1,8 @@
-//! Why an Instance is not written back, or its finalizer not released.
+//! Why an Instance is not written back.
 
 use std::fmt;
 
 use fedhub_api::cells::{CellId, Source};
-use fedhub_api::responsibility::attributed;
 use fedhub_core::metrics::Metrics;
 use fedhub_engine::object_states::ObjectState;
 
@@ -89,54 +88,13 @@ impl fmt::Display for WriteBackRefusal {
     }
 }
 
-/// The reason why the finalizer of an Instance is not released (I3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CleanupBlocked {
-    /// The hub does not answer.
-    HubUnreachable,
-    /// The hub does not allow to delete the copy.
-    HubForbids,
-    /// A finalizer keeps the copy on the hub.
-    CopyTerminating,
-}
-
-impl CleanupBlocked {
-    /// The metric label.
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::HubUnreachable => "hub_unreachable",
-            Self::HubForbids => "hub_forbids",
-            Self::CopyTerminating => "copy_leaving",
-        }
-    }
-
-    /// The note of the Event that reports it, with who has to act (C9).
-    pub fn note(self) -> String {
-        attributed("CleanupHeld", &self.to_string()).into_owned()
-    }
-}
-
-impl fmt::Display for CleanupBlocked {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::HubUnreachable => "cleanup blocked: the federation hub cannot be reached",
-            Self::HubForbids => {
-                "cleanup blocked: the federation hub does not allow this cell to delete the copy"
-            }
-            Self::CopyTerminating => "cleanup blocked: a finalizer keeps the copy on the federation hub",
-        })
-    }
-}
-
 /// What is remembered of an Instance that is not written back as it should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteBackState {
-    /// The hub has no living WD for the Instance: that WD's event requeues it.
+    /// The hub has no living WD for the Instance, or its former copy is terminating: their events requeue it.
     Parked,
     /// It is refused, for the reason of this label.
     Refused(&'static str),
-    /// Its finalizer is not released.
-    CleanupBlocked(CleanupBlocked),
 }
 
 impl ObjectState for WriteBackState {
@@ -147,9 +105,6 @@ impl ObjectState for WriteBackState {
             Self::Refused(reason) => {
                 objects("quarantined").add(change);
                 metrics.quarantined.with_label_values(&[reason]).add(change);
-            }
-            Self::CleanupBlocked(reason) => {
-                metrics.finalizers_held.with_label_values(&[reason.label()]).add(change);
             }
         }
     }

@@ -31,10 +31,10 @@ pub struct Snapshot {
     pub maker: Option<ObjectRef>,
     /// The Instance of that name on the hub.
     pub copy: Option<CopyFacts>,
-    /// Whether the hub itself confirmed that, and not its watch: a copy may lack the label that is watched for.
-    pub copy_confirmed: bool,
     /// Whether the copy is one of a cell that is declared lost, so that its name may be taken over (C11).
     pub of_lost_cell: bool,
+    /// The hash of the copy's source, where an unbroken watch has shown the end of the cell's Instance.
+    pub seen_gone: Option<u64>,
     /// The cell's Instance of that name, where it was read live.
     pub live_instance: Option<LiveRead>,
     /// The hub's WD that the Instance names, where it was read live.
@@ -115,8 +115,8 @@ impl Snapshot {
         copy.is_some_and(|copy| copy.is_controlled_by(&uid.to_string()))
     }
 
-    /// Whether the cell's WD that made the Instance lives, and was made from the same WD of the project as the hub's (I5).
-    /// One that is terminating belongs to an earlier WD, although Karmada may have written the new mark on it.
+    /// Whether the cell's WD that made the Instance lives, and was made from the same WD of the project as the hub's
+    /// (I5). One that is terminating belongs to an earlier WD, although Karmada may have written the new mark on it.
     pub fn is_made_from(&self, deployment: &Digest) -> bool {
         let maker = self.maker.as_ref().filter(|wd| !wd.is_terminating());
         let source = maker.map(|wd| mark_hash(wd.annotation(SOURCE_UID)));
@@ -125,7 +125,7 @@ impl Snapshot {
 
     /// A hash of all inputs but the time; zero where live reads are among them.
     pub fn fingerprint(&self) -> u64 {
-        if self.copy_confirmed || self.live_instance.is_some() || self.live_deployment.is_some() {
+        if self.live_instance.is_some() || self.live_deployment.is_some() {
             return 0;
         }
         let object = |hasher: KeyedHasher, object: &Option<ObjectRef>| {
@@ -171,14 +171,14 @@ impl WriteBack {
         let instance = self.cell.anchor().store(Kind::Instance).object(namespace, name);
         let copies = hub.store(Kind::Instance);
         let known = copies.digest(namespace, name);
-        let (copy, copy_confirmed) = match &reads.copy {
-            Some(CopyRead { body, confirmed: true }) => (body.clone().map(CopyFacts::of), true),
+        let copy = match &reads.copy {
+            Some(CopyRead { body, confirmed: true }) => body.clone().map(CopyFacts::of),
             read => {
                 let body = read.as_ref().and_then(|read| read.body.clone());
                 let is_known = |digest: &Digest| {
                     body.clone().filter(|body| digest.version == Version::new(body.version()))
                 };
-                (known.map(|digest| CopyFacts { body: is_known(&digest), digest }), false)
+                known.map(|digest| CopyFacts { body: is_known(&digest), digest })
             }
         };
         let body = copy.as_ref().and_then(|copy| copy.body.as_ref());
@@ -192,7 +192,7 @@ impl WriteBack {
                 .and_then(|name| hub.store(Kind::WorkloadDeployment).digest(namespace, name)),
             of_lost_cell: body.is_some_and(|body| self.identity.is_of_lost_cell(body)),
             copy,
-            copy_confirmed,
+            seen_gone: self.seen_gone.lock().get(key).copied(),
             live_instance: reads.instance.clone(),
             live_deployment: reads.deployment.clone(),
             spec_normalization: copies.normalization(namespace, name, Part::Spec),

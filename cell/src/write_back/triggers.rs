@@ -9,7 +9,7 @@ use fedhub_core::object::{Key, Kind, ObjectView, PlaneId};
 use fedhub_planes::{Listener, Plane, ProjectNamespace};
 
 use super::WriteBack;
-use super::plan::{WriteBackPlan, plan};
+use super::plan::{WriteBackPlan, plan, source};
 use super::snapshot::LiveReads;
 use crate::identity::Identity;
 
@@ -46,17 +46,13 @@ impl WriteBack {
         });
     }
 
-    /// Enqueues all Instances and copies, but for those in sync: after a restart that is almost every one. While the
-    /// hub is not in sync, only those whose deletion waits for it, so that this is shown.
+    /// Enqueues all Instances and copies, but for those in sync: after a restart that is almost every one.
     fn enqueue_all(&self) {
-        let (cell, hub) = (self.cell.anchor(), self.hub.hub());
-        let Some(id) = self.identity.get().filter(|_| cell.synced()) else { return };
+        let cell = self.cell.anchor();
+        let hub = self.hub.hub();
+        let Some(id) = self.identity.get().filter(|_| cell.synced() && hub.synced()) else { return };
         let here = |i: View<'_>| Some(self.key(i.namespace, i.name));
         let mut keys: BTreeSet<Key> = cell.store(Kind::Instance).select(None, here).into_iter().collect();
-        if !hub.synced() {
-            keys.into_iter().filter(|key| self.is_leaving(key)).for_each(|key| self.enqueue(key));
-            return;
-        }
         keys.extend(hub.store(Kind::Instance).select(None, here));
         for key in keys {
             let snapshot = self.snapshot(&key, &id, &LiveReads::default());
@@ -82,12 +78,25 @@ impl WriteBack {
         }
     }
 
+    /// Notes that the cell's watch has shown the end of an Instance, whose copy stands on the hub.
+    fn note_gone(&self, key: &Key, instance: &Known) {
+        let Some((instance, cell)) = instance.object.as_ref().zip(self.identity.get()) else { return };
+        let source = source(instance, &cell);
+        let copy = self.hub.hub().store(Kind::Instance).digest(&key.namespace, &key.name);
+        if let Some(copied) = copy.as_ref().and_then(|copy| copy.instance()).map(|copy| copy.source)
+            && source == Some(copied)
+        {
+            self.seen_gone.lock().insert(key.clone(), copied);
+        }
+    }
+
     fn hub_changed(&self, kind: Kind, change: &Change) {
         let seen = change.known();
         match kind {
             Kind::Instance if matches!(change, Change::Deleted { .. }) => {
                 let copy = self.hub.hub().key(kind, &seen.namespace, &seen.name);
                 self.identity.note(&copy, None);
+                self.seen_gone.lock().remove(&self.key(&seen.namespace, &seen.name));
                 self.enqueue(self.key(&seen.namespace, &seen.name));
             }
             Kind::Instance => self.enqueue(self.key(&seen.namespace, &seen.name)),
@@ -106,15 +115,15 @@ impl WriteBack {
     }
 }
 
-/// The part of a hub's WD that decides about the copies of its Instances (I5): whether it lives, its UID, and that of the
-/// project's WD.
+/// The part of a hub's WD that decides about the copies of its Instances (I5): whether it lives, its UID, and the UID of
+/// the project's WD.
 fn identity(wd: &Known) -> (bool, &Uid, Option<u64>) {
     let source = wd.digest.deployment().map(|facts| facts.counterpart_uid);
     (wd.digest.terminating, &wd.digest.uid, source)
 }
 
 /// The same part of a cell's WD.
-fn source(wd: &Known) -> Option<(bool, &str, Option<&str>)> {
+fn origin(wd: &Known) -> Option<(bool, &str, Option<&str>)> {
     wd.object.as_ref().map(|wd| (wd.is_terminating(), wd.uid(), wd.annotation(SOURCE_UID)))
 }
 
@@ -131,14 +140,22 @@ impl Listener for WriteBack {
             (PlaneId::Cell, Kind::Instance) => {
                 let seen = change.known();
                 let key = self.key(&seen.namespace, &seen.name);
-                if matches!(change, Change::Deleted { .. }) {
-                    self.set_state(&key, None);
+                match change {
+                    Change::Applied { .. } => {
+                        self.seen_gone.lock().remove(&key);
+                    }
+                    Change::Deleted { last, inferred } => {
+                        self.set_state(&key, None);
+                        if !inferred {
+                            self.note_gone(&key, last);
+                        }
+                    }
                 }
                 self.enqueue(key);
             }
             (PlaneId::Cell, Kind::WorkloadDeployment) => {
                 let wd = change.known();
-                if change.old().and_then(source) != source(wd) {
+                if change.old().and_then(origin) != origin(wd) {
                     self.enqueue_deployment(wd);
                 }
             }

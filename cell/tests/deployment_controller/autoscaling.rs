@@ -252,9 +252,9 @@ async fn c13_a_cell_that_may_not_touch_autoscalers_says_so_of_what_scales_and_wo
 
 #[tokio::test(start_paused = true)]
 async fn c13_a_wd_that_is_being_deleted_scales_no_more() {
-    let world = World::of(2);
+    let world = World::provided(2);
     world.bend(scaled());
-    let run = world.run(WRITE_BACK);
+    let run = world.run(ALONE);
     world.settle().await;
     assert!(world.autoscaler().is_some());
     world.cell.delete("WorkloadDeployment", SPACE, WD).unwrap();
@@ -278,8 +278,10 @@ async fn c13_i7_what_the_server_makes_of_an_autoscaler_is_not_written_again() {
             *value = json!("500m");
         }
     });
-    let world =
-        World { cell: ApiServer::builder("cell").resources(resource::cell()).resource(own_way).build() };
+    let world = World {
+        cell: ApiServer::builder("cell").resources(resource::cell()).resource(own_way).build(),
+        provided: false,
+    };
     let mut deployment = wd(WD, 1);
     deployment["spec"]["scaleSettings"] = scaled()["spec"]["scaleSettings"].clone();
     deployment["spec"]["scaleSettings"]["metrics"][0]["resource"]["target"] = json!({"averageValue": "0.5"});

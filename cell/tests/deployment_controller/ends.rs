@@ -6,8 +6,8 @@ use crate::deployment_controller::support::*;
 
 #[tokio::test(start_paused = true)]
 async fn i3_the_finalizer_goes_when_the_last_instance_is_gone() {
-    let world = World::of(3);
-    let run = world.run(WRITE_BACK);
+    let world = World::provided(3);
+    let run = world.run(ALONE);
     world.settle().await;
     let others = json!(["others/hold", "compute.datumapis.com/workload-controller"]);
     world.bend(json!({"metadata": {"finalizers": others}}));

@@ -92,9 +92,7 @@ async fn the_stages_of_an_instance_that_comes_up_are_reported_when_they_last() {
 #[tokio::test(start_paused = true)]
 async fn what_others_wait_for_is_put_on_at_creation() {
     let world = World::of(1);
-    let all =
-        DeploymentControllerConfig { write_back: true, quota: true, networking: true, referenced_data: true };
-    let run = world.run(all);
+    let run = world.run(DeploymentControllerConfig { quota: true, networking: true, referenced_data: true });
     quiet(5).await;
     let gates = |name| world.instance(name)["spec"]["controller"]["schedulingGates"].clone();
     assert_eq!(gates("web-0"), json!([{"name": "Network"}, {"name": "Quota"}]), "it refers to no data");
@@ -109,8 +107,7 @@ async fn what_others_wait_for_is_put_on_at_creation() {
     world.cell.put(suspended).unwrap();
     quiet(5).await;
     assert_eq!(gates("off-0"), json!([{"name": "Network"}, {"name": "Quota"}, {"name": "Suspended"}]), "C6");
-    let instance = world.instance("web-0");
-    assert_eq!(instance["metadata"]["finalizers"], json!(["compute.datumapis.com/instance-controller"]));
+    assert!(world.instance("web-0")["metadata"]["finalizers"].is_null(), "C7: it waits for no hub");
     run.stop().await;
 }
 
@@ -138,11 +135,10 @@ async fn c1_it_grows_and_shrinks() {
     run.stop().await;
 }
 
-/// No Instance that is deleted goes, as where its provider is at it: the finalizer stands for that.
 #[tokio::test(start_paused = true)]
 async fn c2_the_next_is_asked_to_go_when_the_last_is_gone() {
-    let world = World::of(4);
-    let run = world.run(WRITE_BACK);
+    let world = World::provided(4);
+    let run = world.run(ALONE);
     world.settle().await;
     world.scale(1);
     for (names, ready) in [
@@ -169,8 +165,8 @@ async fn c2_the_next_is_asked_to_go_when_the_last_is_gone() {
 
 #[tokio::test(start_paused = true)]
 async fn c2_an_ordinal_that_is_on_its_way_out_is_made_anew_before_the_next_is_made() {
-    let world = World::of(3);
-    let run = world.run(WRITE_BACK);
+    let world = World::provided(3);
+    let run = world.run(ALONE);
     world.settle().await;
     world.scale(2);
     world.settle().await;
@@ -187,8 +183,8 @@ async fn c2_an_ordinal_that_is_on_its_way_out_is_made_anew_before_the_next_is_ma
 
 #[tokio::test(start_paused = true)]
 async fn c2_no_rollout_takes_one_while_one_too_many_is_on_its_way_out() {
-    let world = World::of(3);
-    let run = world.run(WRITE_BACK);
+    let world = World::provided(3);
+    let run = world.run(ALONE);
     world.settle().await;
     let before = world.instance("web-1");
     world.bend(json!({"spec": {
@@ -208,8 +204,8 @@ async fn c2_no_rollout_takes_one_while_one_too_many_is_on_its_way_out() {
 /// The Instance says itself that it is late; its WD names it.
 #[tokio::test(start_paused = true)]
 async fn c12_what_does_not_go_is_named_on_its_wd_and_on_one_that_is_being_deleted() {
-    let world = World::of(2);
-    let run = world.run(WRITE_BACK);
+    let world = World::provided(2);
+    let run = world.run(ALONE);
     world.settle().await;
     world.scale(1);
     world.settle().await;

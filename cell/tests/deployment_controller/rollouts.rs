@@ -87,8 +87,8 @@ async fn a_rollout_waits_while_the_wd_is_suspended_and_scaling_does_not() {
 
 #[tokio::test(start_paused = true)]
 async fn c2_a_rollout_in_a_partition_costs_one() {
-    let world = World::of(3);
-    let run = world.run(WRITE_BACK);
+    let world = World::provided(3);
+    let run = world.run(ALONE);
     world.settle().await;
     world.release("2");
     world.settle().await;

@@ -13,10 +13,9 @@ pub const NET: &str = "networking.datumapis.com/v1alpha";
 pub const SPACE: &str = "ns-a";
 pub const WD: &str = "web";
 
-/// The controller alone: no write-back, no quota, no networking, no waiting for data.
+/// The controller alone: no quota, no networking, no waiting for data.
 pub const ALONE: DeploymentControllerConfig =
-    DeploymentControllerConfig { write_back: false, quota: false, networking: false, referenced_data: false };
-pub const WRITE_BACK: DeploymentControllerConfig = DeploymentControllerConfig { write_back: true, ..ALONE };
+    DeploymentControllerConfig { quota: false, networking: false, referenced_data: false };
 pub const NETWORKING: DeploymentControllerConfig = DeploymentControllerConfig { networking: true, ..ALONE };
 
 /// What is watched; of the network service the location alone where networking is off.
@@ -58,14 +57,21 @@ pub fn wd(name: &str, replicas: u32) -> Value {
 
 pub struct World {
     pub cell: ApiServer,
+    /// Whether a provider holds each Instance that runs.
+    pub provided: bool,
 }
 
 impl World {
     /// A cell with `web` of so many replicas.
     pub fn of(replicas: u32) -> Self {
-        let world = Self { cell: ApiServer::cell("cell") };
+        let world = Self { cell: ApiServer::cell("cell"), provided: false };
         world.cell.put(wd(WD, replicas)).unwrap();
         world
+    }
+
+    /// The same, where a provider holds each Instance that runs: one that is deleted stays until it is released.
+    pub fn provided(replicas: u32) -> Self {
+        Self { provided: true, ..Self::of(replicas) }
     }
 
     /// A process: registry, queue, controller, workers.
@@ -147,7 +153,12 @@ impl World {
             for i in self.cell.list("Instance") {
                 let ready = condition(&i, "Ready")["status"] == "True";
                 if !ready && !is_terminating(&i) && i["spec"]["controller"]["schedulingGates"].is_null() {
-                    self.ready(i["metadata"]["name"].as_str().unwrap());
+                    let name = i["metadata"]["name"].as_str().unwrap();
+                    if self.provided {
+                        let held = json!({"metadata": {"finalizers": ["vm.example/provider"]}});
+                        self.cell.patch("Instance", SPACE, name, &held).unwrap();
+                    }
+                    self.ready(name);
                 }
             }
             quiet(5).await;
@@ -158,7 +169,7 @@ impl World {
         panic!("no rest: {:?}", self.names());
     }
 
-    /// The write-back's part, where the hub is reachable: terminating Instances are released.
+    /// The provider's part: terminating Instances are released.
     pub fn release_terminating(&self) {
         for i in self.cell.list("Instance").iter().filter(|i| is_terminating(i)) {
             let name = i["metadata"]["name"].as_str().unwrap();

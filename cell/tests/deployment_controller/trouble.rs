@@ -135,7 +135,7 @@ async fn i7_a_status_that_is_pruned_is_not_written_again_also_after_a_restart() 
                 }
             });
     let cell = ApiServer::builder("cell").resources(resource::cell()).resource(pruning).build();
-    let world = World { cell };
+    let world = World { cell, provided: false };
     world.cell.put(wd(WD, 1)).unwrap();
     let run = world.run(ALONE);
     world.settle().await;
@@ -152,8 +152,8 @@ async fn i7_a_status_that_is_pruned_is_not_written_again_also_after_a_restart() 
 
 #[tokio::test(start_paused = true)]
 async fn u3_a_wd_tells_each_turn_once_and_none_after_a_restart() {
-    let world = World::of(2);
-    let run = world.run(WRITE_BACK);
+    let world = World::provided(2);
+    let run = world.run(ALONE);
     world.settle().await;
     assert_eq!(world.events(), [], "conditions alone report that all is well");
     world.say("web-1", "False", "ImageUnavailable");
@@ -161,7 +161,7 @@ async fn u3_a_wd_tells_each_turn_once_and_none_after_a_restart() {
     let image = ("ImageUnavailable".to_owned(), 1);
     assert_eq!(world.events(), std::slice::from_ref(&image));
     run.stop().await;
-    let run = world.run(WRITE_BACK);
+    let run = world.run(ALONE);
     quiet(600).await;
     assert_eq!(world.events(), std::slice::from_ref(&image), "I7");
     world.say("web-1", "True", "Available");

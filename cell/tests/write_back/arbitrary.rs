@@ -10,8 +10,8 @@ use fedhub_cell::write_back::desired::{Owner, desired, managed};
 use fedhub_cell::write_back::plan::{WriteBackPlan, plan};
 use fedhub_cell::write_back::snapshot::{CopyFacts, LiveRead, Snapshot};
 use fedhub_core::names::{
-    CELL_SOURCE, INSTANCE_CITY, INSTANCE_FINALIZER, LINKING_LABELS, SERVICE_NAME, SOURCE_UID,
-    UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, WORKLOAD_DEPLOYMENT_NAME,
+    CELL_SOURCE, INSTANCE_CITY, LINKING_LABELS, SERVICE_NAME, SOURCE_UID, UPSTREAM_CLUSTER,
+    UPSTREAM_NAMESPACE, WORKLOAD_DEPLOYMENT_NAME,
 };
 use fedhub_core::object::{Kind, Object, ObjectView, PlaneId, bare, set_field};
 use jiff::Timestamp;
@@ -59,7 +59,7 @@ impl Facts {
             deployment: digest(Kind::WorkloadDeployment, &self.deployment).filter(|_| named),
             maker: self.maker.clone().map(Arc::new),
             copy: copy.map(|digest| CopyFacts { digest, body: None }),
-            copy_confirmed: false,
+            seen_gone: None,
             of_lost_cell: self.others_lost,
             live_instance: None,
             live_deployment: None,
@@ -98,14 +98,6 @@ impl Facts {
                 | WriteBackPlan::Refuse(_)
                 | WriteBackPlan::AwaitDeletion
                 | WriteBackPlan::Debounce(_) => return done,
-                WriteBackPlan::SetFinalizers(metadata) => {
-                    let instance = self.instance.as_mut().unwrap();
-                    instance.metadata.finalizers =
-                        serde_json::from_value(metadata["finalizers"].clone()).unwrap();
-                    if instance.is_terminating() && instance.metadata.finalizers.is_none() {
-                        self.instance = None;
-                    }
-                }
                 WriteBackPlan::Create(_) => {
                     assert!(self.copy.is_none());
                     self.made += 1;
@@ -125,10 +117,9 @@ impl Facts {
                 }
                 WriteBackPlan::Delete { .. } => {
                     assert!(self.copy.is_some());
-                    (self.copy, snapshot.copy_confirmed) = (None, true);
+                    self.copy = None;
                 }
                 WriteBackPlan::FetchCopy => panic!("the copy has been read"),
-                WriteBackPlan::ReadCopy => snapshot.copy_confirmed = true,
                 WriteBackPlan::ReadInstance => {
                     snapshot.live_instance = Some(LiveRead(self.instance.clone().map(Arc::new)));
                 }
@@ -175,7 +166,6 @@ pub fn instance() -> Object {
         &[(WORKLOAD_DEPLOYMENT_NAME, "wd"), (UPSTREAM_CLUSTER, "cluster-evil"), (UPSTREAM_NAMESPACE, "evil")],
     );
     instance.metadata.annotations = Some([("note".to_owned(), "private".to_owned())].into());
-    instance.metadata.finalizers = Some(vec![INSTANCE_FINALIZER.to_owned()]);
     set_field(&mut instance, "spec", json!({"size": "small"}));
     set_field(&mut instance, "status", status("True"));
     instance
@@ -215,9 +205,9 @@ pub fn die(object: &mut Object) {
 /// How a world may differ from one in which all is right.
 pub fn worlds() -> impl Strategy<Value = Facts> {
     let presence = (0..8u8, 0..8u8, 0..8u8, 0..8u8);
-    let edits = (0..12u8, 0..8u8, 0..10u8, 0..4u8, 0..6u8);
+    let edits = (0..12u8, 0..8u8, 0..10u8, 0..4u8);
     (presence, edits, 0..6u8, 0..8u8).prop_map(
-        |((gone, dying, named, annotated), (owned, labels, status_is, spec, finalized), lost, made)| {
+        |((gone, dying, named, annotated), (owned, labels, status_is, spec), lost, made)| {
             let mut facts = right();
             (facts.declared_lost, facts.others_lost) = (lost == 0, lost == 1);
             let (instance, copy) = (facts.instance.as_mut().unwrap(), facts.copy.as_mut().unwrap());
@@ -271,14 +261,6 @@ pub fn worlds() -> impl Strategy<Value = Facts> {
             match spec {
                 0 => set_field(instance, "spec", json!({"size": "large", "unknown": 1})),
                 1 => gate(instance),
-                _ => {}
-            }
-            match finalized {
-                0 => instance.metadata.finalizers = None,
-                1 => {
-                    instance.metadata.finalizers = Some(vec!["vm".to_owned(), INSTANCE_FINALIZER.to_owned()]);
-                }
-                2 => instance.metadata.finalizers = Some(vec!["vm".to_owned()]),
                 _ => {}
             }
             match made {

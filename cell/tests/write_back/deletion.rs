@@ -1,99 +1,111 @@
-//! A finalizer is released only after the copy is proven gone (I3).
+//! A copy lives as long as its Instance, which waits for nothing of the hub (C7).
 
-use fedhub_core::names::INSTANCE_FINALIZER;
 use fedhub_fake_apiserver::Fault;
 use serde_json::json;
 
 use crate::write_back::support::*;
 
 #[tokio::test(start_paused = true)]
-async fn i3_a_hub_that_cannot_be_reached_holds_the_finalizer_visibly() {
-    for (fault, reason) in [
-        (Fault::Status(503), "hub_unreachable"),
-        (Fault::Status(403), "hub_forbids"),
-        (Fault::Garbage, "hub_unreachable"),
-        (Fault::Disconnect, "hub_unreachable"),
-        (Fault::Hang, "hub_unreachable"),
+async fn c7_a_hub_that_fails_holds_up_nothing_in_the_cell_and_has_it_all_when_it_answers() {
+    for fault in [
+        Fault::Status(503),
+        Fault::Status(403),
+        Fault::Garbage,
+        Fault::Disconnect,
+        Fault::Hang,
+        Fault::Throttle(1),
     ] {
-        let world = World::with_copies(2).await;
-        let run = world.run();
+        let world = World::with_copies(3).await;
+        let run = world.run_with_bucket(0);
         quiet(5).await;
         world.hub.fault(fault);
-        world.cell.delete(INSTANCE, NS_A, "wd-0").unwrap();
+        for name in ["wd-0", "wd-1"] {
+            world.cell.delete(INSTANCE, NS_A, name).unwrap();
+            assert!(world.cell.get(INSTANCE, NS_A, name).is_none(), "{fault:?}");
+        }
+        // What rolls out or heals is made anew at once.
+        let new = world.put_instance(NS_A, "wd-0");
+        let from = position(&world.cell);
         quiet(300).await;
-        assert!(world.cell.get(INSTANCE, NS_A, "wd-0").is_some(), "{fault:?}");
-        assert_eq!(run.held(reason), 1, "{fault:?}");
-        let events = world.cell.list("events.events.k8s.io");
-        assert_eq!(events.len(), 1, "said once");
-        assert_eq!(events[0]["reason"], "CleanupHeld");
+        assert!(
+            asked(&world.cell, from).iter().all(|request| request.contains("events")),
+            "{fault:?}"
+        );
+        assert_eq!(world.hub.list(INSTANCE).len(), 3, "{fault:?}");
         world.hub.clear_faults();
-        until("the Instance to go", || world.cell.get(INSTANCE, NS_A, "wd-0").is_none()).await;
-        assert!(world.copy("wd-0").is_none() && world.copy("wd-1").is_some());
-        assert_eq!(run.held(reason), 0);
+        until("the copies to follow", || world.copy("wd-1").is_none()).await;
+        until("the new one", || {
+            world.copy("wd-0").is_some_and(|copy| mark_of(&copy) == world.source_of(&new))
+        })
+        .await;
+        assert!(world.copy("wd-2").is_some());
+        quiet(600).await;
+        assert_eq!((run.quarantined("forbidden"), run.write_back.remembered()), (0, 0), "{fault:?}");
         run.stop().await;
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn i3_a_start_into_a_hub_that_is_away_holds_and_shows_it() {
+async fn c7_what_ends_while_a_process_starts_into_a_hub_that_is_away_ends_there_too() {
     let world = World::with_copies(2).await;
     world.cell.delete(INSTANCE, NS_A, "wd-0").unwrap();
     world.hub.fault(Fault::Disconnect);
     let run = world.run();
     quiet(60).await;
-    assert_eq!(run.held("hub_unreachable"), 1);
     world.cell.delete(INSTANCE, NS_A, "wd-1").unwrap();
     quiet(60).await;
-    assert_eq!(run.held("hub_unreachable"), 2);
+    assert!(world.cell.list(INSTANCE).is_empty());
     world.hub.clear_faults();
-    until("both to go", || world.cell.list(INSTANCE).is_empty()).await;
-    assert!(world.hub.list(INSTANCE).is_empty());
-    assert_eq!(run.held("hub_unreachable"), 0);
+    until("both to go", || world.hub.list(INSTANCE).is_empty()).await;
     run.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn i3_an_empty_list_releases_no_finalizer() {
+async fn c7_a_hub_that_forbids_the_deletion_is_counted() {
+    let world = World::with_copies(1).await;
+    let run = world.run();
+    quiet(5).await;
+    world.hub.fault(Fault::Status(403).on("delete", "instances"));
+    world.cell.delete(INSTANCE, NS_A, "wd-0").unwrap();
+    quiet(600).await;
+    assert!(world.copy("wd-0").is_some() && world.cell.list(INSTANCE).is_empty());
+    assert!(run.failed("write_back") > 1, "tried again and again");
+    assert_eq!(run.quarantined("forbidden"), 1);
+    world.hub.clear_faults();
+    until("the copy to go", || world.copy("wd-0").is_none()).await;
+    quiet(5).await;
+    assert_eq!(run.quarantined("forbidden"), 0);
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn c7_a_copy_that_the_hub_did_not_list_goes_with_its_instance() {
     let world = World::with_copies(1).await;
     world.hub.fault(Fault::EmptyList.on("list", "instances"));
     let run = world.run();
     quiet(5).await;
     world.cell.delete(INSTANCE, NS_A, "wd-0").unwrap();
     quiet(60).await;
-    assert!(world.copy("wd-0").is_none(), "what the watch does not show is read");
-    assert!(world.cell.list(INSTANCE).is_empty());
-    run.stop().await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn i3_a_copy_without_the_label_of_the_city_is_found_all_the_same() {
-    let world = World::with_copies(1).await;
-    let run = world.run();
-    quiet(5).await;
-    world.hub.fault(Fault::Status(403).on("update", "instances"));
-    let gone = json!({"metadata": {"labels": {fedhub_core::names::INSTANCE_CITY: null}}});
-    world.hub.patch(INSTANCE, NS_A, "wd-0", &gone).unwrap();
-    quiet(5).await;
-    world.cell.delete(INSTANCE, NS_A, "wd-0").unwrap();
-    until("the Instance to go", || world.cell.list(INSTANCE).is_empty()).await;
     assert!(world.copy("wd-0").is_none());
     run.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn i3_a_copy_that_somebodys_finalizer_keeps_holds_ours() {
+async fn c7_a_copy_that_somebodys_finalizer_keeps_holds_nothing_in_the_cell() {
     let world = World::with_copies(1).await;
     let run = world.run();
     quiet(5).await;
     world.hub.patch(INSTANCE, NS_A, "wd-0", &json!({"metadata": {"finalizers": ["a/b"]}})).unwrap();
     world.cell.delete(INSTANCE, NS_A, "wd-0").unwrap();
+    let new = world.put_instance(NS_A, "wd-0");
     quiet(600).await;
-    assert!(world.cell.get(INSTANCE, NS_A, "wd-0").is_some());
-    assert_eq!((run.held("copy_leaving"), run.failed("write_back")), (1, 0));
+    assert_eq!(mark_of(&world.copy("wd-0").unwrap()).split('/').count(), 3);
+    assert_ne!(mark_of(&world.copy("wd-0").unwrap()), world.source_of(&new));
+    assert_eq!((run.objects("write_back", "parked"), run.failed("write_back")), (1, 0));
     world.hub.patch(INSTANCE, NS_A, "wd-0", &json!({"metadata": {"finalizers": null}})).unwrap();
     quiet(5).await;
-    assert!(world.cell.list(INSTANCE).is_empty());
-    assert_eq!(run.held("copy_leaving"), 0);
+    assert_eq!(mark_of(&world.copy("wd-0").unwrap()), world.source_of(&new));
+    assert_eq!(run.objects("write_back", "parked"), 0);
     run.stop().await;
 }
 
@@ -108,10 +120,10 @@ fn provide(world: &World, finalizers: &serde_json::Value) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn c7_a_copy_lives_and_tells_of_the_deletion_until_nobody_else_holds_its_instance() {
+async fn c7_a_copy_lives_and_tells_of_the_deletion_until_its_instance_is_gone() {
     let world = World::with_copies(1).await;
-    let both = json!(["vm.example/provider", INSTANCE_FINALIZER]);
-    provide(&world, &both);
+    let provider = json!(["vm.example/provider"]);
+    provide(&world, &provider);
     let before = world.copy("wd-0").unwrap();
     let mut run = world.run();
     quiet(5).await;
@@ -126,14 +138,14 @@ async fn c7_a_copy_lives_and_tells_of_the_deletion_until_nobody_else_holds_its_i
         let copy = world.copy("wd-0").unwrap();
         assert_eq!((uid(&copy), &copy["status"]), (uid(&before), &terminating()));
         assert!(copy["metadata"]["deletionTimestamp"].is_null());
-        assert_eq!(world.cell.get(INSTANCE, NS_A, "wd-0").unwrap()["metadata"]["finalizers"], both);
+        assert_eq!(world.cell.get(INSTANCE, NS_A, "wd-0").unwrap()["metadata"]["finalizers"], provider);
         assert_eq!(asked(&world.hub, hub), reported);
-        assert_eq!((run.held("hub_unreachable"), run.held("copy_leaving")), (0, 0));
         run.stop().await;
         run = world.run();
     }
-    // The provider is done: first the copy goes, then ours (I3).
-    provide(&world, &json!([INSTANCE_FINALIZER]));
+    quiet(5).await;
+    // The provider is done.
+    provide(&world, &json!(null));
     quiet(5).await;
     assert!(world.copy("wd-0").is_none() && world.cell.list(INSTANCE).is_empty());
     assert_eq!(asked(&world.hub, hub)[reported.len()..], ["delete instances/wd-0"]);
@@ -141,63 +153,34 @@ async fn c7_a_copy_lives_and_tells_of_the_deletion_until_nobody_else_holds_its_i
 }
 
 #[tokio::test(start_paused = true)]
-async fn c7_an_instance_without_our_finalizer_has_its_copy_until_it_is_gone_and_gets_none_anew() {
-    for copied in [true, false] {
-        let world = World::with_copies(1).await;
-        provide(&world, &json!(["vm.example/provider"]));
-        world.cell.delete(INSTANCE, NS_A, "wd-0").unwrap();
-        if !copied {
-            world.hub.delete(INSTANCE, NS_A, "wd-0").unwrap();
-        }
-        let run = world.run();
-        quiet(60).await;
-        let left = world.cell.get(INSTANCE, NS_A, "wd-0").unwrap();
-        assert_eq!(left["metadata"]["finalizers"], json!(["vm.example/provider"]), "I9");
-        assert_eq!(world.copy("wd-0").is_some(), copied, "nothing would delete it");
-        provide(&world, &json!(null));
-        quiet(60).await;
-        assert!(world.copy("wd-0").is_none() && world.cell.list(INSTANCE).is_empty());
-        run.stop().await;
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn c7_the_hub_away_is_in_nobodys_way_before_the_provider_is_done() {
+async fn c7_an_instance_whose_deletion_lasts_is_copied_anew_where_its_copy_is_missing() {
     let world = World::with_copies(1).await;
-    provide(&world, &json!(["vm.example/provider", INSTANCE_FINALIZER]));
-    let run = world.run();
-    quiet(5).await;
-    world.hub.fault(Fault::Disconnect);
+    provide(&world, &json!(["vm.example/provider"]));
     world.cell.delete(INSTANCE, NS_A, "wd-0").unwrap();
-    world.cell.patch_status(INSTANCE, NS_A, "wd-0", &terminating()).unwrap();
-    quiet(300).await;
-    assert_eq!(run.held("hub_unreachable"), 0, "it is the provider that holds it");
-    provide(&world, &json!([INSTANCE_FINALIZER]));
-    until("that is shown", || run.held("hub_unreachable") == 1).await;
-    world.hub.clear_faults();
-    until("the Instance to go", || world.cell.list(INSTANCE).is_empty()).await;
-    assert!(world.copy("wd-0").is_none());
+    world.hub.delete(INSTANCE, NS_A, "wd-0").unwrap();
+    let run = world.run();
+    quiet(60).await;
+    assert!(world.copy("wd-0").is_some(), "the project sees what its Instance waits for");
+    provide(&world, &json!(null));
+    quiet(60).await;
+    assert!(world.copy("wd-0").is_none() && world.cell.list(INSTANCE).is_empty());
     run.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn i3_a_kill_at_any_request_of_a_deletion_ends_the_same() {
-    for (server, verb) in [("hub", "delete"), ("cell", "patch")] {
-        for fault in [Fault::LostAnswer, Fault::Disconnect, Fault::Hang] {
-            let world = World::with_copies(1).await;
-            let run = world.run();
-            quiet(5).await;
-            let at = if server == "hub" { &world.hub } else { &world.cell };
-            let id = at.fault(fault.on(verb, "instances"));
-            world.cell.delete(INSTANCE, NS_A, "wd-0").unwrap();
-            quiet(2).await;
-            run.stop().await;
-            at.clear_fault(id);
-            let run = world.run();
-            until("the end", || world.cell.list(INSTANCE).is_empty()).await;
-            assert!(world.copy("wd-0").is_none(), "{server} {fault:?}");
-            run.stop().await;
-        }
+async fn c7_a_kill_at_any_request_of_a_deletion_ends_the_same() {
+    for fault in [Fault::LostAnswer, Fault::Disconnect, Fault::Hang] {
+        let world = World::with_copies(1).await;
+        let run = world.run();
+        quiet(5).await;
+        let id = world.hub.fault(fault.on("delete", "instances"));
+        world.cell.delete(INSTANCE, NS_A, "wd-0").unwrap();
+        quiet(2).await;
+        run.stop().await;
+        world.hub.clear_fault(id);
+        let run = world.run();
+        until("the end", || world.copy("wd-0").is_none()).await;
+        run.stop().await;
     }
 }
 
@@ -205,8 +188,7 @@ async fn i3_a_kill_at_any_request_of_a_deletion_ends_the_same() {
 async fn c7_an_instance_replaced_under_its_name_has_the_copy_replaced() {
     let world = World::with_copies(1).await;
     let old = world.copy("wd-0").unwrap();
-    // While no process ran, the finalizer was stripped, and the Instance was created again.
-    world.patch_instance("wd-0", &json!({"metadata": {"finalizers": null}}));
+    // While no process ran.
     world.cell.delete(INSTANCE, NS_A, "wd-0").unwrap();
     let new = world.put_instance(NS_A, "wd-0");
     let from = position(&world.hub);
@@ -230,6 +212,47 @@ async fn c7_an_instance_replaced_under_its_name_has_the_copy_replaced() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn i4_what_the_watch_showed_to_go_needs_no_proof_and_no_token() {
+    let world = World::with_copies(50).await;
+    let run = world.run_with_bucket(0);
+    quiet(5).await;
+    let cell = position(&world.cell);
+    let hub = position(&world.hub);
+    for n in 0..50 {
+        world.cell.delete(INSTANCE, NS_A, &format!("wd-{n}")).unwrap();
+    }
+    quiet(60).await;
+    assert!(world.hub.list(INSTANCE).is_empty());
+    assert!(asked(&world.cell, cell).is_empty(), "{:?}", asked(&world.cell, cell));
+    assert_eq!(asked(&world.hub, hub).len(), 50, "one request each: {:?}", asked(&world.hub, hub));
+    assert_eq!(run.metrics.deletes_withheld.with_label_values(&["rate"]).get(), 0);
+    assert_eq!(run.write_back.remembered(), 0);
+    run.stop().await;
+}
+
+/// A cell that was restored from a backup has an Instance again whose end was shown.
+#[tokio::test(start_paused = true)]
+async fn i4_an_instance_that_is_there_again_has_not_been_seen_to_go() {
+    let world = World::with_copies(1).await;
+    let run = world.run_with_bucket(0);
+    quiet(5).await;
+    let instance = world.cell.get(INSTANCE, NS_A, "wd-0").unwrap();
+    let id = world.hub.fault(Fault::Status(503).on("delete", "instances"));
+    world.cell.delete(INSTANCE, NS_A, "wd-0").unwrap();
+    quiet(5).await;
+    world.cell.put(instance).unwrap();
+    quiet(5).await;
+    world.hub.clear_fault(id);
+    quiet(300).await;
+    assert!(world.copy("wd-0").is_some());
+    miss(&world, [0]).await;
+    quiet(300).await;
+    assert!(world.copy("wd-0").is_some(), "it waits for a token");
+    assert!(run.metrics.deletes_withheld.with_label_values(&["rate"]).get() > 0);
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn i4_a_copy_that_was_deleted_is_none_left_behind_while_the_watch_is_late() {
     let world = World::with_copies(1).await;
     let run = world.run_with_bucket(0);
@@ -241,7 +264,7 @@ async fn i4_a_copy_that_was_deleted_is_none_left_behind_while_the_watch_is_late(
     world.hub.clear_fault(id);
     quiet(60).await;
     assert_eq!(asked(&world.hub, hub), ["delete instances/wd-0"]);
-    assert_eq!(asked(&world.cell, cell), ["patch instances/wd-0"]);
+    assert!(asked(&world.cell, cell).is_empty(), "{:?}", asked(&world.cell, cell));
     assert_eq!(run.metrics.deletes_withheld.with_label_values(&["rate"]).get(), 0);
     run.stop().await;
 }

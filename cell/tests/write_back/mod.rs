@@ -7,8 +7,6 @@ mod arbitrary;
 #[cfg(test)]
 mod deletion;
 #[cfg(test)]
-mod disabled;
-#[cfg(test)]
 mod identity;
 #[cfg(test)]
 mod moves;

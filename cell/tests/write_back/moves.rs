@@ -101,7 +101,6 @@ async fn c7_an_older_copy_of_another_city_is_not() {
     let world = World::new();
     let mut old = world.put_instance(NS_A, "wd-0");
     old["metadata"]["uid"] = json!(null);
-    old["metadata"]["finalizers"] = json!(null);
     old["metadata"]["ownerReferences"] = json!(null);
     old["metadata"]["labels"][INSTANCE_CITY] = json!("ORD");
     world.hub.put(old).unwrap();

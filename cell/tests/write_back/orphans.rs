@@ -1,4 +1,4 @@
-//! Copies whose Instance is gone although its finalizer never ran (I4): they go with proof, and slowly.
+//! Copies whose Instance went unseen (I4): they go with proof, and slowly.
 
 use fedhub_core::names::CELL_SOURCE;
 use fedhub_fake_apiserver::Fault;
@@ -6,31 +6,18 @@ use serde_json::json;
 
 use crate::write_back::support::*;
 
-/// Takes Instances away past their finalizers.
-fn strip(world: &World, names: impl IntoIterator<Item = usize>) {
-    for n in names {
-        let name = format!("wd-{n}");
-        world.patch_instance(&name, &json!({"metadata": {"finalizers": null}}));
-        world.cell.delete(INSTANCE, NS_A, &name).unwrap();
-    }
-}
-
 #[tokio::test(start_paused = true)]
 async fn i4_a_copy_left_behind_goes_after_a_live_404_in_the_cell() {
     for running in [true, false] {
         let world = World::with_copies(2).await;
         let (hub, cell) = (position(&world.hub), position(&world.cell));
         if !running {
-            strip(&world, [0]);
+            end(&world, [0]);
         }
         let run = world.run();
         quiet(5).await;
         if running {
-            let id = world.cell.fault(Fault::Hang.on("watch", "instances"));
-            strip(&world, [0]);
-            world.cell.compact();
-            world.cell.break_watches();
-            world.cell.clear_fault(id);
+            miss(&world, [0]).await;
         }
         quiet(60).await;
         assert!(world.copy("wd-0").is_none() && world.copy("wd-1").is_some());
@@ -45,7 +32,7 @@ async fn i4_a_copy_left_behind_goes_after_a_live_404_in_the_cell() {
 #[tokio::test(start_paused = true)]
 async fn i4_copies_left_behind_stay_in_the_bucket() {
     let world = World::with_copies(50).await;
-    strip(&world, 0..50);
+    end(&world, 0..50);
     let run = world.run();
     quiet(5).await;
     let left = || world.hub.list(INSTANCE).len();
@@ -58,12 +45,12 @@ async fn i4_copies_left_behind_stay_in_the_bucket() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn i4_a_deletion_that_was_asked_for_needs_no_token() {
+async fn i4_a_deletion_that_was_seen_waits_for_none_that_was_not() {
     let world = World::with_copies(3).await;
+    end(&world, [0]);
     let run = world.run_with_bucket(0);
     quiet(5).await;
-    strip(&world, [0]);
-    world.cell.delete(INSTANCE, NS_A, "wd-1").unwrap();
+    end(&world, [1]);
     quiet(600).await;
     assert!(world.copy("wd-0").is_some() && world.copy("wd-1").is_none());
     run.stop().await;
@@ -108,7 +95,7 @@ async fn c7_a_copy_that_is_not_known_to_be_ours_stays() {
             .hub
             .patch(INSTANCE, NS_A, "wd-0", &json!({"metadata": {"annotations": {CELL_SOURCE: mark}}}))
             .unwrap();
-        strip(&world, [0]);
+        end(&world, [0]);
         let from = position(&world.hub);
         let run = world.run();
         quiet(60).await;

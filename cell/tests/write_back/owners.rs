@@ -174,7 +174,7 @@ async fn i5_what_the_hub_lost_is_copied_for_the_wd_that_it_has_now() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn c7_the_hubs_collector_takes_the_copies_and_the_finalizers_follow() {
+async fn c7_the_hubs_collector_takes_the_copies_and_nothing_is_asked_for_them() {
     let world = World::with_copies(3).await;
     let run = world.run();
     quiet(5).await;
@@ -188,9 +188,8 @@ async fn c7_the_hubs_collector_takes_the_copies_and_the_finalizers_follow() {
     }
     quiet(60).await;
     assert!(world.cell.list(INSTANCE).is_empty());
-    assert_eq!(asked(&world.hub, hub).len(), 3, "one proof each: {:?}", asked(&world.hub, hub));
-    assert!(asked(&world.hub, hub).iter().all(|r| r.starts_with("get ")));
-    assert_eq!(asked(&world.cell, cell).len(), 3);
+    assert!(asked(&world.hub, hub).is_empty(), "{:?}", asked(&world.hub, hub));
+    assert!(asked(&world.cell, cell).is_empty(), "{:?}", asked(&world.cell, cell));
     run.stop().await;
 }
 

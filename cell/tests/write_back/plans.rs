@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fedhub_api::cells::CellId;
+use fedhub_api::facts::DigestExt;
 use fedhub_cache::ServerNormalization;
 use fedhub_cell::write_back::plan::{WriteBackPlan, plan};
 use fedhub_cell::write_back::snapshot::{LiveRead, Ownership, Snapshot};
-use fedhub_core::names::{CELL_SOURCE, INSTANCE_FINALIZER, SOURCE_UID, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE};
+use fedhub_core::names::{CELL_SOURCE, SOURCE_UID, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE};
 use fedhub_core::object::{Kind, Object, ObjectView, bare, set_field};
 use fedhub_planes::WriteMode;
 use jiff::SignedDuration;
@@ -39,12 +40,9 @@ proptest! {
     fn c7_the_plan_writes_what_the_rendering_changes_and_nothing_else(facts in worlds(), known: bool) {
         let normalization = known.then_some(ServerNormalization::Kept);
         let (Some(copy), Some(rendered)) = (&facts.copy, facts.rendered()) else { return Ok(()) };
-        let held = facts.instance.as_ref().is_some_and(|i| {
-            !i.is_terminating() || i.metadata.finalizers.iter().flatten().any(|f| f == "vm")
-        });
         for snapshot in [facts.known(normalization), facts.read(normalization)] {
             match plan(&snapshot) {
-                WriteBackPlan::Unchanged | WriteBackPlan::WriteStatus { .. } | WriteBackPlan::Debounce(_) if held => {
+                WriteBackPlan::Unchanged | WriteBackPlan::WriteStatus { .. } | WriteBackPlan::Debounce(_) => {
                     prop_assert_eq!(&rendered, copy);
                 }
                 WriteBackPlan::Replace { .. } => prop_assert_ne!(&rendered, copy),
@@ -99,38 +97,18 @@ proptest! {
             let owners: Vec<_> = copy.metadata.owner_references.iter().flatten().collect();
             prop_assert_eq!(owners.iter().filter(|o| o.controller == Some(true)).count(), 1);
             prop_assert!(owners.iter().all(|o| o.kind == "ConfigMap" || o.uid == WD_UID));
-            let held = |i: &Object| i.has_finalizer(INSTANCE_FINALIZER) || i.is_terminating();
-            prop_assert!(after.instance.as_ref().is_some_and(held));
             prop_assert_eq!(copy.spec(), after.instance.as_ref().unwrap().spec());
             // Foreign keys are left (I9).
             let old = before.copy.as_ref().filter(|old| old.uid() == copy.uid());
             let kept = old.and_then(|old| old.label("karmada.io/x"));
             prop_assert!(kept.is_none() || copy.label("karmada.io/x") == kept);
         }
-        // C7: a copy is not deleted while another finalizer holds its Instance.
-        let instance = before.instance.as_ref();
-        let provided = instance.is_some_and(|i| i.metadata.finalizers.iter().flatten().any(|f| f == "vm"));
+        // C7: a copy is not deleted while its Instance is there.
         let is_its = |mark| ["dfw/uid-of-dfw/uid-of-instance", "dfw/uid-of-instance"].contains(&mark);
-        if provided && before.copy.as_ref().and_then(mark).is_some_and(is_its) {
+        if before.instance.is_some() && before.copy.as_ref().and_then(mark).is_some_and(is_its) {
             prop_assert!(after.copy.is_some());
         }
-        // A finalizer goes only where no copy of ours is left.
-        let held = |f: &Facts| f.instance.as_ref().is_some_and(|i| i.has_finalizer(INSTANCE_FINALIZER));
-        if held(&before) && !held(&after) {
-            let ours = |c: &Object| mark(c).is_some() && is_ours(&before, c);
-            prop_assert!(after.copy.as_ref().is_none_or(|c| !ours(c)));
-        }
     }
-}
-
-#[test]
-fn i3_absence_that_only_a_watch_shows_releases_nothing() {
-    let mut facts = right();
-    facts.copy = None;
-    die(facts.instance.as_mut().unwrap());
-    assert_eq!(plan(&facts.read(None)), WriteBackPlan::ReadCopy);
-    let proven = Snapshot { copy_confirmed: true, ..facts.read(None) };
-    assert_eq!(plan(&proven), WriteBackPlan::SetFinalizers(json!({"finalizers": null})));
 }
 
 #[test]
@@ -164,6 +142,13 @@ fn i4_a_copy_without_its_instance_goes_only_by_the_cells_own_word() {
         let proven = Snapshot { live_instance: Some(LiveRead(live)), ..seen.clone() };
         assert!(matches!(plan(&proven), WriteBackPlan::Delete { inferred: true, .. }));
     }
+    // An unbroken watch has shown it, of this copy's Instance or of another.
+    let known = facts.known(None);
+    let source = known.copy.as_ref().and_then(|copy| copy.digest.instance()).map(|copy| copy.source);
+    let shown = Snapshot { seen_gone: source, ..known.clone() };
+    assert_eq!(plan(&shown), WriteBackPlan::Delete { inferred: false });
+    let another = Snapshot { seen_gone: source.map(|source| source + 1), ..known };
+    assert_eq!(plan(&another), WriteBackPlan::FetchCopy);
 }
 
 #[test]
@@ -213,7 +198,6 @@ fn c6_a_copy_waits_for_gates_that_open_in_a_moment_and_for_no_others() {
     }
     gated(&mut facts, 0, "SchedulingGatesPresent");
     let held = facts.instance.as_mut().unwrap();
-    held.metadata.finalizers.as_mut().unwrap().push("vm".to_owned());
     held.metadata.deletion_timestamp = Some(Time(now()));
     assert!(makes(&facts), "C7: a deletion that takes long is visible");
 }

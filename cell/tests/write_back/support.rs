@@ -5,12 +5,12 @@ use std::sync::Arc;
 use fedhub_cell::identity::{Identity, IdentityFault};
 use fedhub_cell::write_back::WriteBack;
 use fedhub_core::names::{
-    CELL_SOURCE, CITY_CODE, INSTANCE_CITY, INSTANCE_FINALIZER, INSTANCE_INDEX, PLACEMENT_NAME, SOURCE_UID,
+    CELL_SOURCE, CITY_CODE, INSTANCE_CITY, INSTANCE_INDEX, PLACEMENT_NAME, SOURCE_UID,
     WORKLOAD_DEPLOYMENT_NAME, WORKLOAD_DEPLOYMENT_UID, WORKLOAD_NAME, WORKLOAD_UID,
 };
 use fedhub_core::object::{Kind, PlaneId};
 use fedhub_engine::Queue;
-use fedhub_fake_apiserver::{ApiServer, AuditEntry};
+use fedhub_fake_apiserver::{ApiServer, AuditEntry, Fault};
 use fedhub_planes::{Settings, Watched, watched};
 use fedhub_testing::{Process, client, gap, put_hub_namespace, requests};
 pub use fedhub_testing::{
@@ -188,7 +188,6 @@ pub fn instance_saying(cell: &ApiServer, space: &str, name: &str, city: &str, st
                 INSTANCE_CITY: city, INSTANCE_INDEX: ordinal, "cells.example/private": "yes",
             },
             "annotations": {"cells.example/note": "stays"},
-            "finalizers": [INSTANCE_FINALIZER],
             "ownerReferences": [{
                 "apiVersion": API, "kind": WD, "name": wd, "uid": uid(&maker),
                 "controller": true, "blockOwnerDeletion": true,
@@ -197,6 +196,24 @@ pub fn instance_saying(cell: &ApiServer, space: &str, name: &str, city: &str, st
         "spec": {"size": "small", "unknown": {"kept": [1, 2]}},
         "status": status,
     })
+}
+
+/// Instances of the cell end.
+pub fn end(world: &World, ordinals: impl IntoIterator<Item = usize>) {
+    for n in ordinals {
+        world.cell.delete(INSTANCE, NS_A, &format!("wd-{n}")).unwrap();
+    }
+}
+
+/// They end in a gap of the cell's watch.
+pub async fn miss(world: &World, ordinals: impl IntoIterator<Item = usize>) {
+    let id = world.cell.fault(Fault::Hang.on("watch", "instances"));
+    world.cell.break_watches();
+    quiet(1).await;
+    end(world, ordinals);
+    world.cell.compact();
+    world.cell.break_watches();
+    world.cell.clear_fault(id);
 }
 
 pub fn mark_of(copy: &Value) -> &str {

@@ -51,7 +51,7 @@ const TWO: (f64, f64) = (2.0, 2.0);
 type Row = (&'static str, &'static str, &'static str, Series, (f64, f64));
 
 #[rustfmt::skip]
-const EXPECTED: [Row; 38] = [
+const EXPECTED: [Row; 37] = [
     ("fleet", "Oldest change out of sync", "A", Series::Some, QUICK),
     ("fleet", "Leaders", "A", Series::With("job", &["fedhub", "fedhub-cell"]), (1.0, 2.0)),
     ("fleet", "Cells ready", "A", Series::Some, TWO),
@@ -80,8 +80,7 @@ const EXPECTED: [Row; 38] = [
     ("cells", "From a change to its status, 99th percentile by city", "A", CITIES, QUICK),
     ("cells", "From a cell to the hub, 99th percentile", "A", CELLS, QUICK),
     ("cells", "Cells that are not ready by themselves", "A", Series::Any, NONE),
-    ("cells", "Instances quarantined, finalizers held", "A", Series::Any, NONE),
-    ("cells", "Instances quarantined, finalizers held", "B", Series::Any, NONE),
+    ("cells", "Instances quarantined", "A", Series::Any, NONE),
     ("cells", "Leader changes", "A", Series::Some, (0.0, 10.0)),
     ("cells", "Write-back", "A", CELLS, (0.0, 1.0)),
     ("karmada", "From a change to its status, median by city", "A", CITIES, QUICK),

@@ -58,7 +58,7 @@ pub struct RunArgs {
     #[arg(long, env = "FEDHUB_CELL_CITY", value_name = "CODE")]
     pub cell_city: Option<String>,
     /// Have the cell copy its Instances to the hub, without which no project sees them. With `false` nothing is copied,
-    /// no deletion waits for a copy, and the cell needs no hub.
+    /// and the cell needs no hub.
     #[arg(long, env = "FEDHUB_WRITE_BACK", default_value_t = true, action = clap::ArgAction::Set, value_name = "BOOL")]
     pub write_back: bool,
     /// Have the cell bind networks and claim subnets before Instances start (networking.datumapis.com).

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use fedhub_cell::deployment_controller::{DeploymentController, DeploymentControllerConfig};
 use fedhub_cell::identity::Identity;
 use fedhub_cell::instance_controller::{InstanceController, Quota};
-use fedhub_cell::write_back::{WriteBack, WriteBackDisabled};
+use fedhub_cell::write_back::WriteBack;
 use fedhub_core::clock::Clock;
 use fedhub_core::fence::Fence;
 use fedhub_core::names::{
@@ -69,9 +69,6 @@ impl Cell {
             runtime.controlled("deployments", Kind::WorkloadDeployment, &cell),
             runtime.controlled("readiness", Kind::Instance, &cell),
         ];
-        if hub.is_none() {
-            controllers.push(runtime.controlled("write_back", None::<Kind>, &cell));
-        }
         let name = args.cell_name.as_deref().unwrap_or_default();
         if hub.is_some() || quota.is_some() {
             let settings = Settings {
@@ -108,7 +105,6 @@ impl Cell {
         let args = &runtime.args;
         let (cell, others) = (role.registries[0].clone(), role.registries.get(1).cloned());
         let config = DeploymentControllerConfig {
-            write_back: writes_back,
             quota: quota.is_some() && args.quota,
             networking: args.networking,
             referenced_data: args.referenced_data,
@@ -140,7 +136,7 @@ impl Cell {
             tracing::warn!(
                 "write-back is disabled by --write-back=false: Instances of this cell are not visible in any project"
             );
-            work(runtime, &role, &WriteBackDisabled::new(cell.clone(), role.queue("write_back")?))?;
+            runtime.metrics.writeback_enabled.with_label_values::<&str>(&[]).set(0);
         }
         role.led_by(leadership.as_ref());
         for planes in &role.registries {

@@ -122,7 +122,8 @@ pub fn lost_cluster(uid: &str) -> String {
 
 /// Finalizer of the workload controller on a Workload, and of the deployment controller on a cell's WD.
 pub const WORKLOAD_FINALIZER: &str = "compute.datumapis.com/workload-controller";
-/// Finalizer of the instance controller on a cell's Instance: its copy on the hub has to go first.
+/// Finalizer that earlier versions and the Go manager put on a cell's Instance, so that its copy on the hub went first.
+/// It is taken off.
 pub const INSTANCE_FINALIZER: &str = "compute.datumapis.com/instance-controller";
 
 /// Label of a `ResourceClaim`: the name of the cell that made it.

@@ -1,8 +1,7 @@
 //! The status of a terminating Instance (C7, C12): what holds it, and when it takes longer than it may.
 //!
-//! An Instance ends in two stages: its provider tears it down and removes its finalizer, then the write-back removes
-//! the copy on the hub and its own finalizer. Until then `Ready` shows that, in the cell, on the hub and in the
-//! project.
+//! Its provider tears it down and removes its finalizer. Until then `Ready` shows that, in the cell, on the hub and in
+//! the project.
 //!
 //! Decides C12.
 
@@ -12,7 +11,6 @@ use fedhub_api::conditions::{find, put, said};
 pub use fedhub_api::responsibility::DEADLINE_EXCEEDED;
 use fedhub_core::clock::stamp;
 use fedhub_core::message::excerpt;
-use fedhub_core::names::INSTANCE_FINALIZER;
 use fedhub_core::object::{Object, ObjectView};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -42,12 +40,12 @@ pub fn status(instance: &Object, deadline: Duration, now: Timestamp) -> Option<(
             format!("Instance is being deleted, waiting for its finalizers: {held}{stage}"),
         )
     } else {
-        let (since, torn_down) = (stamp(since), torn_down(&finalizers));
+        let since = stamp(since);
         ConditionUpdate::no(
             DEADLINE_EXCEEDED,
             format!(
                 "Instance has been terminating since {since}, which exceeds the deadline; waiting for its finalizers: \
-                 {held}{torn_down}"
+                 {held}"
             ),
         )
     };
@@ -68,15 +66,6 @@ fn provider(status: &Value) -> Option<String> {
     // Those two are ours, of a time before the deletion.
     let says = state == "False" && !["", "Suspended", "PendingQuota"].contains(&reason);
     says.then(|| format!(". The provider reports: {reason}: {message}"))
-}
-
-/// What is known of an Instance that only the write-back holds.
-fn torn_down(finalizers: &[&str]) -> &'static str {
-    if finalizers.iter().all(|f| *f == INSTANCE_FINALIZER) {
-        ". It is torn down, but the deletion of its copy on the federation hub is not confirmed"
-    } else {
-        ""
-    }
 }
 
 fn named(finalizers: &[&str]) -> String {

@@ -16,8 +16,8 @@ use fedhub_cell::domain::status::instance::{self, InstanceFacts};
 use fedhub_cell::domain::status::network::{Location, Network};
 use fedhub_cell::domain::status::termination;
 use fedhub_cell::identity::IdentityFault;
-use fedhub_cell::write_back::refusal::{CleanupBlocked, WriteBackRefusal};
-use fedhub_core::names::{INSTANCE_FINALIZER, SUSPENDED};
+use fedhub_cell::write_back::refusal::WriteBackRefusal;
+use fedhub_core::names::SUSPENDED;
 use fedhub_core::object::{Object, ObjectRef};
 use fedhub_testing::{Messages, assert_messages, one_of_each};
 use jiff::SignedDuration;
@@ -84,10 +84,9 @@ fn terminations() -> Vec<Object> {
     let many: Vec<_> = (0..7).map(|n| format!("vm.example/{n}")).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     vec![
-        terminating(1, &["vm.example/provider", INSTANCE_FINALIZER], &[stopping]),
+        terminating(1, &["vm.example/provider", "example.com/hold"], &[stopping]),
         terminating(1, &many, &[]),
-        terminating(11, &["vm.example/provider", INSTANCE_FINALIZER], &[]),
-        terminating(11, &[INSTANCE_FINALIZER], &[]),
+        terminating(11, &["vm.example/provider", "example.com/hold"], &[]),
     ]
 }
 
@@ -186,11 +185,6 @@ fn events_and_readiness(messages: &mut Messages) {
         ),
     ];
     let by_city = WriteBackRefusal::NameTaken(None);
-    let blocked = one_of_each![
-        CleanupBlocked::HubUnreachable => CleanupBlocked::HubUnreachable,
-        CleanupBlocked::HubForbids => CleanupBlocked::HubForbids,
-        CleanupBlocked::CopyTerminating => CleanupBlocked::CopyTerminating,
-    ];
     let faults = one_of_each![
         IdentityFault::Unidentified => IdentityFault::Unidentified,
         IdentityFault::NameTaken { .. } =>
@@ -200,6 +194,5 @@ fn events_and_readiness(messages: &mut Messages) {
     let refusals = refusals.iter().chain([&by_city]);
     messages
         .section("Events NotWrittenBack, by label", refusals.map(|it| (it.label(), it)))
-        .section("Events CleanupHeld, by label", blocked.map(|it| (it.label(), it.note())))
         .section("Why a cell is not ready, by label", faults.iter().map(|it| (it.label(), it)));
 }
