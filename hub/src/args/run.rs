@@ -185,6 +185,10 @@ pub struct RunArgs {
     /// `milo`, where the entitlements of the project say so.
     #[arg(long, env = "FEDHUB_TEARDOWN_DELAY", default_value = "1m", value_parser = parse_duration, value_name = "DURATION")]
     pub teardown_delay: Duration,
+    /// How long a city of a Workload that takes the place of another has to become available: then the other one is removed
+    /// all the same.
+    #[arg(long, env = "FEDHUB_MOVE_DEADLINE", default_value = "10m", value_parser = parse_duration, value_name = "DURATION")]
+    pub move_deadline: Duration,
     /// How long an Instance may take to terminate: one that takes longer is named on its WorkloadDeployment in the cell,
     /// with the finalizers that hold it.
     #[arg(long, env = "FEDHUB_TERMINATION_DEADLINE", default_value = "10m", value_parser = parse_duration, value_name = "DURATION")]

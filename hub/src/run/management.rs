@@ -132,7 +132,8 @@ impl Management {
         planes.listen(projector.clone());
         planes.listen(lost.clone());
         let workload_queue = role.queue("workloads")?;
-        let workloads = WorkloadController::new(planes.clone(), workload_queue.clone(), catalog);
+        let workloads =
+            WorkloadController::new(planes.clone(), workload_queue.clone(), catalog, args.move_deadline);
         for planes in &role.registries {
             planes.listen(workloads.clone());
         }

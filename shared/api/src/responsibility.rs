@@ -129,6 +129,7 @@ const TABLE: &[Entry] = &[
         "NoMatchingLocations",
         "choose cities that are served, or ask the platform operator for a cell or a location there",
     ),
+    user("ProgressDeadlineExceeded", "see what the workload's deployments say holds the rollout up"),
     nobody("NoAvailablePlacements"),
     nobody("NoAvailableDeployments"),
     nobody("InstancesProvisioning"),

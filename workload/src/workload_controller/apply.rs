@@ -1,10 +1,8 @@
 //! Applies the plan of one Workload: fetches what it writes, renders it and writes where that differs.
 
-use std::collections::BTreeSet;
-
 use fedhub_api::conditions::{find, said};
+use fedhub_api::facts::Digest;
 use fedhub_api::facts::placed::says;
-use fedhub_api::facts::{Digest, DigestExt};
 use fedhub_cache::Part;
 use fedhub_cache::digest::Version;
 use fedhub_cache::normalization::settled;
@@ -19,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::desired::{desired, same_metadata};
 use super::plan::WorkloadPlan;
-use super::reconcile::WorkloadReconciler;
+use super::reconcile::{WorkloadReconciler, mark_synced};
 use super::revisions::{self, Recorded};
 use super::snapshot::{Refusal, Site, Snapshot, own};
 use super::summary::{NAME_TAKEN, Summary, name_taken};
@@ -32,7 +30,10 @@ impl WorkloadReconciler<'_> {
     /// Performs a plan.
     pub(super) async fn perform(&mut self, seen: &Snapshot, plan: WorkloadPlan) -> Result<Step, Error> {
         match plan {
-            WorkloadPlan::Synced => Ok(Step::Unchanged),
+            WorkloadPlan::Synced => Ok(seen.next_deadline().map_or(Step::Unchanged, |deadline| {
+                mark_synced(&self.project, seen);
+                Step::End(Outcome::RequeueAfter(deadline))
+            })),
             WorkloadPlan::AwaitResume | WorkloadPlan::AwaitDeletions => Ok(Step::End(Outcome::AwaitChange)),
             WorkloadPlan::Mark { record } => self.mark(seen, record).await,
             WorkloadPlan::Confirm => self.confirm().await,
@@ -166,7 +167,7 @@ impl WorkloadReconciler<'_> {
         };
         let sites = seen.sites(workload.uid());
         let sites = || sites.iter().flat_map(|(_, sites)| sites);
-        let (mut step, mut unmade) = (Step::Learned, BTreeSet::new());
+        let mut step = Step::Learned;
         for (name, new) in create.iter().map(|it| (it, true)).chain(update.iter().map(|it| (it, false))) {
             let Some(site) = sites().find(|site| site.name == *name) else { continue };
             let written = if new {
@@ -174,18 +175,10 @@ impl WorkloadReconciler<'_> {
             } else {
                 self.update(seen, &workload, site).await
             };
-            if new && !matches!(written, Ok(true)) {
-                unmade.insert(site.wanted.city);
-            }
             self.tried(name, written, &mut step)?;
         }
         for name in delete {
             let Some(deployment) = seen.deployments.get(name) else { continue };
-            // What was to take its place is not there.
-            if deployment.deployment().and_then(|it| it.city.as_deref()).is_some_and(|it| unmade.contains(it))
-            {
-                continue;
-            }
             let stub = deployment.stub(WD, &self.key.namespace, name);
             let deleted = self.project.delete(WD, &stub, Precondition::Uid).await;
             if matches!(deleted, Ok(true)) {

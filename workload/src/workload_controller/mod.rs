@@ -5,7 +5,7 @@
 //! 1. `triggers` maps an event to the Workloads that it concerns.
 //! 2. `reconcile` is the reconcile of one Workload, for the engine's loop.
 //! 3. [`snapshot`] is what the caches say of one Workload, its WDs and its cities.
-//! 4. [`plan`] decides by that, as a pure function, what is done; [`summary`] what the status says.
+//! 4. [`plan`] decides by that, as a pure function, what is done; [`summary`] what the status says; [`rollout`] how far it is.
 //! 5. `apply` fetches what is to be written, renders it ([`desired`], [`revisions`]) and writes where that differs.
 //!
 //! # Reconciling a Workload
@@ -14,8 +14,8 @@
 //! 2. Finalizer first, then WDs. A new template is recorded before it is passed on (W10); where that fails, the WDs do not
 //!    wait for it.
 //! 3. One WD for each placement and city (W1). A city that nothing can be placed in gets no new WD (W7). WDs that are not
-//!    wanted any more are deleted, after a live read has confirmed the Workload's spec. While the rollout is paused, WDs keep
-//!    their templates and none is created ([`paused`]).
+//!    wanted any more give way when what takes their place is available ([`rollout`]), after a live read has confirmed the
+//!    Workload's spec. While the rollout is paused, WDs keep their templates and none is created ([`paused`]).
 //! 4. The status, where it differs (W3).
 
 mod apply;
@@ -25,6 +25,7 @@ pub mod paused;
 pub mod plan;
 mod reconcile;
 pub mod revisions;
+pub mod rollout;
 pub mod snapshot;
 pub mod summary;
 pub mod terminating;
@@ -32,12 +33,14 @@ mod triggers;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use fedhub_core::names::WORKLOAD_MANAGER;
 use fedhub_core::object::{Key, PlaneId};
 use fedhub_engine::Queue;
 use fedhub_planes::{Plane, PlaneWriter, Planes};
 use parking_lot::Mutex;
+use rollout::Stalls;
 
 use crate::instance_types::Catalog;
 
@@ -46,7 +49,10 @@ pub struct WorkloadController {
     planes: Arc<Planes>,
     queue: Arc<Queue>,
     catalog: Option<Catalog>,
+    /// See [`snapshot::Snapshot::move_deadline`].
+    move_deadline: Duration,
     unrecorded: Mutex<Unrecorded>,
+    stalls: Mutex<Stalls>,
 }
 
 /// The newest template of each Workload that a plane did not let be recorded, by its hash: each is told once.
@@ -73,9 +79,21 @@ impl Unrecorded {
 
 impl WorkloadController {
     /// A controller over the registry around the hub, fed through `queue`. With a catalogue, it says which Workloads have a type
-    /// that is not Active any more (W8).
-    pub fn new(planes: Arc<Planes>, queue: Arc<Queue>, catalog: Option<Catalog>) -> Arc<Self> {
-        Arc::new(Self { planes, queue, catalog, unrecorded: Mutex::default() })
+    /// that is not Active any more (W8). A city that is swapped for another gives way after `move_deadline` at the latest.
+    pub fn new(
+        planes: Arc<Planes>,
+        queue: Arc<Queue>,
+        catalog: Option<Catalog>,
+        move_deadline: Duration,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            planes,
+            queue,
+            catalog,
+            move_deadline,
+            unrecorded: Mutex::default(),
+            stalls: Mutex::default(),
+        })
     }
 
     fn writer<'a>(&'a self, project: &'a Plane) -> PlaneWriter<'a> {

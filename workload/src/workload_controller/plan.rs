@@ -1,22 +1,21 @@
 //! What is done about one Workload. Pure.
 //!
-//! While a rollout is paused, no WD gets another template ([`super::desired`]) and none is created. A WD stays whose city is
-//! still wanted but cannot get its new WD yet: a placement can be renamed while its city is not served.
+//! While a rollout is paused, no WD gets another template ([`super::desired`]) and none is created. A WD that is not wanted
+//! any more stays until those that take its place are available ([`super::rollout`]).
 //!
 //! Decides W1 and W2.
 
-use std::collections::BTreeSet;
-
-use fedhub_api::facts::{DigestExt, Workload};
+use fedhub_api::facts::Workload;
 use fedhub_planes::{ServiceState, WriteState};
 
+use super::rollout::Rollout;
 use super::snapshot::{SiteState, Snapshot, is_held};
 use super::summary::Summary;
 
 /// What to do about one Workload.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WorkloadPlan {
-    /// Nothing: everything is as it should be.
+    /// Nothing: everything is as it should be, until [`Snapshot::next_deadline`] at least.
     Synced,
     /// Wait until the project is resumed, or what is known of its service.
     AwaitResume,
@@ -111,8 +110,7 @@ fn finalize(seen: &Snapshot, facts: &Workload, uid: &str) -> WorkloadPlan {
 fn deployments(seen: &Snapshot, uid: &str) -> Option<WorkloadPlan> {
     let sites = seen.sites(uid);
     let states = seen.states(uid, &sites);
-    let (mut create, mut update, mut wanted) = (Vec::new(), Vec::new(), BTreeSet::new());
-    let mut awaited = BTreeSet::new();
+    let (mut create, mut update) = (Vec::new(), Vec::new());
     for (site, state) in sites.iter().flat_map(|(_, sites)| sites).zip(states.iter().flatten()) {
         match state {
             SiteState::Missing => create.push(site.name.clone()),
@@ -128,20 +126,10 @@ fn deployments(seen: &Snapshot, uid: &str) -> Option<WorkloadPlan> {
             | SiteState::Duplicate
             | SiteState::Refused(..) => {}
         }
-        // Nothing of that city gives way to what cannot be created.
-        if state.is_blocked() || site.wanted.paused && state.placed().is_none() {
-            awaited.insert(site.wanted.city);
-        }
-        wanted.insert(&site.name);
     }
-    let unwanted = seen.own(uid).filter(|(name, deployment, _)| {
-        let is_awaited = || deployment.deployment()?.city.as_deref().map(|city| awaited.contains(city));
-        !deployment.terminating
-            && !wanted.contains(name)
-            && !seen.learnt.refused.contains_key(*name)
-            && is_awaited() != Some(true)
-    });
-    let delete: Vec<_> = unwanted.map(|(name, ..)| name.clone()).collect();
+    let rollout = Rollout::of(seen, uid, &sites, &states);
+    let mut delete = if rollout.gives_way() { rollout.unwanted } else { Vec::new() };
+    delete.retain(|name| !seen.learnt.refused.contains_key(name));
     if !delete.is_empty() && seen.learnt.confirmed != seen.workload.as_ref().map(|it| it.version.clone()) {
         return Some(WorkloadPlan::Confirm);
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use fedhub_api::facts::{DigestExt, View, of_workload};
 use fedhub_core::errors::Error;
@@ -51,7 +52,7 @@ impl WorkloadController {
             .as_ref()
             .and_then(|digest| TypeState::of(self.catalog.as_ref(), &digest.workload()?.instance_type));
         let networks = Networks::of(project, &key.namespace, workload.as_ref().and_then(DigestExt::workload));
-        Snapshot {
+        let mut seen = Snapshot {
             key: key.clone(),
             workload,
             networks,
@@ -60,8 +61,13 @@ impl WorkloadController {
             locations,
             writes: project.write_state(),
             service: project.service(),
+            now: self.planes.clock().now(),
+            stalled: Duration::ZERO,
+            move_deadline: self.move_deadline,
             learnt: Learnt::default(),
-        }
+        };
+        seen.stalled = self.stalls.lock().stalled(&seen);
+        seen
     }
 }
 

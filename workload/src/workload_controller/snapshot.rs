@@ -1,6 +1,7 @@
 //! What the caches say of one Workload, and what live reads of one reconcile have added.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use fedhub_api::facts::deployment::mark_hash;
 use fedhub_api::facts::placed::Wanted;
@@ -10,6 +11,7 @@ use fedhub_core::hash::KeyedHasher;
 use fedhub_core::names::{deployment_name, is_label_value};
 use fedhub_core::object::Key;
 use fedhub_planes::{ServiceState, WriteState};
+use jiff::Timestamp;
 
 use super::lifecycle::TypeState;
 use crate::locations::Locations;
@@ -34,6 +36,12 @@ pub struct Snapshot {
     pub writes: WriteState,
     /// Whether the service runs in the project (W9).
     pub service: ServiceState,
+    /// The time.
+    pub now: Timestamp,
+    /// For how long the rollout has made no progress.
+    pub stalled: Duration,
+    /// How long a WD has to become available before that which it takes the place of gives way all the same.
+    pub move_deadline: Duration,
     /// What this reconcile has learnt beside the caches.
     pub learnt: Learnt,
 }
@@ -108,20 +116,6 @@ impl<'a> SiteState<'a> {
             | Self::InvalidCity
             | Self::NameTaken
             | Self::Duplicate => None,
-        }
-    }
-}
-
-impl SiteState<'_> {
-    /// Whether the city is to have a WD of its own and cannot get one now.
-    pub fn is_blocked(&self) -> bool {
-        match self {
-            Self::Paused
-            | Self::Unplaceable
-            | Self::InvalidCity
-            | Self::NameTaken
-            | Self::Refused(_, None) => true,
-            Self::Placed(..) | Self::Missing | Self::Duplicate | Self::Refused(_, Some(_)) => false,
         }
     }
 }
@@ -208,10 +202,10 @@ impl Snapshot {
         })
     }
 
-    /// Hash of all inputs that a plan depends on; zero where it depends on what only this reconcile knows.
+    /// Hash of all inputs that a plan depends on; zero where it depends on the time, or on what only this reconcile knows.
     pub fn fingerprint(&self) -> u64 {
         let Some(workload) = self.workload.as_ref() else { return 0 };
-        if !self.learnt.refused.is_empty() || self.learnt.unrecorded {
+        if !self.learnt.refused.is_empty() || self.learnt.unrecorded || self.next_deadline().is_some() {
             return 0;
         }
         let mut sum = KeyedHasher::default()
@@ -233,7 +227,9 @@ impl Snapshot {
             let flags = u64::from(held) << 1 | u64::from(deployment.terminating);
             sum = sum.text(name).text(&deployment.uid.to_string()).number(flags);
             let Some(placed) = placed(deployment) else { continue };
-            let flags = u64::from(placed.available) << 1 | u64::from(placed.observed);
+            let flags = u64::from(placed.suspended) << 2
+                | u64::from(placed.available) << 1
+                | u64::from(placed.observed);
             sum = sum
                 .number(placed.uid)
                 .number(placed.identity)

@@ -19,8 +19,8 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::lifecycle::TypeState;
-use super::paused;
-use super::snapshot::{Site, SiteState, Snapshot};
+use super::rollout::{Rollout, Sites};
+use super::snapshot::{SiteState, Snapshot};
 use super::terminating::{self, TERMINATING};
 use crate::locations::Authority;
 
@@ -119,7 +119,9 @@ impl Summary {
             progressing: if terminating {
                 Says::not(TERMINATING, terminating::waits(seen, uid))
             } else {
-                progressing(seen, &sites, &states, facts.paused)
+                let rollout = Rollout::of(seen, uid, &sites, &states);
+                let (status, reason, message) = rollout.progressing(seen, &sites, &states);
+                Says { status, words: Words::Own { reason: reason.to_owned(), message } }
             },
             type_state: seen.type_state.clone(),
             networks: seen.networks.message(facts),
@@ -219,9 +221,6 @@ impl Summary {
         status
     }
 }
-
-/// The placements with their sites.
-type Sites<'a> = [(&'a str, Vec<Site<'a>>)];
 
 /// What keeps a site from having a WD, or its Instances from running, by its reason.
 struct Problem {
@@ -340,39 +339,6 @@ pub const NAME_TAKEN: &str = "DeploymentNameTaken";
 /// The message of [`NAME_TAKEN`].
 pub fn name_taken(deployment: &str) -> String {
     format!("WorkloadDeployment {} is not of this Workload", Quoted(deployment))
-}
-
-/// Whether a new template is being rolled out to instances. Where the service was withdrawn, none is.
-fn progressing(seen: &Snapshot, sites: &Sites<'_>, states: &[Vec<SiteState<'_>>], paused: bool) -> Says {
-    let (mut updated, mut wanted, mut on_its_way, mut none) = (0, 0, false, true);
-    let active = !seen.is_withdrawn();
-    for (site, state) in sites.iter().flat_map(|(_, sites)| sites).zip(states.iter().flatten()) {
-        let missing = active && matches!(state, SiteState::Missing);
-        none &= state.placed().is_none() && !missing;
-        on_its_way |= missing;
-        let Some(placed) = state.placed() else { continue };
-        let [replicas, _, newest, desired, _] = placed.counters.map(i64::from);
-        let all = replicas.max(desired);
-        (updated, wanted) = (updated + newest.min(all), wanted + all);
-        let behind = || !placed.observed || !seen.is_as_wanted(site, placed);
-        on_its_way |= newest < all || active && behind();
-    }
-    let (holds, reason, message) = match (none, on_its_way, wanted) {
-        (true, ..) => ("False", "NoDeployments", "The Workload has no deployments".to_owned()),
-        (false, false, _) => {
-            ("False", "RolloutComplete", "All instances are on the newest template".to_owned())
-        }
-        (false, true, 0) => ("True", "RolloutInProgress", "No instance has been reported yet".to_owned()),
-        (false, true, _) => (
-            "True",
-            "RolloutInProgress",
-            format!("{updated} of {wanted} instances are on the newest template"),
-        ),
-    };
-    let each = sites.iter().flat_map(|(_, sites)| sites).zip(states.iter().flatten());
-    let said = (holds, reason, message);
-    let (holds, reason, message) = if paused { paused::progressing(each, said) } else { said };
-    Says { status: holds, words: Words::Own { reason: reason.to_owned(), message } }
 }
 
 fn add(sum: &mut [i64; 5], counters: &[i32; 5]) {

@@ -48,7 +48,8 @@ impl WorkloadController {
         let all = |it: View<'_>| Some(project.key(Kind::Workload, it.namespace, it.name));
         for key in project.store(Kind::Workload).select(None, all) {
             let seen = self.snapshot(project, &key);
-            if is_synced(project, &seen) || plan(&seen) == WorkloadPlan::Synced {
+            let is_settled = seen.next_deadline().is_none() && plan(&seen) == WorkloadPlan::Synced;
+            if is_synced(project, &seen) || is_settled {
                 mark_synced(project, &seen);
                 self.planes.metrics().reconciles_skipped.with_label_values(&["workloads"]).inc();
             } else {
@@ -57,7 +58,12 @@ impl WorkloadController {
         }
     }
 
-    fn workload_changed(&self, project: &Plane, seen: &Known) {
+    fn workload_changed(&self, project: &Plane, change: &Change) {
+        let seen = change.known();
+        if matches!(change, Change::Deleted { .. }) {
+            let gone = project.key(Kind::Workload, &seen.namespace, &seen.name);
+            self.stalls.lock().forget(&gone);
+        }
         if !self.enqueue(project, &seen.namespace, &seen.name) {
             project.store(Kind::Workload).release(&seen.namespace, &seen.name);
         }
@@ -153,7 +159,7 @@ impl Listener for WorkloadController {
     fn changed(&self, plane: &Plane, kind: Kind, change: &Change) {
         let seen = change.known();
         match (&plane.id, kind) {
-            (PlaneId::Project(_), Kind::Workload) => self.workload_changed(plane, seen),
+            (PlaneId::Project(_), Kind::Workload) => self.workload_changed(plane, change),
             (PlaneId::Project(_), Kind::WorkloadDeployment) => self.deployment_changed(plane, change),
             (PlaneId::Project(_), Kind::LocationBinding) => self.binding_changed(plane, change),
             (PlaneId::Project(_), Kind::Network) => self.network_changed(plane, change),
@@ -179,5 +185,6 @@ impl Listener for WorkloadController {
     fn left(&self, plane: &Plane) {
         self.queue.forget(&plane.id);
         self.unrecorded.lock().forget(&plane.id);
+        self.stalls.lock().forget_plane(&plane.id);
     }
 }

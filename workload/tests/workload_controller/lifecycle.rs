@@ -33,6 +33,8 @@ async fn w8_a_workload_says_that_its_type_has_left_active() {
     world.put("web", &["DFW"]);
     let run = world.run_with(Some(&source));
     quiet(5).await;
+    world.report("web-us-dfw", 1, ("True", "StableInstanceFound", "1/1 instances are ready"));
+    quiet(5).await;
     let nothing = (String::new(), String::new(), String::new());
     assert_eq!(said(&world), [nothing.clone(), nothing.clone()]);
 

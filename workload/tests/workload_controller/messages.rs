@@ -1,5 +1,7 @@
 //! What users read of a Workload, in `tests/snapshots`.
 
+use std::time::Duration;
+
 use fedhub_api::conditions::{find, said};
 use fedhub_api::facts::workload::NETWORK_NOT_FOUND;
 use fedhub_api::facts::{Digest, DigestExt};
@@ -39,6 +41,7 @@ fn deployment(workload_uid: &str, available: (&str, &str, &str), updated: i32) -
     wd.metadata.generation = Some(1);
     wd.data["status"] = json!({
         "observedGeneration": 1, "replicas": 3, "desiredReplicas": 3, "updatedReplicas": updated,
+        "readyReplicas": if status == "True" { 3 } else { 0 },
         "conditions": [support::condition("Available", status, reason, message)],
     });
     Digest::of(&plane(), Kind::WorkloadDeployment, &wd)
@@ -60,6 +63,9 @@ fn seen(workload: &Object, deployments: Option<Digest>, by: Authority) -> Snapsh
         networks: Networks::Unknown,
         writes: WriteState::Active,
         service: ServiceState::Active,
+        now: "2026-01-01T00:00:00Z".parse().unwrap(),
+        stalled: Duration::ZERO,
+        move_deadline: support::MOVE_DEADLINE,
         learnt: Learnt::default(),
     }
 }
@@ -93,6 +99,22 @@ fn paused(cities: &[&str], image: &str) -> String {
     let mut seen = seen(&workload, Some(deployment("u", READY, 3)), Authority::Cells);
     seen.locations.cities.insert("ORD".to_owned());
     told(&seen, &workload, ("", ""))
+}
+
+/// What is said of a Workload that has left DFW for another city.
+fn moved(city: &str) -> String {
+    let workload = object(support::workload("web", &[city]));
+    let mut seen = seen(&workload, Some(deployment("u", READY, 3)), Authority::Cells);
+    seen.locations.cities.insert("ORD".to_owned());
+    told(&seen, &workload, ("", ""))
+}
+
+/// What is said of a Workload one of whose instances does not get ready, and has not for that long.
+fn unready(stalled: Duration) -> String {
+    let workload = object(support::workload("web", &["DFW"]));
+    let crashing = ("False", "InstancesProvisioning", "2/3 instances are ready. No action required");
+    let seen = seen(&workload, Some(deployment("u", crashing, 3)), Authority::Cells);
+    told(&Snapshot { stalled, ..seen }, &workload, (crashing.1, crashing.2))
 }
 
 /// What is said of a Workload whose service was withdrawn, and of one that is being deleted.
@@ -171,6 +193,10 @@ fn w3_w7_i11_messages() {
             ("its rollout is paused", paused(&["DFW"], "nginx:1")),
             ("its rollout is paused with a new template", paused(&["DFW"], "nginx:2")),
             ("its rollout is paused with a new template and cities", paused(&["DFW", "ORD"], "nginx:2")),
+            ("its city was swapped for another", moved("ORD")),
+            ("its city was swapped for one that cannot be placed", moved("LHR")),
+            ("its instances are not ready", unready(Duration::ZERO)),
+            ("its instances do not get ready", unready(Duration::from_mins(10))),
             ("a spec that cannot be read", told(&seen(&broken, None, cells), &broken, ("", ""))),
         ],
     );

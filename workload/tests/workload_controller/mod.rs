@@ -11,12 +11,16 @@ mod locations;
 #[cfg(test)]
 mod messages;
 #[cfg(test)]
+mod moves;
+#[cfg(test)]
 mod networks;
 #[cfg(test)]
 mod paused;
 mod placements;
 #[cfg(test)]
 mod plans;
+#[cfg(test)]
+mod progress;
 #[cfg(test)]
 mod revisions;
 #[cfg(test)]

@@ -87,6 +87,8 @@ async fn w3_i7_a_restart_writes_nothing_and_clears_nothing_whatever_the_plane_an
     let run = world.run();
     world.put("web", &["DFW"]);
     quiet(5).await;
+    world.report("web-us-dfw", 1, ("True", "StableInstanceFound", "1/1 instances are ready"));
+    quiet(5).await;
     assert_eq!(said(&world), MISSING);
     run.stop().await;
     let from = position(&world.project);
@@ -120,6 +122,10 @@ async fn w3_a_plane_that_does_not_tell_of_networks_changes_nothing_that_was_said
         let mut other = workload("other", &["DFW"]);
         other["spec"]["template"]["spec"]["networkInterfaces"] = json!([{"network": {"name": "there"}}]);
         world.project.put(other).unwrap();
+        quiet(5).await;
+        for wd in ["web-us-dfw", "other-us-dfw"] {
+            world.report(wd, 1, ("True", "StableInstanceFound", "1/1 instances are ready"));
+        }
         quiet(5).await;
         assert_eq!(said(&world), MISSING);
         refuse(&world.project, code);

@@ -6,6 +6,8 @@ use serde_json::json;
 
 use crate::workload_controller::support::*;
 
+const READY: (&str, &str, &str) = ("True", "StableInstanceFound", "1/1 instances are ready");
+
 #[tokio::test(start_paused = true)]
 async fn w1_each_placement_and_city_has_a_deployment() {
     let world = World::new();
@@ -38,6 +40,7 @@ async fn w1_an_edit_of_placements_leaves_the_other_deployments_as_they_are() {
     quiet(5).await;
     assert_eq!(world.wds(), ["web-us-dfw", "web-us-ord"]);
     assert_eq!(world.wd("web-us-dfw").unwrap(), before, "not even written");
+    world.report("web-us-ord", 1, READY);
     world.place("web", &["ORD"]);
     quiet(5).await;
     assert_eq!(world.wds(), ["web-us-ord"]);
@@ -205,6 +208,8 @@ async fn w1_a_deployment_whose_successor_is_refused_stays_in_the_same_pass() {
     quiet(60).await;
     assert_eq!(world.wds(), ["web-us-dfw"]);
     world.project.clear_fault(fault);
+    until("the new one beside it", || world.wds() == ["web-eu-dfw", "web-us-dfw"]).await;
+    world.report("web-eu-dfw", 1, READY);
     until("the new one in its place", || world.wds() == ["web-eu-dfw"]).await;
     run.stop().await;
 }

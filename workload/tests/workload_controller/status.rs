@@ -65,7 +65,7 @@ async fn w3_it_progresses_while_a_new_template_is_on_its_way() {
             "WorkloadDeployment",
             SPACE,
             "web-us-dfw",
-            &json!({"observedGeneration": 2, "updatedReplicas": 1}),
+            &json!({"observedGeneration": 2, "updatedReplicas": 1, "readyReplicas": 1}),
         )
         .unwrap();
     quiet(5).await;

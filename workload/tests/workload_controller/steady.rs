@@ -36,7 +36,13 @@ async fn i7_a_restart_on_an_unchanged_world_asks_nothing() {
         world.put(&format!("web-{n}"), &["DFW", "ORD"]);
     }
     quiet(5).await;
-    world.report("web-0-us-dfw", 2, ("False", "PendingQuota", "no quota. Action required by the user: ask"));
+    for wd in world.wds() {
+        world.report(&wd, 2, ("True", "StableInstanceFound", "1/1 instances are ready"));
+    }
+    quiet(5).await;
+    // It blocks nothing that is complete.
+    let pending = ("False", "PendingQuota", "no quota. Action required by the user: ask");
+    world.report("web-0-us-dfw", 2, pending);
     quiet(5).await;
     run.stop().await;
     let from = position(&world.project);
@@ -61,11 +67,12 @@ async fn i1_i7_what_a_plane_makes_of_a_write_is_not_written_again() {
     world.put("web", &["DFW"]);
     quiet(60).await;
     let from = position(&world.project);
-    quiet(600).await;
-    assert_eq!(writes(&world.project, from), [""; 0]);
     world.report("web-us-dfw", 1, ("True", "A", "b"));
     quiet(60).await;
     assert_eq!(writes(&world.project, from), ["update workloads/status/web"]);
+    let from = position(&world.project);
+    quiet(600).await;
+    assert_eq!(writes(&world.project, from), [""; 0]);
     run.stop().await;
 }
 

@@ -1,6 +1,7 @@
 //! A hub with the cells of two cities, a project plane that serves Workloads, and the workload controller over them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use fedhub_core::names::CITY_CODE;
 use fedhub_core::object::PlaneId;
@@ -23,6 +24,9 @@ pub struct World {
     /// Whether a cell is on the project plane, too.
     pub single_cluster: bool,
 }
+
+/// How long a city has to become available that takes the place of another.
+pub const MOVE_DEADLINE: Duration = Duration::from_mins(5);
 
 /// A process that reconciles Workloads.
 pub type Run = fedhub_testing::Run<Arc<Planes>>;
@@ -62,7 +66,7 @@ impl World {
             process.planes(client(server), settings)
         });
         let catalog = source.clone().map(Catalog::new);
-        let workloads = WorkloadController::new(planes.clone(), queue.clone(), catalog);
+        let workloads = WorkloadController::new(planes.clone(), queue.clone(), catalog, MOVE_DEADLINE);
         for planes in source.iter().chain([&planes]) {
             planes.listen(workloads.clone());
             planes.start();

@@ -36,7 +36,7 @@ async fn run(fleet: &Fleet, seconds: u64) -> (Vec<String>, Metrics) {
     let [down, back, made, copied] = [(); 4].map(|()| process.queue(planes.seed()));
     let federator = Federator::new(planes.clone(), down.clone(), Duration::from_secs(10));
     let projector = Projector::new(planes.clone(), back.clone(), ProjectorConfig::default());
-    let workloads = WorkloadController::new(planes.clone(), made.clone(), None);
+    let workloads = WorkloadController::new(planes.clone(), made.clone(), None, Duration::from_mins(10));
     let data = ReferencedData::new(planes.clone(), copied.clone());
     planes.listen(federator.clone());
     planes.listen(projector.clone());

@@ -4,7 +4,7 @@
 use fedhub_core::hash::{self, KeyedHasher};
 use fedhub_core::message::bounded;
 use fedhub_core::names::{
-    INSTANCE_CITY, PLACEMENT_NAME, SERVICE_NAME, WORKLOAD_NAME, WORKLOAD_UID, is_label_value,
+    INSTANCE_CITY, PLACEMENT_NAME, SERVICE_NAME, SUSPENDED, WORKLOAD_NAME, WORKLOAD_UID, is_label_value,
 };
 use fedhub_core::object::{Object, ObjectView};
 use serde_json::{Value, json};
@@ -51,6 +51,8 @@ pub struct Placed {
     pub observed: bool,
     /// Whether it is available.
     pub available: bool,
+    /// Whether it is suspended by its own annotation.
+    pub suspended: bool,
     /// The weight of what keeps it from that, as [`priority`].
     pub priority: u8,
     /// The reason and message of its condition `Available`, as [`says`]; zero where it has none.
@@ -143,6 +145,7 @@ impl Placed {
             observed: object.metadata.generation.is_some()
                 && status["observedGeneration"].as_i64() == object.metadata.generation,
             available: stands == "True",
+            suspended: object.annotation(SUSPENDED) == Some("true"),
             priority: priority(reason),
             says: available.map_or(0, |_| says(reason, message)),
         })

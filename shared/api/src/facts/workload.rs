@@ -34,6 +34,8 @@ pub struct Workload {
     pub recorded: bool,
     /// Hash of [`comparable`] of its status.
     pub status: u64,
+    /// What its condition `Progressing` says of its newest generation.
+    pub rollout: RolloutSaid,
     /// The type of its instances; empty where it names none.
     pub instance_type: Box<str>,
     /// Hash of [`type_conditions`] of its status.
@@ -46,6 +48,30 @@ pub struct Workload {
     pub missing_networks: Option<Box<str>>,
     /// Why nothing but its metadata and status was read.
     too_large: Option<Box<TooLarge>>,
+}
+
+/// What is said of a rollout.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RolloutSaid {
+    /// Neither of these.
+    #[default]
+    Other,
+    /// It is complete.
+    Complete,
+    /// Its deadline was exceeded.
+    Overdue,
+}
+
+impl RolloutSaid {
+    fn of(object: &Object) -> Self {
+        let condition = find(object.status(), "Progressing");
+        let newest = condition.filter(|it| it["observedGeneration"].as_i64() == object.metadata.generation);
+        match newest.map(said) {
+            Some((_, "RolloutComplete", _)) => Self::Complete,
+            Some((_, "ProgressDeadlineExceeded", _)) => Self::Overdue,
+            _ => Self::Other,
+        }
+    }
 }
 
 /// A placement.
@@ -74,6 +100,7 @@ impl Workload {
             recorded: revision_history(object.name()).is_none()
                 || current.is_some_and(|current| recorded == Some(&*recorded_template(current, template))),
             status: hash::json(&comparable(object.status())),
+            rollout: RolloutSaid::of(object),
             instance_type: instance_type(template).into(),
             type_conditions: hash::json(&type_conditions(object.status())),
             networks: networks(template, object.namespace()),
