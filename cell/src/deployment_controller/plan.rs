@@ -9,7 +9,7 @@ use fedhub_core::object::{Object, ObjectRef, ObjectView};
 use serde_json::{Value, json};
 
 use super::DeploymentControllerConfig;
-use crate::domain::autoscaling::desired;
+use crate::domain::autoscaling::{desired, excess};
 use crate::domain::instances::{self, Deployment, Gate, Instance, Step, Wait, build};
 use crate::domain::network::{Networking, place};
 use crate::domain::referenced_data;
@@ -56,6 +56,7 @@ pub(super) fn plan<'a>(snapshot: &Snapshot<'a>) -> DeploymentPlan<'a> {
         Step::Wait(wait) => obstacle = obstacle_of(wait),
         Step::Rest => {}
     }
+    obstacle = obstacle.or_else(|| excess(wd));
     let labels: BTreeMap<&str, _> = rollout.labels.iter().map(|p| (p.instance.uid, &p.set)).collect();
     let (mut delete, mut patches) = (Vec::new(), Vec::new());
     for (object, instance) in instances {

@@ -272,6 +272,21 @@ pub fn location(name: &str, city: &str) -> Value {
     })
 }
 
+/// Also where no admission stands before the project.
+#[tokio::test(start_paused = true)]
+async fn i11_c13_more_than_may_be_are_not_made_and_the_user_is_told() {
+    let world = World::of(1_000_000);
+    let run = world.run(ALONE);
+    quiet(60).await;
+    let status = &world.wd()["status"];
+    assert_eq!(status["desiredReplicas"], 1000);
+    let condition = fedhub_api::conditions::find(status, "Available").unwrap();
+    assert_eq!(condition["reason"], "InvalidScaleSettings");
+    let message = condition["message"].as_str().unwrap();
+    assert!(message.starts_with("1000000 instances are asked for: no more than 1000"), "{message}");
+    run.stop().await;
+}
+
 #[test]
 fn replicas_are_wanted_before_the_least_number() {
     for (spec, wanted) in [
@@ -279,6 +294,8 @@ fn replicas_are_wanted_before_the_least_number() {
         (json!({"replicas": 0, "scaleSettings": {"minReplicas": 1}}), 0),
         (json!({"replicas": null, "scaleSettings": {"minReplicas": 2}}), 2),
         (json!({"replicas": -4}), 0),
+        (json!({"replicas": 2_147_483_647}), 1000),
+        (json!({"scaleSettings": {"minReplicas": 1001}}), 1000),
         (json!({"replicas": "x", "scaleSettings": {"minReplicas": 2}}), 2),
         (json!({}), 0),
     ] {

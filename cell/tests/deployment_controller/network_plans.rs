@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use fedhub_cell::domain::network::{NetworkFacts, NetworkPlan, plan};
 use fedhub_cell::domain::status::network::{Location, Network};
+use fedhub_core::names::UPSTREAM_NAMESPACE;
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, bare};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{OwnerReference, Time};
 use serde_json::{Value, json};
@@ -158,6 +159,17 @@ fn c15_each_interface_has_its_binding_and_each_context_its_subnet() {
     let default = net("default");
     let here = json!({"name": "default", "namespace": "ns-a"});
     let there = json!({"name": "default", "namespace": "ns-b"});
+    // The own namespace has one name in the cell and another one in the project, where the user writes it.
+    for own in [json!({"name": "default", "namespace": "ns-a"}), json!({"name": "default", "namespace": "shop"})] {
+        let mut wd = wd(slice::from_ref(&own));
+        wd.metadata.labels = Some([(UPSTREAM_NAMESPACE.to_owned(), "shop".to_owned())].into());
+        let plan = Cell::default().plan(&wd, &serving());
+        assert_eq!(plan.bindings[0].spec()["network"], net("default"), "{own}");
+        let cell = Cell::of(&[bound("web-net-0", &net("default"))], &[claimed("x", "default-dfw-1")]);
+        let plan = cell.plan(&wd, &serving());
+        assert_eq!((&plan.network, plan.bindings.len()), (&Network::Ready, 0), "{own}");
+        assert!(plan.serves(&running(&[own], "dfw-1"), "dfw-1"));
+    }
     let unset = json!({"name": "default", "namespace": ""});
     let b = |name: &str| bound(name, &net("default"));
     let b0 = || b("web-net-0");

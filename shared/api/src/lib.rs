@@ -72,12 +72,15 @@ pub use network::{
     NetworkPolicyPort, NetworkReference, ReclaimPolicy,
 };
 pub use scalar::{IntOrString, Quantity};
-pub use scale::{Metric, MetricTarget, ResourceMetric, ScaleSettings};
+pub use scale::{MOST_REPLICAS, Metric, MetricTarget, ResourceMetric, ScaleSettings};
 pub use volume::{
     ConfigMapVolume, Disk, DiskFilesystem, DiskImage, DiskPopulator, DiskResources, DiskSpec, DiskTemplate,
     FilesystemType, KeyToPath, SecretVolume, Volume,
 };
-pub use workload::{Workload, WorkloadPlacement, WorkloadPlacementStatus, WorkloadSpec, WorkloadStatus};
+pub use workload::{
+    MOST_CITIES, MOST_PLACEMENTS, Workload, WorkloadPlacement, WorkloadPlacementStatus, WorkloadSpec,
+    WorkloadStatus,
+};
 
 /// The API group of all kinds of [`crds::all`].
 pub const GROUP: &str = "compute.datumapis.com";

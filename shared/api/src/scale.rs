@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Quantity;
 
+/// The most instances of a WorkloadDeployment.
+pub const MOST_REPLICAS: u32 = 1000;
+
 /// The bounds of the number of instances in one location, and how they are managed within them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -48,6 +48,11 @@ pub struct WorkloadSpec {
     pub template: InstanceTemplateSpec,
 }
 
+/// The most placements of a Workload.
+pub const MOST_PLACEMENTS: usize = 50;
+/// The most cities of a placement.
+pub const MOST_CITIES: usize = 100;
+
 /// A set of cities that share scale settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -102,6 +102,10 @@ pub const LINKING_LABELS: [&str; 7] = [
     INSTANCE_CITY,
     INSTANCE_INDEX,
 ];
+/// Whether a label identifies an Instance, or is managed by fedhub: templates cannot set it.
+pub fn is_reserved_label(label: &str) -> bool {
+    [UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, SERVICE_NAME.0].contains(&label) || LINKING_LABELS.contains(&label)
+}
 /// Label of WDs and Instances: the service that they belong to, and its value.
 pub const SERVICE_NAME: (&str, &str) = ("services.miloapis.com/service-name", "compute.datumapis.com");
 /// The names that a Milo's catalogue may have the `Service` by: that of `deploy/components/milo-service`, and the usual one.

@@ -1,9 +1,7 @@
 //! How long lists may be: far above any sensible use, and short enough that a review ends soon, whatever is in an object.
 
-/// Placements of a Workload.
-pub const PLACEMENTS: usize = 50;
-/// Cities of a placement.
-pub const CITIES: usize = 100;
+pub use fedhub_api::{MOST_CITIES as CITIES, MOST_PLACEMENTS as PLACEMENTS};
+
 /// Metrics of a placement.
 pub const METRICS: usize = 10;
 /// Containers of a sandbox.

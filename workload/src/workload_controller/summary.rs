@@ -5,6 +5,7 @@
 //!
 //! Decides W3.
 
+use fedhub_api::{MOST_CITIES, MOST_PLACEMENTS};
 use fedhub_api::conditions::{find, put, remove, stand};
 use fedhub_api::facts::Workload;
 use fedhub_api::facts::deployment::COUNTERS;
@@ -236,7 +237,13 @@ fn unreadable(facts: &Workload) -> Option<Says> {
     facts
         .placements
         .is_none()
-        .then(|| Says::no("ConfigurationError", "The Workload's placements or its template cannot be read"))
+        .then(|| {
+            let message = format!(
+                "The Workload's placements or its template cannot be read, or there are more than {MOST_PLACEMENTS} \
+                 placements, or more than {MOST_CITIES} cities in one"
+            );
+            Says::no("ConfigurationError", &message)
+        })
 }
 
 fn placement(name: &str, states: &[SiteState<'_>]) -> PlacementSummary {

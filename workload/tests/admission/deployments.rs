@@ -58,6 +58,21 @@ fn w4_the_numbers_of_a_deployment_are_those_that_a_cell_can_follow() {
     );
 }
 
+/// Without them its Instances would run, and nobody would see them in the project.
+#[test]
+fn w4_a_deployment_names_its_placement_and_its_workload() {
+    for (pointer, field) in [
+        ("/spec/placementName", "spec.placementName"),
+        ("/spec/workloadRef/name", "spec.workloadRef.name"),
+        ("/spec/workloadRef/uid", "spec.workloadRef.uid"),
+    ] {
+        for (value, problem) in [("", "Required value"), ("no label", "Invalid value"), (&"x".repeat(64), "Invalid value")] {
+            let found = faults(Kind::WorkloadDeployment, &with(deployment(), pointer, json!(value)));
+            assert!(found.len() == 1 && found[0].starts_with(&format!("{field}: {problem}")), "{found:?}");
+        }
+    }
+}
+
 /// What is stored stays changeable, and what is not changed is not reviewed.
 #[test]
 fn w4_a_deployment_with_a_fault_that_is_stored_stays_changeable() {

@@ -23,12 +23,7 @@ fn w4_the_right_to_a_network_is_asked_for_when_it_is_new() {
     assert_eq!(networks(Some(&old), &moved), ["shop/private"]);
     let own = with(old.clone(), NETWORK, json!({"name": "default", "namespace": "shop"}));
     assert_eq!(networks(None, &own), ["shop/default"]);
-    assert_eq!(
-        judged(Kind::Workload, Some(&old), &own).warnings,
-        [
-            "network \"default\": leave its namespace out: in a cell that namespace has another name, and no network is found"
-        ]
-    );
+    assert_eq!(judged(Kind::Workload, Some(&old), &own).warnings, NONE, "it is the same one");
     let unset = with(old.clone(), NETWORK, json!({"name": "default", "namespace": ""}));
     assert_eq!(networks(None, &unset), ["shop/default"], "what is empty is not set");
     // Those are faults, and nothing is to be asked about them.

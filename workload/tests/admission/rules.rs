@@ -56,6 +56,7 @@ fn sandboxes() -> Vec<Edit> {
     ]);
     let both = json!({"configMapRef": {"name": "a"}, "secretRef": {"name": "b"}});
     let key = json!({"name": "A_B", "key": "k"});
+    let from = |source: Value| json!({"name": "A", "valueFrom": source});
     vec![
         edit("an unknown type", runtime, "/resources/instanceType", json!("x-large")),
         edit("no type", runtime, "/resources/instanceType", json!("")),
@@ -79,6 +80,14 @@ fn sandboxes() -> Vec<Edit> {
         edit("a variable's name", CONTAINER, "/env/0/name", json!("A=B")),
         edit("a value and a source", CONTAINER, "/env/0/valueFrom", json!({"secretKeyRef": key})),
         edit("no source", CONTAINER, "/env/0", json!({"name": "A", "valueFrom": {}})),
+        edit("a field", CONTAINER, "/env/0", from(json!({"fieldRef": {"fieldPath": "metadata.name"}}))),
+        edit("a resource", CONTAINER, "/env/0", from(json!({"resourceFieldRef": {"resource": "limits.cpu"}}))),
+        edit(
+            "a file of variables",
+            CONTAINER,
+            "/env/0",
+            from(json!({"fileKeyRef": {"volumeName": "settings", "path": "../a", "key": "k"}})),
+        ),
         edit("two sources of all keys", CONTAINER, "/envFrom/0", both),
         edit("no source of all keys", CONTAINER, "/envFrom/0", json!({"prefix": "A_"})),
         edit("a volume that is not there", CONTAINER, "/volumeAttachments/0/name", json!("other")),
@@ -115,6 +124,12 @@ fn volumes_and_networks() -> Vec<Edit> {
         edit("two volume sources", volume, "/secret", json!({"secretName": "a", "defaultMode": 512})),
         edit("a Secret without a name", volume, "", json!({"name": "settings", "secret": {}})),
         edit("items", volume, "/configMap/items", json!([{"key": "a", "path": "a"}])),
+        edit(
+            "items of a Secret",
+            volume,
+            "",
+            json!({"name": "settings", "secret": {"secretName": "a", "items": [{"key": "a", "path": "../../etc/a"}]}}),
+        ),
         edit("a mode", volume, "/configMap/defaultMode", json!(-1)),
         edit("no interface", "/spec/template/spec", "/networkInterfaces", json!([])),
         edit("a network's name", INTERFACE, "/network/name", json!("Default")),
@@ -297,6 +312,14 @@ fn w4_warnings_are_given_once() {
         ]
     );
     assert_eq!(warnings(Some(&idle), &plain), NONE);
+    let labels = json!({"labels": {"app": "web", "compute.datumapis.com/workload-uid": "u"}});
+    let labelled = with(workload(), "/spec/template/metadata", labels);
+    assert_eq!(
+        warnings(None, &labelled),
+        [
+            "the template's label \"compute.datumapis.com/workload-uid\" has no effect: fedhub sets it on instances"
+        ]
+    );
     assert_eq!(warnings(Some(&workload()), &plain).len(), 1);
     for image in ["localhost/web", "registry:5000/web", "docker.io/library/nginx"] {
         let named = with(workload(), &format!("{CONTAINER}/image"), json!(image));

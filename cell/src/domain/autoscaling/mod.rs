@@ -17,4 +17,4 @@ mod plan;
 mod settings;
 
 pub use plan::{AutoscalerPlan, AutoscalerStep, plan};
-pub use settings::{Metric, Resource, Settings, Target, desired};
+pub use settings::{Metric, Resource, Settings, Target, desired, excess};

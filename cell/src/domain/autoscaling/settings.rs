@@ -1,9 +1,12 @@
 //! What a WD's `scaleSettings` ask for.
 
+use fedhub_api::MOST_REPLICAS;
 use fedhub_core::message::Quoted;
 use fedhub_core::object::{Object, ObjectView};
 use fedhub_core::quantity::thousandths;
 use serde_json::{Value, json};
+
+use crate::domain::status::blocker::ConditionUpdate;
 
 /// What a WD's `scaleSettings` ask for.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,6 +63,9 @@ impl Settings {
             faults.push(
                 "minReplicas must be 1 or more: without instances there is nothing to measure".to_owned(),
             );
+        }
+        if max > MOST_REPLICAS {
+            faults.push(format!("maxReplicas is {max}, it must be {MOST_REPLICAS} or less"));
         }
         if max < min || max == 0 {
             faults.push(format!("maxReplicas is {max}, it must be 1 or more and not below minReplicas"));
@@ -141,8 +147,23 @@ impl Resource {
 }
 
 /// How many Instances a WD wants: `spec.replicas`, else `spec.scaleSettings.minReplicas`, else none; where it scales,
-/// within its bounds, the lower one before the upper one where they contradict each other (C13).
+/// within its bounds, the lower one before the upper one where they contradict each other (C13). Never more than
+/// [`MOST_REPLICAS`], whether or not admission was there to say so.
 pub fn desired(deployment: &Object) -> u32 {
+    asked_for(deployment).min(MOST_REPLICAS)
+}
+
+/// What is wrong with a number of Instances that is larger than any may be.
+pub fn excess(deployment: &Object) -> Option<ConditionUpdate> {
+    let asked_for = asked_for(deployment);
+    (asked_for > MOST_REPLICAS).then(|| {
+        let message =
+            format!("{asked_for} instances are asked for: no more than {MOST_REPLICAS} are made in one city");
+        ConditionUpdate::no("InvalidScaleSettings", message)
+    })
+}
+
+fn asked_for(deployment: &Object) -> u32 {
     let spec = deployment.spec();
     let said = number(&spec["replicas"]).or_else(|| number(&spec["scaleSettings"]["minReplicas"]));
     let said = said.unwrap_or(0);

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fedhub_api::LocationReference;
 use fedhub_core::names::{
-    INSTANCE_CITY, INSTANCE_INDEX, LINKING_LABELS, PLACEMENT_NAME, SERVICE_NAME, UPSTREAM_CLUSTER,
-    UPSTREAM_NAMESPACE, WORKLOAD_DEPLOYMENT_NAME, WORKLOAD_DEPLOYMENT_UID, WORKLOAD_NAME, WORKLOAD_UID,
+    INSTANCE_CITY, INSTANCE_INDEX, PLACEMENT_NAME, SERVICE_NAME, WORKLOAD_DEPLOYMENT_NAME,
+    WORKLOAD_DEPLOYMENT_UID, WORKLOAD_NAME, WORKLOAD_UID, is_reserved_label,
 };
 use fedhub_core::object::{Kind, Object, bare, set_field};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
@@ -54,11 +54,6 @@ pub fn labels(deployment: &Deployment<'_>, ordinal: u32) -> BTreeMap<&'static st
     ])
 }
 
-/// Whether a label identifies an Instance, or is managed by this program: templates cannot set it.
-pub(super) fn is_reserved(label: &str) -> bool {
-    [UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, SERVICE_NAME.0].contains(&label) || LINKING_LABELS.contains(&label)
-}
-
 /// The Instance of an ordinal, to be created. The template travels whole (I1); what this program manages overrides it.
 pub fn build(
     deployment: &Deployment<'_>,
@@ -69,7 +64,7 @@ pub fn build(
     let mut object = bare(Kind::Instance, deployment.namespace, &name(deployment.name, ordinal));
     let metadata = &deployment.template["metadata"];
     let mut all = texts(&metadata["labels"]);
-    all.retain(|key, _| !is_reserved(key));
+    all.retain(|key, _| !is_reserved_label(key));
     all.extend(labels(deployment, ordinal).into_iter().map(|(key, value)| (key.to_owned(), value)));
     object.metadata.labels = Some(all);
     object.metadata.annotations = Some(texts(&metadata["annotations"])).filter(|map| !map.is_empty());

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use fedhub_core::names::is_reserved_label;
 use fedhub_core::object::{Object, ObjectView};
 use fedhub_core::quantity;
 use serde_json::Value;
 
-use super::build::is_reserved;
 use super::template::metadata_part;
 use super::view::{Deployment, Instance};
 
@@ -79,7 +79,7 @@ fn carries(instance: &Object, metadata: &Value) -> bool {
     let has = |field: &str, there: Option<&BTreeMap<String, String>>| {
         let wanted = metadata[field].as_object().into_iter().flatten();
         wanted
-            .filter(|(key, value)| value.is_string() && !is_reserved(key))
+            .filter(|(key, value)| value.is_string() && !is_reserved_label(key))
             .all(|(key, value)| there.and_then(|all| all.get(key)).map(String::as_str) == value.as_str())
     };
     has("labels", instance.metadata.labels.as_ref())

@@ -3,7 +3,7 @@
 use fedhub_core::object::{Object, ObjectView};
 use serde_json::{Value, json};
 
-use super::interface::{Interface, context, same};
+use super::interface::{Interface, context};
 use crate::domain::instances::Instance;
 use crate::domain::status::gates;
 
@@ -21,7 +21,8 @@ pub fn contexts<'a>(instance: &Object, bindings: impl Iterator<Item = &'a Object
     own.sort_by_key(|binding| (binding.is_terminating(), binding.name().len(), binding.name()));
     let entry = |interface: Interface<'_>| {
         let mut serving = own.iter().filter(|binding| {
-            same(&binding.spec()["network"], interface.network, instance.namespace())
+            // No binding of its WD is to a network of another namespace.
+            binding.spec()["network"]["name"] == interface.network["name"]
                 && binding.spec()["location"]["name"] == instance.spec()["location"]["name"]
         });
         match serving.find_map(|binding| context(binding)) {

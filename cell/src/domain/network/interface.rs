@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use fedhub_api::IpFamily;
 use fedhub_core::message::Quoted;
+use fedhub_core::names::UPSTREAM_NAMESPACE;
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, bare, set_field};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde_json::{Value, json};
@@ -53,11 +54,12 @@ impl<'a> Interface<'a> {
 
     /// Why its network is never asked for, where that is of another namespace than the one that the WD is in: that would be
     /// another tenant's, in which the cell writes by rights of its own (I6).
-    pub(super) fn refused(&self, here: &str) -> Option<Network> {
-        let namespace = namespace(self.network).filter(|namespace| *namespace != here)?;
-        let (what, namespace) = (self.network_words(), Quoted(namespace));
+    pub(super) fn refused(&self, home: Home<'_>) -> Option<Network> {
+        let foreign = home.foreign(self.network)?;
         Some(Network::NotFound(format!(
-            "{what}: its namespace {namespace} is another one than the deployment's: leave it out"
+            "{}: its namespace {} is another one than the deployment's: leave it out",
+            self.network_words(),
+            Quoted(foreign)
         )))
     }
 
@@ -133,15 +135,26 @@ impl<'a> Interface<'a> {
     }
 }
 
-/// Whether two references from this namespace are to one network.
-pub(super) fn same(a: &Value, b: &Value, here: &str) -> bool {
-    let space = |network: &'_ Value| namespace(network).unwrap_or(here).to_owned();
-    a["name"] == b["name"] && space(a) == space(b)
+/// The one namespace whose networks a WD may be on, which has one name in the cell and another one in the project.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Home<'a> {
+    /// Its name in the cell.
+    pub here: &'a str,
+    /// Its name in the project, where the WD came from one: its user knows no other.
+    pub upstream: Option<&'a str>,
 }
 
-/// The namespace that a reference to a network says; one that is empty is none.
-pub(super) fn namespace(network: &Value) -> Option<&str> {
-    network["namespace"].as_str().filter(|namespace| !namespace.is_empty())
+impl<'a> Home<'a> {
+    /// That of a WD. Only the federator writes the label.
+    pub(super) fn of(wd: &'a Object) -> Self {
+        Self { here: wd.namespace(), upstream: wd.label(UPSTREAM_NAMESPACE) }
+    }
+
+    /// The namespace that a reference to a network says, if that is another one; one that is empty is none.
+    pub(super) fn foreign<'b>(&self, network: &'b Value) -> Option<&'b str> {
+        let namespace = network["namespace"].as_str().filter(|namespace| !namespace.is_empty())?;
+        (namespace != self.here && Some(namespace) != self.upstream).then_some(namespace)
+    }
 }
 
 /// Namespace and name of the context that a binding got.

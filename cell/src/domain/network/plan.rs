@@ -9,7 +9,7 @@ use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, bare, set_field};
 use serde_json::{Value, json};
 
 use super::inputs::{NetworkFacts, place};
-use super::interface::{Claims, Interface, free, namespace, same};
+use super::interface::{Claims, Home, Interface, free};
 use crate::domain::instances::{Instance, owner_reference, texts};
 use crate::domain::status::gates;
 use crate::domain::status::network::Network;
@@ -27,40 +27,53 @@ pub struct NetworkPlan {
     pub network: Network,
     /// Bindings that are ready, with context and subnets, and stay.
     ready: Vec<ObjectRef>,
+    /// See [`Home::upstream`].
+    upstream: Option<String>,
 }
 
 impl NetworkPlan {
     /// Nothing to do, and that far.
     pub fn of(network: Network) -> Self {
-        let (bindings, claims, replaced, ready) = Default::default();
-        Self { bindings, claims, replaced, network, ready }
+        Self {
+            bindings: Vec::new(),
+            claims: Vec::new(),
+            replaced: Vec::new(),
+            network,
+            ready: Vec::new(),
+            upstream: None,
+        }
     }
 
     /// Whether all networks of an Instance are ready in that location.
     pub fn serves(&self, instance: &Object, place: &str) -> bool {
+        let home = self.home(instance);
         let is_ready = |interface: Interface<'_>| {
-            let network = interface.network;
-            self.ready.iter().any(|binding| binds(binding, network, place, instance.namespace()))
+            self.ready.iter().any(|binding| binds(binding, interface.network, place, home))
         };
         Interface::all(instance.spec()).all(is_ready)
     }
 
     /// Whether an Instance runs on that binding and on none that stays.
     fn needs(&self, instance: &Object, binding: &Object) -> bool {
-        let here = instance.namespace();
+        let home = self.home(instance);
         let known = instance.spec()["location"]["name"].as_str();
         let place = binding.spec()["location"]["name"].as_str().unwrap_or_default();
         let runs = !gates::of(instance).contains(&gates::NETWORK) && known.is_none_or(|known| known == place);
         runs && Interface::all(instance.spec()).any(|interface| {
-            binds(binding, interface.network, place, here)
-                && !self.ready.iter().any(|ready| binds(ready, interface.network, place, here))
+            binds(binding, interface.network, place, home)
+                && !self.ready.iter().any(|ready| binds(ready, interface.network, place, home))
         })
+    }
+
+    fn home<'a>(&'a self, instance: &'a Object) -> Home<'a> {
+        Home { here: instance.namespace(), upstream: self.upstream.as_deref() }
     }
 }
 
 /// Decides.
 pub fn plan(inputs: &NetworkFacts<'_>) -> NetworkPlan {
     let wd = inputs.deployment;
+    let home = Home::of(wd);
     let city = wd.spec()["cityCode"].as_str().unwrap_or_default();
     if let Some(blocker) = inputs.location.blocker(city).filter(|_| !inputs.location.allows()) {
         return NetworkPlan::of(Network::Misplaced(blocker));
@@ -76,14 +89,15 @@ pub fn plan(inputs: &NetworkFacts<'_>) -> NetworkPlan {
         own.values().copied().filter(|b| !targets.iter().any(|t| t == b.name())).collect();
     let (mut plan, mut claims, mut kept, mut far) =
         (NetworkPlan::of(Network::Ready), Claims::default(), Vec::new(), Vec::new());
+    plan.upstream = home.upstream.map(str::to_owned);
     for (interface, target) in interfaces.iter().zip(&targets) {
-        if let Some(refused) = interface.refused(wd.namespace()) {
+        if let Some(refused) = interface.refused(home) {
             far.push(refused);
             continue;
         }
         let fits = |b: &Object| {
             let here = place.as_deref().or_else(|| b.spec()["location"]["name"].as_str());
-            here.is_some_and(|here| binds(b, interface.network, here, wd.namespace()))
+            here.is_some_and(|here| binds(b, interface.network, here, home))
         };
         let named = own.get(target.as_str()).copied().filter(|b| fits(b));
         let fitting = named.into_iter().chain(spares.iter().copied().filter(|b| fits(b)));
@@ -134,10 +148,12 @@ fn unserved(inputs: &NetworkFacts<'_>, interface: &Interface<'_>, placed: bool) 
         .map_or_else(|| Network::Provisioning(format!("{what}: waiting for a location")), Network::Misplaced)
 }
 
-/// Whether a binding is to that network in that place. `here` is where the reference to the network stands, and the
-/// binding too.
-fn binds(binding: &Object, network: &Value, place: &str, here: &str) -> bool {
-    same(&binding.spec()["network"], network, here) && binding.spec()["location"]["name"] == place
+/// Whether a binding is to that network of the WD's own namespace, in that place.
+fn binds(binding: &Object, network: &Value, place: &str, home: Home<'_>) -> bool {
+    let bound = &binding.spec()["network"];
+    bound["name"] == network["name"]
+        && home.foreign(bound).or(home.foreign(network)).is_none()
+        && binding.spec()["location"]["name"] == place
 }
 
 /// A binding of the WD to a network, with all annotations of the template's metadata, for the network service. Network
@@ -152,7 +168,8 @@ fn binding(wd: &Object, reference: &Value, place: &str, name: &str) -> Object {
     binding.metadata.owner_references = Some(vec![owner_reference(wd.name(), wd.uid())]);
     let kind = Kind::WorkloadDeployment.resource();
     let mut network = reference.clone();
-    if let (None, Some(fields)) = (namespace(reference), network.as_object_mut()) {
+    // It is the binding's own, which has another name in the project.
+    if let Some(fields) = network.as_object_mut() {
         fields.remove("namespace");
     }
     let spec = json!({

@@ -58,9 +58,19 @@ pub fn priority(reason: &str) -> u8 {
         NETWORK_PROVISIONING | "NoMatchingLocation" => 2,
         "QuotaNotGranted" | "PendingQuota" => 3,
         "ReferencedDataNotReady" | "AwaitingPropagation" | "Resolving" => 4,
-        "SourceNotFound" | "SourceTooLarge" | "SourceUnauthorized" | "SourceNameTaken" | "SourceRefused"
-        | "SourceUnsupported" | "ImageUnavailable" | "InstanceCrashing" | "ConfigurationError"
-        | "InstanceNameTaken" | INSTANCES_REFUSED | DEADLINE_EXCEEDED => 5,
+        "SourceNotFound"
+        | "SourceTooLarge"
+        | "SourceUnauthorized"
+        | "SourceNameTaken"
+        | "SourceRefused"
+        | "SourceUnsupported"
+        | "ImageUnavailable"
+        | "InstanceCrashing"
+        | "ConfigurationError"
+        | "InvalidScaleSettings"
+        | "InstanceNameTaken"
+        | INSTANCES_REFUSED
+        | DEADLINE_EXCEEDED => 5,
         "NetworkNotFound" | FAMILY_NOT_CARRIED => 6,
         "NetworkFailedToCreate" => 7,
         "CityCodeMismatch" | "LocationMismatch" | "AmbiguousServingLocation" => 8,

@@ -14,6 +14,7 @@ use super::deployment::COUNTERS;
 use super::placed::says;
 use super::restarts::{restarted_at, template_identity};
 use crate::conditions::{find, said};
+use crate::{MOST_CITIES, MOST_PLACEMENTS};
 
 /// What is kept of a Workload.
 #[derive(Clone, Debug, PartialEq)]
@@ -151,16 +152,19 @@ fn missing_networks(object: &Object) -> Option<&str> {
     (stands == "True" && newest && !message.is_empty()).then(|| bounded(message))
 }
 
+/// The placements; `None` also where there are more than a Workload may have, with admission or without.
 fn placements(spec: &Value) -> Option<Box<[Placement]>> {
     let placement = |placement: &Value| {
         let city = |city: &Value| city.as_str().map(Into::into);
+        let cities = placement["cityCodes"].as_array().filter(|cities| cities.len() <= MOST_CITIES)?;
         Some(Placement {
             name: placement["name"].as_str()?.into(),
-            cities: placement["cityCodes"].as_array()?.iter().map(city).collect::<Option<_>>()?,
+            cities: cities.iter().map(city).collect::<Option<_>>()?,
             scale: hash::json(&placement["scaleSettings"]),
         })
     };
-    spec["placements"].as_array()?.iter().map(placement).collect()
+    let all = spec["placements"].as_array().filter(|all| all.len() <= MOST_PLACEMENTS)?;
+    all.iter().map(placement).collect()
 }
 
 /// Whether the rollout of a Workload is paused. Of a value that is not understood, it is: what is held back can be passed on
@@ -265,6 +269,21 @@ mod tests {
             let mut workload = workload();
             *workload.data.pointer_mut(at).unwrap() = value;
             assert_eq!(Workload::of(&workload).placements, None, "{at}");
+        }
+    }
+
+    #[test]
+    fn w1_more_than_a_workload_may_have_asks_for_nothing() {
+        let mut workload = workload();
+        let placement = workload.data["spec"]["placements"][0].clone();
+        for (placements, cities, expected) in
+            [(50, 100, Some(50)), (51, 1, None), (1, 101, None), (1, 100, Some(1))]
+        {
+            let mut one = placement.clone();
+            one["cityCodes"] = vec!["DFW"; cities].into();
+            workload.data["spec"]["placements"] = vec![one; placements].into();
+            let read = Workload::of(&workload).placements;
+            assert_eq!(read.map(|all| all.len()), expected, "{placements} placements with {cities} cities");
         }
     }
 

@@ -78,6 +78,16 @@ fn environment(variable: &EnvVar, at: &Path, faults: &mut Faults) {
     if given.into_iter().filter(|given| *given).count() != 1 {
         faults.forbidden(at.clone(), None, "a variable has exactly one source");
     }
+    for (field, is_given) in [
+        ("fieldRef", source.field_ref.is_some()),
+        ("fileKeyRef", source.file_key_ref.is_some()),
+        ("resourceFieldRef", source.resource_field_ref.is_some()),
+    ] {
+        if is_given {
+            let rule = "it is not implemented: a variable takes its value from a ConfigMap or a Secret";
+            faults.forbidden(at.field(field), None, rule);
+        }
+    }
     if let Some(from) = &source.config_map_key_ref {
         let at = at.field("configMapKeyRef");
         faults.reference(at.field("name"), "ConfigMap", &from.name);

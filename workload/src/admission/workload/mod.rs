@@ -16,7 +16,7 @@ mod unreadable;
 mod volumes;
 
 use fedhub_api::{InstanceTemplateSpec, WorkloadDeploymentSpec, WorkloadSpec};
-use fedhub_core::names::{DNS_LABEL_RULE, RESTARTED_AT, is_dns_label};
+use fedhub_core::names::{DNS_LABEL_RULE, LABEL_VALUE_RULE, RESTARTED_AT, is_dns_label, is_label_value};
 use fedhub_core::object::{Object, ObjectView};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -69,6 +69,15 @@ impl Templated for WorkloadDeploymentSpec {
     }
 
     fn check(&self, _: &Object, at: &Path, faults: &mut Faults) {
+        // Without these its Instances have no labels by which the project would see them.
+        let workload = at.field("workloadRef");
+        for (path, value) in [
+            (at.field("placementName"), &self.placement_name),
+            (workload.field("name"), &self.workload_ref.name),
+            (workload.field("uid"), &self.workload_ref.uid),
+        ] {
+            faults.name(path, value, is_label_value, LABEL_VALUE_RULE);
+        }
         scale::check(&self.scale_settings, &at.field("scaleSettings"), faults);
         if let Some(wanted) = self.replicas {
             replicas(wanted.into(), at.field("replicas"), faults);
@@ -102,7 +111,6 @@ pub fn findings<S: Templated>(object: &Object, types: Types<'_>) -> Findings {
     }
     let (spec, at) = template_spec(object);
     network::check_references(spec, object.namespace(), &at, &mut faults);
-    warnings.extend(network::warnings(spec, object.namespace(), &at));
     Findings { faults: faults.into_vec(), warnings }
 }
 

@@ -78,19 +78,6 @@ pub fn uses(spec: &Value, here: &str, at: &Path) -> Vec<NetworkUse> {
     .collect()
 }
 
-/// What the user of the spec of a template should know of its networks.
-pub fn warnings(spec: &Value, here: &str, at: &Path) -> Vec<String> {
-    let named =
-        references(spec, at).take(limits::INTERFACES).filter(|network| network.namespace == Some(here));
-    let warning = |network: Reference<'_>| {
-        let name = Quoted(network.name);
-        format!(
-            "network {name}: leave its namespace out: in a cell that namespace has another name, and no network is found"
-        )
-    };
-    named.map(warning).collect()
-}
-
 /// The faults of the references to networks in the spec of a template in the namespace `here`.
 pub fn check_references(spec: &Value, here: &str, at: &Path, faults: &mut Faults) {
     for network in references(spec, at).take(limits::INTERFACES) {

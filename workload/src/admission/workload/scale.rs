@@ -1,6 +1,6 @@
 //! How many instances a placement has, and what moves that number: what a cell can follow (C13).
 
-use fedhub_api::{Metric, MetricTarget, Quantity, ScaleSettings};
+use fedhub_api::{MOST_REPLICAS, Metric, MetricTarget, Quantity, ScaleSettings};
 use fedhub_core::quantity;
 
 use crate::admission::fault::Faults;
@@ -8,7 +8,7 @@ use crate::admission::limits;
 use crate::admission::path::Path;
 
 /// The most instances of a placement in one city.
-pub const MOST: i32 = 1000;
+const MOST: i32 = MOST_REPLICAS.cast_signed();
 /// What is measured.
 const MEASURED: [&str; 2] = ["cpu", "memory"];
 

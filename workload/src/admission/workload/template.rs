@@ -1,6 +1,8 @@
 //! The rules of a template, of whichever kind it is in: its metadata, what runs, volumes, and networks.
 
 use fedhub_api::InstanceTemplateSpec;
+use fedhub_core::message::Quoted;
+use fedhub_core::names::is_reserved_label;
 
 use super::{containers, machine, metadata, network, runtime, volumes};
 use crate::admission::fault::Faults;
@@ -32,6 +34,11 @@ pub fn check(template: &InstanceTemplateSpec, types: Types<'_>, at: &Path, fault
 /// What the user of a template should know.
 pub fn warnings(template: &InstanceTemplateSpec, types: Types<'_>) -> Vec<String> {
     let mut warnings = containers::warnings(template);
+    let labels = template.metadata.iter().filter_map(|metadata| metadata.labels.as_ref());
+    let reserved = labels.flat_map(|labels| labels.keys()).filter(|key| is_reserved_label(key));
+    warnings.extend(reserved.map(|key| {
+        format!("the template's label {} has no effect: fedhub sets it on instances", Quoted(key))
+    }));
     warnings.extend(types::warning(&template.spec.runtime.resources, types));
     warnings
 }

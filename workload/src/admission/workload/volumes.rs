@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use fedhub_api::{Disk, InstanceSpec, Quantity, Volume, VolumeAttachment};
+use fedhub_api::{Disk, InstanceSpec, KeyToPath, Quantity, Volume, VolumeAttachment};
 use fedhub_core::names::{DNS_LABEL_RULE, is_dns_label};
 use fedhub_core::quantity;
 
@@ -96,14 +96,19 @@ fn source(volume: &Volume, at: &Path, faults: &mut Faults) {
         let at = at.field("configMap");
         faults.reference(at.field("name"), "ConfigMap", &from.name);
         mode(from.default_mode, &at, faults);
-        if from.items.as_ref().is_some_and(|items| !items.is_empty()) {
-            faults.forbidden(at.field("items"), None, "it is not implemented: all keys are files");
-        }
+        items(from.items.as_deref(), &at, faults);
     }
     if let Some(from) = &volume.secret {
         let (at, name) = (at.field("secret"), from.secret_name.as_deref().unwrap_or_default());
         faults.reference(at.field("secretName"), "Secret", name);
         mode(from.default_mode, &at, faults);
+        items(from.items.as_deref(), &at, faults);
+    }
+}
+
+fn items(items: Option<&[KeyToPath]>, at: &Path, faults: &mut Faults) {
+    if items.is_some_and(|items| !items.is_empty()) {
+        faults.forbidden(at.field("items"), None, "it is not implemented: all keys are files");
     }
 }
 
