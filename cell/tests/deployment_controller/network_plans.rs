@@ -160,7 +160,9 @@ fn c15_each_interface_has_its_binding_and_each_context_its_subnet() {
     let here = json!({"name": "default", "namespace": "ns-a"});
     let there = json!({"name": "default", "namespace": "ns-b"});
     // The own namespace has one name in the cell and another one in the project, where the user writes it.
-    for own in [json!({"name": "default", "namespace": "ns-a"}), json!({"name": "default", "namespace": "shop"})] {
+    for own in
+        [json!({"name": "default", "namespace": "ns-a"}), json!({"name": "default", "namespace": "shop"})]
+    {
         let mut wd = wd(slice::from_ref(&own));
         wd.metadata.labels = Some([(UPSTREAM_NAMESPACE.to_owned(), "shop".to_owned())].into());
         let plan = Cell::default().plan(&wd, &serving());

@@ -96,7 +96,8 @@ fn set_label(object: &mut Object, key: &str, value: Option<&str>) {
     };
 }
 
-fn set_annotation(object: &mut Object, key: &str, value: Option<&str>) {
+/// Sets an annotation, or removes it.
+pub fn set_annotation(object: &mut Object, key: &str, value: Option<&str>) {
     let annotations = object.metadata.annotations.get_or_insert_default();
     match value {
         Some(value) => annotations.insert(key.to_owned(), value.to_owned()),

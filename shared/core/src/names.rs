@@ -143,9 +143,11 @@ pub const LOCATION: &str = "networking.datumapis.com/location";
 pub const CURRENT_REVISION: &str = "compute.datumapis.com/current-revision";
 /// Annotation of a Workload: `<revision>/<hash of the template>` of the template that was recorded last (W10).
 pub const RECORDED_TEMPLATE: &str = "federation.datumapis.com/recorded-template";
-/// Annotation of a template, an RFC 3339 time: a new one replaces the instances one by one. A later one of a project WD
-/// stands against an earlier one of its Workload, so that one city can be restarted alone.
+/// Annotation of a template, an RFC 3339 time: a new one replaces the instances one by one. One of a project WD's own stands
+/// until its Workload asks for another one, so that one city can be restarted alone.
 pub const RESTARTED_AT: &str = "compute.datumapis.com/restartedAt";
+/// Annotation of a WD: the restart of its Workload that it was given last, as the Workload's template says it.
+pub const WORKLOAD_RESTARTED_AT: &str = "compute.datumapis.com/workload-restarted-at";
 /// Annotation of a Workload, a user's: while it is there and not `false`, no WD gets another template, and none is created.
 pub const ROLLOUT_PAUSED: &str = "compute.datumapis.com/rollout-paused";
 /// What the name of the `ConfigMap` with a Workload's revisions begins with; the Workload's name follows.

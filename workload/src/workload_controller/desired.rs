@@ -2,13 +2,15 @@
 //!
 //! The spec is replaced as a whole, but for what others write there: `replicas` is the scale subresource's number, and stands
 //! until the Workload's scale settings for that placement change, which are the newer word; `networkAttachment` stands; and
-//! so does a restart of the WD's own that is later than the Workload's, which restarts one city alone. While the rollout is
-//! paused, the WD's template stands whole, whoever wrote it.
+//! so does a restart of the WD's own, which restarts one city alone, until the Workload asks for another one. While the
+//! rollout is paused, the WD's template stands whole, whoever wrote it.
 //! Labels, annotations, finalizers and owner references that are not ours stand too (I9).
 
 use fedhub_api::facts::placed::{KEPT_FIELDS, Wanted};
 use fedhub_api::facts::restarts;
+use fedhub_api::hub_metadata::set_annotation;
 use fedhub_core::hash;
+use fedhub_core::names::WORKLOAD_RESTARTED_AT;
 use fedhub_core::object::{Kind, Object, ObjectView, bare, set_field};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde_json::{Value, json};
@@ -25,8 +27,12 @@ pub fn desired(workload: &Object, name: &str, wanted: &Wanted<'_>, current: Opti
         };
     }
     own(&mut wd, workload);
-    let spec = spec(workload, wanted, current.map(Object::spec));
+    let spec = spec(workload, wanted, current);
     set_field(&mut wd, "spec", spec);
+    if !wanted.paused {
+        let restart = restarts::restart(&workload.spec()["template"]);
+        set_annotation(&mut wd, WORKLOAD_RESTARTED_AT, restart);
+    }
     wd
 }
 
@@ -62,7 +68,8 @@ pub fn owner(workload: &Object, controller: bool) -> OwnerReference {
     }
 }
 
-fn spec(workload: &Object, wanted: &Wanted<'_>, current: Option<&Value>) -> Value {
+fn spec(workload: &Object, wanted: &Wanted<'_>, standing: Option<&Object>) -> Value {
+    let current = standing.map(Object::spec);
     let placements = workload.spec()["placements"].as_array().into_iter().flatten();
     let is_it =
         |it: &&Value| it["name"] == wanted.placement && hash::json(&it["scaleSettings"]) == wanted.scale;
@@ -76,8 +83,11 @@ fn spec(workload: &Object, wanted: &Wanted<'_>, current: Option<&Value>) -> Valu
     });
     if let Some(current) = current.filter(|_| wanted.paused) {
         spec["template"] = current["template"].clone();
-    } else if let Some(current) = current {
-        restarts::keep_later(&mut spec["template"], &current["template"]);
+    } else if let Some(standing) = standing {
+        let restart = restarts::restart(&spec["template"]);
+        if restart.is_none() || restart == standing.annotation(WORKLOAD_RESTARTED_AT) {
+            restarts::keep(&mut spec["template"], &standing.spec()["template"]);
+        }
     }
     for field in KEPT_FIELDS {
         let kept = current.and_then(|current| current.get(field));
@@ -94,7 +104,9 @@ fn spec(workload: &Object, wanted: &Wanted<'_>, current: Option<&Value>) -> Valu
 pub fn same_metadata(desired: &Object, current: &Object) -> bool {
     let (a, b) = (&desired.metadata, &current.metadata);
     let labels = |of: &Object| of.metadata.labels.clone().unwrap_or_default();
-    labels(desired) == labels(current) && a.owner_references == b.owner_references
+    labels(desired) == labels(current)
+        && a.owner_references == b.owner_references
+        && desired.annotation(WORKLOAD_RESTARTED_AT) == current.annotation(WORKLOAD_RESTARTED_AT)
 }
 
 #[cfg(test)]
@@ -115,7 +127,7 @@ mod tests {
         let scale = hash::json(&workload.data["spec"]["placements"][0]["scaleSettings"]);
         Wanted {
             template: 0,
-            restarted: 0,
+            restart: 0,
             scale,
             placement: "us",
             city: "DFW",
@@ -167,16 +179,23 @@ mod tests {
     }
 
     #[test]
-    fn w1_a_later_restart_of_one_city_stands_and_an_earlier_one_does_not() {
+    fn w1_a_restart_of_one_city_stands_until_the_workload_asks_for_another_one() {
         let of = |time: &str| json!({"annotations": {"compute.datumapis.com/restartedAt": time}});
         let mut current = desired(&workload(), "web-us-dfw", &wanted(&workload()), None);
         current.data["spec"]["template"]["metadata"] = of("2026-01-02T00:00:00Z");
         let kept = desired(&workload(), "web-us-dfw", &wanted(&workload()), Some(&current));
         assert_eq!(kept.spec()["template"], current.spec()["template"]);
-        let mut restarted = workload();
-        restarted.data["spec"]["template"]["metadata"] = of("2026-01-03T00:00:00Z");
-        let all = desired(&restarted, "web-us-dfw", &wanted(&restarted), Some(&current));
-        assert_eq!(all.spec()["template"], restarted.spec()["template"]);
+        // Later or earlier, by whatever clock.
+        for time in ["2026-01-03T00:00:00Z", "2026-01-01T00:00:00Z"] {
+            let mut restarted = workload();
+            restarted.data["spec"]["template"]["metadata"] = of(time);
+            let mut all = desired(&restarted, "web-us-dfw", &wanted(&restarted), Some(&current));
+            assert_eq!(all.spec()["template"], restarted.spec()["template"], "{time}");
+            // The city is restarted alone again: it was given the Workload's.
+            all.data["spec"]["template"]["metadata"] = of("2025-01-01T00:00:00Z");
+            let alone = desired(&restarted, "web-us-dfw", &wanted(&restarted), Some(&all));
+            assert_eq!(alone.spec()["template"], all.spec()["template"], "{time}");
+        }
     }
 
     #[test]

@@ -136,7 +136,7 @@ impl Snapshot {
                 name: deployment_name(workload, &placement.name, city),
                 wanted: Wanted {
                     template: facts.template,
-                    restarted: facts.restarted,
+                    restart: facts.restart,
                     scale: placement.scale,
                     placement: &placement.name,
                     city,
@@ -234,7 +234,7 @@ impl Snapshot {
                 .number(placed.uid)
                 .number(placed.identity)
                 .number(placed.template)
-                .number(placed.restarted.cast_unsigned())
+                .number(placed.restart)
                 .number(placed.says)
                 .number(flags);
             sum = placed.counters.iter().fold(sum, |sum, n| sum.number(u64::from(n.cast_unsigned())));

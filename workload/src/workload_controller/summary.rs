@@ -5,13 +5,13 @@
 //!
 //! Decides W3.
 
-use fedhub_api::{MOST_CITIES, MOST_PLACEMENTS};
 use fedhub_api::conditions::{find, put, remove, stand};
 use fedhub_api::facts::Workload;
 use fedhub_api::facts::deployment::COUNTERS;
 use fedhub_api::facts::placed::{NO_MATCHING_LOCATIONS, priority, says};
 use fedhub_api::facts::workload::{NETWORK_NOT_FOUND, TYPE_CONDITIONS, counters, told};
 use fedhub_api::responsibility::attributed;
+use fedhub_api::{MOST_CITIES, MOST_PLACEMENTS};
 use fedhub_core::hash;
 use fedhub_core::message::{Quoted, named};
 use fedhub_core::names::SERVICE_NAME;

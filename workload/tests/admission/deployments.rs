@@ -66,7 +66,9 @@ fn w4_a_deployment_names_its_placement_and_its_workload() {
         ("/spec/workloadRef/name", "spec.workloadRef.name"),
         ("/spec/workloadRef/uid", "spec.workloadRef.uid"),
     ] {
-        for (value, problem) in [("", "Required value"), ("no label", "Invalid value"), (&"x".repeat(64), "Invalid value")] {
+        for (value, problem) in
+            [("", "Required value"), ("no label", "Invalid value"), (&"x".repeat(64), "Invalid value")]
+        {
             let found = faults(Kind::WorkloadDeployment, &with(deployment(), pointer, json!(value)));
             assert!(found.len() == 1 && found[0].starts_with(&format!("{field}: {problem}")), "{found:?}");
         }

@@ -81,7 +81,12 @@ fn sandboxes() -> Vec<Edit> {
         edit("a value and a source", CONTAINER, "/env/0/valueFrom", json!({"secretKeyRef": key})),
         edit("no source", CONTAINER, "/env/0", json!({"name": "A", "valueFrom": {}})),
         edit("a field", CONTAINER, "/env/0", from(json!({"fieldRef": {"fieldPath": "metadata.name"}}))),
-        edit("a resource", CONTAINER, "/env/0", from(json!({"resourceFieldRef": {"resource": "limits.cpu"}}))),
+        edit(
+            "a resource",
+            CONTAINER,
+            "/env/0",
+            from(json!({"resourceFieldRef": {"resource": "limits.cpu"}})),
+        ),
         edit(
             "a file of variables",
             CONTAINER,

@@ -85,6 +85,14 @@ async fn w1_one_city_is_restarted_alone_and_a_later_restart_of_all_reaches_it() 
     let mark = world.project.mark();
     quiet(60).await;
     assert!(world.project.writes_since(mark).is_empty());
+    // By a clock that is behind, it is a restart all the same.
+    let behind = "2026-01-01T00:00:00Z";
+    world.patch("web", &restart(behind));
+    quiet(5).await;
+    assert_eq!((restarted("web-us-dfw"), restarted("web-us-ord")), (json!(behind), json!(behind)));
+    world.project.patch("WorkloadDeployment", SPACE, "web-us-dfw", &restart(one)).unwrap();
+    quiet(5).await;
+    assert_eq!((restarted("web-us-dfw"), restarted("web-us-ord")), (json!(one), json!(behind)));
     run.stop().await;
 }
 

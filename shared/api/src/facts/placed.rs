@@ -4,13 +4,14 @@
 use fedhub_core::hash::{self, KeyedHasher};
 use fedhub_core::message::bounded;
 use fedhub_core::names::{
-    INSTANCE_CITY, PLACEMENT_NAME, SERVICE_NAME, SUSPENDED, WORKLOAD_NAME, WORKLOAD_UID, is_label_value,
+    INSTANCE_CITY, PLACEMENT_NAME, SERVICE_NAME, SUSPENDED, WORKLOAD_NAME, WORKLOAD_RESTARTED_AT,
+    WORKLOAD_UID, is_label_value,
 };
 use fedhub_core::object::{Object, ObjectView};
 use serde_json::{Value, json};
 
 use super::mark::mark_hash;
-use super::restarts::{restarted_at, template_identity};
+use super::restarts::template_identity;
 use crate::conditions::{find, said};
 use crate::responsibility::needs_action;
 
@@ -43,8 +44,8 @@ pub struct Placed {
     pub identity: u64,
     /// Hash of its template, by [`template_identity`].
     pub template: u64,
-    /// When its template asks for a restart, by [`restarted_at`].
-    pub restarted: i64,
+    /// The restart of its Workload that it was given last, by [`mark_hash`].
+    pub restart: u64,
     /// Its counters, in the order of [`COUNTERS`].
     pub counters: [i32; 5],
     /// Whether its status is about its newest generation.
@@ -64,8 +65,8 @@ pub struct Placed {
 pub struct Wanted<'a> {
     /// Hash of the template, by [`template_identity`].
     pub template: u64,
-    /// When the template asks for a restart, by [`restarted_at`].
-    pub restarted: i64,
+    /// The restart that the template asks for, by [`mark_hash`].
+    pub restart: u64,
     /// Hash of the scale settings.
     pub scale: u64,
     /// The name of the placement.
@@ -104,7 +105,7 @@ impl<'a> Wanted<'a> {
         KeyedHasher::default()
             .number(self.identity())
             .number(self.template)
-            .number(self.restarted.cast_unsigned())
+            .number(self.restart)
             .number(u64::from(self.paused))
             .end()
     }
@@ -136,7 +137,7 @@ impl Placed {
             uid: mark_hash(Some(&uid)),
             identity: identity(object, &workload, &uid),
             template: template_identity(&spec["template"]),
-            restarted: restarted_at(&spec["template"]),
+            restart: mark_hash(object.annotation(WORKLOAD_RESTARTED_AT)),
             workload: workload.into(),
             counters: COUNTERS.map(|counter| {
                 let count = status[counter].as_i64().unwrap_or_default();
@@ -156,9 +157,10 @@ impl Placed {
         self.identity == wanted.identity() && (wanted.paused || self.has_template_of(wanted))
     }
 
-    /// Whether its template is the Workload's. A later restart of its own stands: one city can be restarted alone.
+    /// Whether its template is the Workload's. A restart of its own stands until the Workload asks for another one: one city can
+    /// be restarted alone.
     pub fn has_template_of(&self, wanted: &Wanted<'_>) -> bool {
-        self.template == wanted.template && self.restarted >= wanted.restarted
+        self.template == wanted.template && self.restart == wanted.restart
     }
 
     pub(super) fn heap(&self) -> usize {
@@ -176,7 +178,7 @@ fn identity(object: &Object, workload: &str, uid: &str) -> u64 {
     });
     let is = Wanted {
         template: 0,
-        restarted: 0,
+        restart: 0,
         scale: hash::json(&spec["scaleSettings"]),
         placement: spec["placementName"].as_str().unwrap_or_default(),
         city: spec["cityCode"].as_str().unwrap_or_default(),
@@ -260,7 +262,7 @@ mod tests {
     fn wanted() -> Wanted<'static> {
         Wanted {
             template: template_identity(&json!({"spec": {"a": 1}})),
-            restarted: 0,
+            restart: mark_hash(None),
             scale: hash::json(&json!({"minReplicas": 1})),
             placement: "us",
             city: "DFW",
@@ -288,31 +290,38 @@ mod tests {
         assert!(!is_wanted(|wd| wd.data["spec"]["unknown"] = json!(1)));
         assert!(!is_wanted(|wd| wd.metadata.owner_references = None));
         assert!(!is_wanted(|wd| wd.metadata.labels = None));
-        // A restart of its own, and only one that is not behind the Workload's.
-        let restarted = || {
+        // A restart of its own, whenever it was, and no more once the Workload asks for another one, whenever that was.
+        let given = |restart: Option<&str>| {
             let mut wd = wd();
-            let annotations = json!({"compute.datumapis.com/restartedAt": "1970-01-01T00:01:00Z"});
+            let annotations = json!({"compute.datumapis.com/restartedAt": "2026-01-02T00:00:00Z"});
             wd.data["spec"]["template"]["metadata"] = json!({"annotations": annotations});
+            wd.metadata.annotations =
+                restart.map(|time| [(WORKLOAD_RESTARTED_AT.to_owned(), time.to_owned())].into());
             Placed::of(&wd).unwrap()
         };
-        for (wanted_at, expected) in [(0, true), (60, true), (61, false)] {
-            assert_eq!(restarted().is(&Wanted { restarted: wanted_at, ..wanted() }), expected, "{wanted_at}");
+        let (earlier, later) = ("2026-01-01T00:00:00Z", "2026-01-03T00:00:00Z");
+        for (was_given, asked_for) in [None, Some(earlier), Some(later)]
+            .into_iter()
+            .flat_map(|one| [None, Some(earlier), Some(later)].map(|other| (one, other)))
+        {
+            let wanted = Wanted { restart: mark_hash(asked_for), ..wanted() };
+            assert_eq!(given(was_given).is(&wanted), was_given == asked_for, "{was_given:?} {asked_for:?}");
         }
     }
 
     #[test]
     fn w1_of_a_paused_rollout_the_template_is_not_asked_for_and_all_else_is() {
-        let paused = |template: Value, restarted: i64| Wanted {
+        let paused = |template: Value, restart: Option<&str>| Wanted {
             template: template_identity(&template),
-            restarted,
+            restart: mark_hash(restart),
             paused: true,
             ..wanted()
         };
         let is = Placed::of(&wd()).unwrap();
         for (wanted, has_template) in [
-            (paused(json!({"spec": {"a": 1}}), 0), true),
-            (paused(json!({"spec": {"a": 2}}), 0), false),
-            (paused(json!({"spec": {"a": 1}}), 60), false),
+            (paused(json!({"spec": {"a": 1}}), None), true),
+            (paused(json!({"spec": {"a": 2}}), None), false),
+            (paused(json!({"spec": {"a": 1}}), Some("2026-01-01T00:00:00Z")), false),
         ] {
             assert!(is.is(&wanted), "{wanted:?}");
             assert_eq!(is.has_template_of(&wanted), has_template, "{wanted:?}");
@@ -320,7 +329,7 @@ mod tests {
         }
         let mut wd = wd();
         wd.metadata.labels = None;
-        assert!(!Placed::of(&wd).unwrap().is(&paused(Value::Null, 0)));
+        assert!(!Placed::of(&wd).unwrap().is(&paused(Value::Null, None)));
     }
 
     #[test]

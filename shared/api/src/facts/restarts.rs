@@ -1,7 +1,9 @@
 //! When a template asks for a restart (`compute.datumapis.com/restartedAt`), apart from the rest of it.
 //!
-//! A WD has its Workload's template, but for one thing: a restart of its own that is later than the Workload's stands, so
-//! that one city can be restarted alone (W1). A value that is no time is a part of the template as any other.
+//! A WD has its Workload's template, but for one thing: a restart of its own stands until the Workload asks for another one,
+//! so that one city can be restarted alone (W1). Whether it does is told by the value that the WD was given last, and not by
+//! comparing times: clocks differ, and a restart whose time is earlier is one all the same. A value that is no time is a part
+//! of the template as any other.
 
 use fedhub_core::hash;
 use fedhub_core::names::RESTARTED_AT;
@@ -11,6 +13,12 @@ use serde_json::{Value, json};
 /// When the template asks for a restart, in seconds since 1970; zero where it does not, or did before.
 pub fn restarted_at(template: &Value) -> i64 {
     time(template).map_or(0, |at| at.as_second().max(0))
+}
+
+/// The restart that the template asks for, as it is written.
+pub fn restart(template: &Value) -> Option<&str> {
+    time(template)?;
+    template["metadata"]["annotations"][RESTARTED_AT].as_str()
 }
 
 /// Whether one restart is as late as the wanted one, by the values of the annotation. What is no time is as late as itself.
@@ -50,9 +58,16 @@ pub fn is_as_wanted(template: &Value, wanted: &Value) -> bool {
 
 /// Gives `template` the restart of `current`, where that is the later one.
 pub fn keep_later(template: &mut Value, current: &Value) {
+    if restarted_at(current) > restarted_at(template) {
+        keep(template, current);
+    }
+}
+
+/// Gives `template` the restart of `current`, if that has one.
+pub fn keep(template: &mut Value, current: &Value) {
     let is_other =
         template["metadata"]["annotations"].get(RESTARTED_AT).is_some() && time(template).is_none();
-    if is_other || !template.is_object() || restarted_at(current) <= restarted_at(template) {
+    if is_other || !template.is_object() || time(current).is_none() {
         return;
     }
     let kept = current["metadata"]["annotations"][RESTARTED_AT].clone();

@@ -11,8 +11,9 @@ use fedhub_core::object::{Object, ObjectView, TooLarge};
 use serde_json::{Map, Value, json};
 
 use super::deployment::COUNTERS;
+use super::mark::mark_hash;
 use super::placed::says;
-use super::restarts::{restarted_at, template_identity};
+use super::restarts::{restart, template_identity};
 use crate::conditions::{find, said};
 use crate::{MOST_CITIES, MOST_PLACEMENTS};
 
@@ -27,8 +28,8 @@ pub struct Workload {
     pub paused: bool,
     /// Hash of its template, by [`template_identity`].
     pub template: u64,
-    /// When its template asks for a restart, by [`restarted_at`].
-    pub restarted: i64,
+    /// The restart that its template asks for, by [`mark_hash`].
+    pub restart: u64,
     /// Its placements, in their order; `None` where they cannot be read.
     pub placements: Option<Box<[Placement]>>,
     /// Whether its template is the one that was recorded last, or none can be (W10).
@@ -96,7 +97,7 @@ impl Workload {
             held: object.has_finalizer(WORKLOAD_FINALIZER),
             paused: is_paused(object),
             template: template_identity(template),
-            restarted: restarted_at(template),
+            restart: mark_hash(restart(template)),
             placements: placements(spec).filter(|_| template.is_object()),
             recorded: revision_history(object.name()).is_none()
                 || current.is_some_and(|current| recorded == Some(&*recorded_template(current, template))),
