@@ -320,20 +320,30 @@ pub const DNS_LABEL_RULE: &str =
 /// What [`is_object_name`] asks for, as messages say it.
 pub const OBJECT_NAME_RULE: &str = "it must have 1 to 253 lower-case letters, digits, '-' or '.', and each part begin and end with a letter or digit";
 
-/// The most characters of the name of a `ConfigMap` or Secret that a template refers to: Karmada's binding of its copy is
-/// named after it, see [`binding_name`], and has at most 253.
-const REFERENCE_NAME_MAX: usize = 253 - "-configmap".len();
+/// The most characters of the name of an object.
+const OBJECT_NAME_MAX: usize = 253;
+
+/// The most characters that the name of an object of a kind may have, so that Karmada can bring it to a cell. Two objects are
+/// named after it: its binding, see [`binding_name`], and its Work, with a hash of 32 bits in decimal digits.
+pub const fn travelling_name_max(kind: &str) -> usize {
+    const WORK: usize = "-4294967295".len();
+    let binding = "-".len() + kind.len();
+    OBJECT_NAME_MAX - if binding > WORK { binding } else { WORK }
+}
+
+/// What [`travelling_name_max`] asks of the name of an `InstanceType`, as messages say it.
+pub const INSTANCE_TYPE_NAME_RULE: &str = "it must have at most 240 characters: with more it reaches no cell";
 /// The `ConfigMap` that every cluster writes in each namespace itself: no copy of one can stand there.
 const ROOT_CA: &str = "kube-root-ca.crt";
 
 /// Whether a template may refer to the `ConfigMap` or Secret of that name: whether a copy of it can reach a cell (W5).
 /// `kind` is `ConfigMap` or `Secret`.
 pub fn is_referenceable(kind: &str, name: &str) -> bool {
-    name.len() <= REFERENCE_NAME_MAX && (kind, name) != ("ConfigMap", ROOT_CA)
+    name.len() <= travelling_name_max(kind) && (kind, name) != ("ConfigMap", ROOT_CA)
 }
 
 /// What [`is_referenceable`] asks for, as messages say it.
-pub const REFERENCE_RULE: &str = "no copy of it can reach a cell: the name must have at most 243 characters, and the ConfigMap kube-root-ca.crt is each cluster's own";
+pub const REFERENCE_RULE: &str = "no copy of it can reach a cell: the name must have at most 242 characters, and the ConfigMap kube-root-ca.crt is each cluster's own";
 
 /// The name of the PropagationPolicy of a city: `city-<code in lower case>` where that is a valid name which no
 /// other code's policy has (`taken`), else with a suffix from the code's hash.

@@ -1,5 +1,6 @@
 //! Types of instances: the fields that have to be there, and the phases of their life.
 
+use fedhub_core::names::{INSTANCE_TYPE_NAME_RULE, travelling_name_max};
 use fedhub_core::object::{Object, ObjectView};
 use fedhub_core::quantity;
 use serde_json::Value;
@@ -12,6 +13,9 @@ const PHASES: [&str; 3] = ["Active", "Deprecated", "Disabled"];
 
 /// The faults of a type.
 pub fn check(object: &Object, faults: &mut Faults) {
+    let name = object.name();
+    let travels = name.len() <= travelling_name_max("InstanceType");
+    faults.check(travels, Path::of("metadata").field("name"), name, INSTANCE_TYPE_NAME_RULE);
     let (spec, at) = (object.spec(), Path::of("spec"));
     for resource in ["cpu", "memory"] {
         let (value, path) = (&spec["resources"][resource], at.field("resources").field(resource));

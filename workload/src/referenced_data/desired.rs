@@ -94,7 +94,7 @@ impl Fault {
                 format!("The federation hub refuses the copy of {what} with the code {code}")
             }
             Self::Unsupported(Unsupported::Name) => format!(
-                "{what} cannot be copied to a cell: names have at most 243 characters there, and kube-root-ca.crt is each cluster's own"
+                "{what} cannot be copied to a cell: names have at most 242 characters there, and kube-root-ca.crt is each cluster's own"
             ),
             Self::Unsupported(Unsupported::TokenSecret) => format!(
                 "{what} cannot be copied to a cell: it is a ServiceAccount's token, of which a cell knows nothing"

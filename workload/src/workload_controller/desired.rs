@@ -31,7 +31,9 @@ pub fn desired(workload: &Object, name: &str, wanted: &Wanted<'_>, current: Opti
     set_field(&mut wd, "spec", spec);
     if !wanted.paused {
         let restart = restarts::restart(&workload.spec()["template"]);
-        set_annotation(&mut wd, WORKLOAD_RESTARTED_AT, restart);
+        if restart != wd.annotation(WORKLOAD_RESTARTED_AT) {
+            set_annotation(&mut wd, WORKLOAD_RESTARTED_AT, restart);
+        }
     }
     wd
 }

@@ -109,7 +109,7 @@ fn sandboxes() -> Vec<Edit> {
             "a Secret with a long name",
             runtime,
             "/sandbox/imagePullSecrets/0/name",
-            json!("s".repeat(244)),
+            json!("s".repeat(243)),
         ),
         edit(
             "two volumes at one path",
@@ -239,6 +239,7 @@ fn messages(kind: Kind, base: &Value, edits: Vec<Edit>) -> Vec<(&'static str, St
 #[test]
 fn w4_every_rule_names_field_value_and_rule() {
     let types = vec![
+        edit("a name that reaches no cell", "/metadata", "/name", json!("t".repeat(241))),
         edit("no size", "/spec", "/resources", json!({"cpu": "0"})),
         edit("no phase", "/spec", "/lifecycle", json!({})),
         edit("another phase", "/spec", "/lifecycle/phase", json!("Retired")),

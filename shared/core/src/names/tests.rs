@@ -51,10 +51,29 @@ fn plane_names_are_refused_where_the_label_cannot_carry_them() {
 fn w5_a_template_refers_to_what_a_copy_of_can_reach_a_cell() {
     assert!(is_referenceable("ConfigMap", "app") && is_referenceable("Secret", ROOT_CA));
     assert!(!is_referenceable("ConfigMap", ROOT_CA));
-    let longest = "a".repeat(REFERENCE_NAME_MAX);
-    assert!(is_referenceable("ConfigMap", &longest) && is_object_name(&binding_name("ConfigMap", &longest)));
-    assert!(!is_referenceable("ConfigMap", &format!("{longest}a")));
-    assert!(REFERENCE_RULE.contains(&REFERENCE_NAME_MAX.to_string()) && REFERENCE_RULE.contains(ROOT_CA));
+    for kind in ["ConfigMap", "Secret"] {
+        let longest = "a".repeat(travelling_name_max(kind));
+        assert!(is_referenceable(kind, &longest) && !is_referenceable(kind, &format!("{longest}a")));
+        assert!(REFERENCE_RULE.contains(&longest.len().to_string()), "{kind}");
+    }
+    assert!(REFERENCE_RULE.contains(ROOT_CA));
+    assert!(INSTANCE_TYPE_NAME_RULE.contains(&travelling_name_max("InstanceType").to_string()));
+}
+
+/// What Karmada 1.16 makes of the name of an object: `GenerateBindingName` and `GenerateWorkName` of its `pkg/util/names`, the
+/// latter with the longest hash that there is.
+#[test]
+fn w5_the_longest_names_are_those_that_karmada_can_make_others_of() {
+    let derived = |kind: &str, name: &str| [binding_name(kind, name), format!("{name}-{}", u32::MAX)];
+    for kind in ["ConfigMap", "Secret", "InstanceType", "WorkloadDeployment", "Namespace"] {
+        let longest = "a".repeat(travelling_name_max(kind));
+        assert!(derived(kind, &longest).iter().all(|name| is_object_name(name)), "{kind}");
+        let longer = format!("{longest}a");
+        assert!(derived(kind, &longer).iter().any(|name| !is_object_name(name)), "{kind}");
+    }
+    // What is a label value, and a hub namespace, is far from that.
+    assert!(LABEL_VALUE_MAX < travelling_name_max("WorkloadDeployment"));
+    assert!("ns-".len() + UID_MAX < travelling_name_max("Namespace"));
 }
 
 #[test]
