@@ -95,10 +95,41 @@ async fn c13_a_wd_that_scales_has_an_autoscaler_that_goes_when_it_does_not() {
     run.stop().await;
 }
 
-/// The scale subresource cannot be read without a number, and an autoscaler leaves 0 alone.
+/// By its number or by its least one, and back again.
+#[tokio::test(start_paused = true)]
+async fn c13_w11_what_scales_is_stopped_by_a_zero() {
+    let world = World::of(1);
+    world.bend(scaled());
+    let run = world.run(ALONE);
+    world.settle().await;
+    world.scale(3);
+    world.settle().await;
+    assert_eq!((world.names().len(), world.autoscaler().is_some()), (3, true));
+    let least = |least: i64| json!({"spec": {"scaleSettings": {"minReplicas": least}}});
+    let number = |number: Value| json!({"spec": {"replicas": number}});
+    for (stop, resume, back) in [
+        (number(json!(0)), number(json!(2)), 2),
+        (number(json!(0)), number(Value::Null), 1),
+        (least(0), least(2), 2),
+    ] {
+        world.bend(stop.clone());
+        world.settle().await;
+        assert_eq!((world.names().len(), world.autoscaler()), (0, None), "{stop}");
+        assert_eq!(world.lacks("ScalingActive").0, "ScalingDisabled", "{stop}");
+        let from = position(&world.cell);
+        quiet(600).await;
+        assert!(asked(&world.cell, from).is_empty(), "{stop}: {:?}", asked(&world.cell, from));
+        world.bend(resume.clone());
+        world.settle().await;
+        assert_eq!((world.names().len(), world.autoscaler().is_some()), (back, true), "{resume}");
+    }
+    run.stop().await;
+}
+
+/// The scale subresource cannot be read without a number.
 #[tokio::test(start_paused = true)]
 async fn c13_an_autoscaler_finds_a_number_to_begin_with() {
-    for (replicas, begins) in [(Value::Null, 2), (json!(0), 2), (json!(4), 4), (json!(9), 9), (json!(1), 1)] {
+    for (replicas, begins) in [(Value::Null, 2), (json!(4), 4), (json!(9), 9), (json!(1), 1)] {
         let world = World::of(1);
         let mut settings = scaled();
         settings["spec"]["scaleSettings"]["minReplicas"] = json!(2);

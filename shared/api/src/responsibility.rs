@@ -145,6 +145,7 @@ const TABLE: &[Entry] = &[
     nobody("ProgrammingInProgress"),
     nobody("Starting"),
     nobody("Stopping"),
+    nobody("ScalingDisabled"),
     nobody("Suspended"),
     nobody("Terminating"),
     entry(Source::Federation, Responsible::User, "ObjectTooLarge", "make the WorkloadDeployment smaller"),

@@ -44,6 +44,10 @@ pub struct WorkloadSpec {
     /// WorkloadDeployment.
     #[schemars(length(min = 1))]
     pub placements: Vec<WorkloadPlacement>,
+    /// Whether all instances are suspended: kept, but not running. A deployment that is suspended by itself stays so when
+    /// this does not say so any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspend: Option<bool>,
     /// What the instances are made from.
     pub template: InstanceTemplateSpec,
 }

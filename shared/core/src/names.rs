@@ -146,6 +146,11 @@ pub const RECORDED_TEMPLATE: &str = "federation.datumapis.com/recorded-template"
 /// Annotation of a template, an RFC 3339 time: a new one replaces the instances one by one. One of a project WD's own stands
 /// until its Workload asks for another one, so that one city can be restarted alone.
 pub const RESTARTED_AT: &str = "compute.datumapis.com/restartedAt";
+/// Annotation of a WD: `true` while it is [`SUSPENDED`] because its Workload is.
+pub const WORKLOAD_SUSPENDED: &str = "compute.datumapis.com/workload-suspended";
+/// Annotation of a Workload: the names of its WDs that were suspended by themselves, sorted, with a comma between two. What is
+/// deleted by hand comes back as suspended.
+pub const SUSPENDED_DEPLOYMENTS: &str = "compute.datumapis.com/suspended-deployments";
 /// Annotation of a WD: the restart of its Workload that it was given last, as the Workload's template says it.
 pub const WORKLOAD_RESTARTED_AT: &str = "compute.datumapis.com/workload-restarted-at";
 /// Annotation of a Workload, a user's: while it is there and not `false`, no WD gets another template, and none is created.

@@ -3,11 +3,14 @@
 use fedhub_api::conditions::{find, said};
 use fedhub_api::facts::Digest;
 use fedhub_api::facts::placed::says;
+use fedhub_api::hub_metadata::set_annotation;
 use fedhub_cache::Part;
 use fedhub_cache::digest::Version;
 use fedhub_cache::normalization::settled;
 use fedhub_core::errors::{self, Category, Error, RequestError};
-use fedhub_core::names::{CURRENT_REVISION, WORKLOAD_FINALIZER, WORKLOAD_UID, revision_history};
+use fedhub_core::names::{
+    CURRENT_REVISION, SUSPENDED, SUSPENDED_DEPLOYMENTS, WORKLOAD_FINALIZER, WORKLOAD_UID, revision_history,
+};
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView};
 use fedhub_core::{finalizers, hash};
 use fedhub_engine::{Outcome, Step};
@@ -82,6 +85,11 @@ impl WorkloadReconciler<'_> {
                     self.failure.get_or_insert(error.into());
                 }
             }
+        }
+        if seen.forgets_suspended(workload.uid()) {
+            let names = seen.suspended(workload.uid()).join(",");
+            let names = if names.is_empty() { Value::Null } else { names.into() };
+            metadata["annotations"][SUSPENDED_DEPLOYMENTS] = names;
         }
         if metadata == json!({}) {
             // It could not be recorded, and the finalizer is there.
@@ -167,11 +175,12 @@ impl WorkloadReconciler<'_> {
         };
         let sites = seen.sites(workload.uid());
         let sites = || sites.iter().flat_map(|(_, sites)| sites);
+        let suspended = seen.suspended(workload.uid());
         let mut step = Step::Learned;
         for (name, new) in create.iter().map(|it| (it, true)).chain(update.iter().map(|it| (it, false))) {
             let Some(site) = sites().find(|site| site.name == *name) else { continue };
             let written = if new {
-                self.create(&workload, site).await
+                self.create(&workload, site, suspended.contains(name)).await
             } else {
                 self.update(seen, &workload, site).await
             };
@@ -212,8 +221,16 @@ impl WorkloadReconciler<'_> {
         Ok(())
     }
 
-    async fn create(&mut self, workload: &Object, site: &Site<'_>) -> Result<bool, RequestError> {
-        let wd = desired(workload, &site.name, &site.wanted, None);
+    async fn create(
+        &mut self,
+        workload: &Object,
+        site: &Site<'_>,
+        was_suspended: bool,
+    ) -> Result<bool, RequestError> {
+        let mut wd = desired(workload, &site.name, &site.wanted, None);
+        if was_suspended {
+            set_annotation(&mut wd, SUSPENDED, Some("true"));
+        }
         let written = self.controller.writer(&self.project).write(WD, Write::Create(Box::new(wd))).await?;
         let Some(Written::Exists { conflict, .. }) = written else { return Ok(written.is_some()) };
         if self.project.store(WD).digest(&self.key.namespace, &site.name).is_none() {

@@ -3,14 +3,15 @@
 //! The spec is replaced as a whole, but for what others write there: `replicas` is the scale subresource's number, and stands
 //! until the Workload's scale settings for that placement change, which are the newer word; `networkAttachment` stands; and
 //! so does a restart of the WD's own, which restarts one city alone, until the Workload asks for another one. While the
-//! rollout is paused, the WD's template stands whole, whoever wrote it.
+//! rollout is paused, the WD's template stands whole, whoever wrote it. Where scaling ends, the number of instances stays. A
+//! WD that is suspended by itself stays so; one that its Workload suspended is resumed with it (W11).
 //! Labels, annotations, finalizers and owner references that are not ours stand too (I9).
 
 use fedhub_api::facts::placed::{KEPT_FIELDS, Wanted};
 use fedhub_api::facts::restarts;
 use fedhub_api::hub_metadata::set_annotation;
 use fedhub_core::hash;
-use fedhub_core::names::WORKLOAD_RESTARTED_AT;
+use fedhub_core::names::{SUSPENDED, WORKLOAD_RESTARTED_AT, WORKLOAD_SUSPENDED};
 use fedhub_core::object::{Kind, Object, ObjectView, bare, set_field};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde_json::{Value, json};
@@ -29,6 +30,13 @@ pub fn desired(workload: &Object, name: &str, wanted: &Wanted<'_>, current: Opti
     own(&mut wd, workload);
     let spec = spec(workload, wanted, current);
     set_field(&mut wd, "spec", spec);
+    if wanted.suspend {
+        set_annotation(&mut wd, SUSPENDED, Some("true"));
+        set_annotation(&mut wd, WORKLOAD_SUSPENDED, Some("true"));
+    } else if wd.annotation(WORKLOAD_SUSPENDED).is_some() {
+        set_annotation(&mut wd, SUSPENDED, None);
+        set_annotation(&mut wd, WORKLOAD_SUSPENDED, None);
+    }
     if !wanted.paused {
         let restart = restarts::restart(&workload.spec()["template"]);
         if restart != wd.annotation(WORKLOAD_RESTARTED_AT) {
@@ -91,6 +99,9 @@ fn spec(workload: &Object, wanted: &Wanted<'_>, standing: Option<&Object>) -> Va
             restarts::keep(&mut spec["template"], &standing.spec()["template"]);
         }
     }
+    if let Some(number) = standing.and_then(|standing| last_number(standing, &spec["scaleSettings"])) {
+        spec["replicas"] = number.into();
+    }
     for field in KEPT_FIELDS {
         let kept = current.and_then(|current| current.get(field));
         let newer =
@@ -102,13 +113,30 @@ fn spec(workload: &Object, wanted: &Wanted<'_>, standing: Option<&Object>) -> Va
     spec
 }
 
+/// The number of instances that a WD had last, where scaling ends and nothing else is said: as in Kubernetes, where the end of
+/// an autoscaler leaves the number alone. Its cell alone knows it, and has reported it.
+fn last_number(standing: &Object, settings: &Value) -> Option<i64> {
+    let before = &standing.spec()["scaleSettings"];
+    let ends =
+        is_scaling(before) && !is_scaling(settings) && before["minReplicas"] == settings["minReplicas"];
+    let number = standing.status()["desiredReplicas"].as_i64()?;
+    (ends && Some(number) > settings["minReplicas"].as_i64()).then_some(number)
+}
+
+fn is_scaling(settings: &Value) -> bool {
+    let metrics = settings["metrics"].as_array().is_some_and(|metrics| !metrics.is_empty());
+    settings["maxReplicas"].is_i64() && metrics
+}
+
 /// Whether a WD is what the plane makes of `desired`, its spec aside.
 pub fn same_metadata(desired: &Object, current: &Object) -> bool {
     let (a, b) = (&desired.metadata, &current.metadata);
     let labels = |of: &Object| of.metadata.labels.clone().unwrap_or_default();
     labels(desired) == labels(current)
         && a.owner_references == b.owner_references
-        && desired.annotation(WORKLOAD_RESTARTED_AT) == current.annotation(WORKLOAD_RESTARTED_AT)
+        && [WORKLOAD_RESTARTED_AT, SUSPENDED, WORKLOAD_SUSPENDED]
+            .iter()
+            .all(|key| desired.annotation(key) == current.annotation(key))
 }
 
 #[cfg(test)]
@@ -136,6 +164,7 @@ mod tests {
             workload: "web",
             uid: "u",
             paused: false,
+            suspend: false,
         }
     }
 
@@ -211,6 +240,56 @@ mod tests {
         let wd = desired(&edited, "web-us-dfw", &paused, Some(&current));
         assert_eq!(wd.spec()["template"], current.spec()["template"]);
         assert_eq!(wd.spec()["scaleSettings"]["minReplicas"], 3);
+    }
+
+    #[test]
+    fn w1_the_end_of_scaling_keeps_the_number_unless_another_is_said() {
+        let metrics = json!([{"resource": {"name": "cpu", "target": {"averageUtilization": 70}}}]);
+        let scaled = json!({"minReplicas": 2, "maxReplicas": 30, "metrics": metrics});
+        let with = |settings: Value| {
+            let mut workload = workload();
+            workload.data["spec"]["placements"][0]["scaleSettings"] = settings;
+            workload
+        };
+        let mut current = desired(&with(scaled.clone()), "web-us-dfw", &wanted(&with(scaled.clone())), None);
+        for (reported, settings, expected) in [
+            (json!(20), json!({"minReplicas": 2}), json!(20)),
+            (json!(20), json!({"minReplicas": 3}), Value::Null),
+            (json!(2), json!({"minReplicas": 2}), Value::Null),
+            (Value::Null, json!({"minReplicas": 2}), Value::Null),
+            (json!(20), json!({"minReplicas": 2, "maxReplicas": 9, "metrics": metrics}), Value::Null),
+        ] {
+            current.data["status"] = json!({"desiredReplicas": reported});
+            let edited = with(settings.clone());
+            let wd = desired(&edited, "web-us-dfw", &wanted(&edited), Some(&current));
+            assert_eq!(wd.spec()["replicas"], expected, "{reported} {settings}");
+        }
+        // What was kept stands as any number of the scale subresource.
+        let fixed = with(json!({"minReplicas": 2}));
+        current.data["status"] = json!({"desiredReplicas": 20});
+        let kept = desired(&fixed, "web-us-dfw", &wanted(&fixed), Some(&current));
+        assert_eq!(desired(&fixed, "web-us-dfw", &wanted(&fixed), Some(&kept)).spec(), kept.spec());
+    }
+
+    #[test]
+    fn w11_a_suspended_workload_suspends_and_resumes_its_deployments_as_one() {
+        let workload = workload();
+        let says = |wd: &Object| {
+            (wd.annotation(SUSPENDED).map(str::to_owned), wd.annotation(WORKLOAD_SUSPENDED).is_some())
+        };
+        let suspended = Wanted { suspend: true, ..wanted(&workload) };
+        let mut wd = desired(&workload, "web-us-dfw", &suspended, None);
+        assert_eq!(says(&wd), (Some("true".to_owned()), true));
+        wd.metadata.annotations.as_mut().unwrap().remove(SUSPENDED);
+        let again = desired(&workload, "web-us-dfw", &suspended, Some(&wd));
+        assert_eq!(says(&again), (Some("true".to_owned()), true), "edited by hand");
+        let resumed = desired(&workload, "web-us-dfw", &wanted(&workload), Some(&again));
+        assert_eq!(says(&resumed), (None, false));
+        // One that is suspended by itself is nobody else's to resume.
+        let mut alone = resumed;
+        set_annotation(&mut alone, SUSPENDED, Some("true"));
+        let stays = desired(&workload, "web-us-dfw", &wanted(&workload), Some(&alone));
+        assert_eq!(says(&stays), (Some("true".to_owned()), false));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! While a rollout is paused, no WD gets another template ([`super::desired`]) and none is created. A WD that is not wanted
 //! any more stays until those that take its place are available ([`super::rollout`]).
 //!
-//! Decides W1 and W2.
+//! Decides W1, W2 and W11.
 
 use fedhub_api::facts::Workload;
 use fedhub_planes::{ServiceState, WriteState};
@@ -19,7 +19,8 @@ pub enum WorkloadPlan {
     Synced,
     /// Wait until the project is resumed, or what is known of its service.
     AwaitResume,
-    /// Record a new template, and store the finalizer and the annotations about the template in one patch (W2, W10).
+    /// Record a new template, and store the finalizer and the annotations about the template and suspended WDs in one patch (W2,
+    /// W10, W11).
     Mark {
         /// Whether the template is recorded.
         record: bool,
@@ -53,7 +54,12 @@ pub fn plan(seen: &Snapshot) -> WorkloadPlan {
     }
     let uid = workload.uid.to_string();
     if workload.terminating {
-        return if facts.held { finalize(seen, facts, &uid) } else { WorkloadPlan::Synced };
+        // The garbage collector takes its owner references off the WDs, which run on.
+        return match (facts.held, facts.orphans) {
+            (true, true) => WorkloadPlan::Release,
+            (true, false) => finalize(seen, facts, &uid),
+            (false, _) => WorkloadPlan::Synced,
+        };
     }
     if seen.writes == WriteState::Suspended {
         return WorkloadPlan::AwaitResume;
@@ -68,7 +74,7 @@ pub fn plan(seen: &Snapshot) -> WorkloadPlan {
         }
     } else if facts.placements.is_some() && facts.too_large().is_none() {
         let record = !facts.recorded && !seen.learnt.unrecorded;
-        if !facts.held || record {
+        if !facts.held || record || seen.forgets_suspended(&uid) {
             return WorkloadPlan::Mark { record };
         }
         if let Some(plan) = deployments(seen, &uid) {

@@ -176,7 +176,9 @@ impl Snapshot {
             // Nothing can take the place of another before it is there.
             return Some(Duration::MAX);
         };
-        if placed.available && placed.observed {
+        // Of one that is suspended, or without instances, there is nothing to wait for.
+        let is_idle = placed.suspended || placed.counters[3] == 0;
+        if placed.observed && (placed.available || is_idle) {
             return None;
         }
         self.move_deadline.checked_sub(self.age(deployment)).filter(|left| !left.is_zero())

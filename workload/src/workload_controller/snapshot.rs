@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use fedhub_api::facts::deployment::mark_hash;
 use fedhub_api::facts::placed::Wanted;
+use fedhub_api::facts::workload::MOST_SUSPENDED;
 use fedhub_api::facts::{Deployment, Digest, DigestExt, Placed, Workload};
 use fedhub_cache::digest::Version;
 use fedhub_core::hash::KeyedHasher;
@@ -143,6 +144,7 @@ impl Snapshot {
                     workload,
                     uid,
                     paused: facts.paused,
+                    suspend: facts.suspend,
                 },
             };
             let mut sites: Vec<_> = placement.cities.iter().map(|city| site(city)).collect();
@@ -176,6 +178,25 @@ impl Snapshot {
             None if site.wanted.paused => SiteState::Paused,
             None => SiteState::Missing,
         }
+    }
+
+    /// The WDs that are suspended by themselves, or were when they were deleted by hand and are to come back.
+    pub fn suspended(&self, uid: &str) -> Vec<String> {
+        let Some(facts) = self.facts() else { return Vec::new() };
+        let sites = self.sites(uid);
+        let stands = |name: &str| self.deployments.get(name).is_some_and(|it| own(it, uid).is_some());
+        let gone = sites.iter().flat_map(|(_, sites)| sites).filter(|site| !stands(&site.name));
+        let gone = gone.filter(|site| facts.suspended.iter().any(|name| **name == *site.name));
+        let standing = self.own(uid).filter(|(_, _, placed)| placed.suspended && !placed.workload_suspended);
+        let names: BTreeSet<_> =
+            gone.map(|site| site.name.clone()).chain(standing.map(|(name, ..)| name.clone())).collect();
+        names.into_iter().take(MOST_SUSPENDED).collect()
+    }
+
+    /// Whether that is not what the Workload remembers.
+    pub fn forgets_suspended(&self, uid: &str) -> bool {
+        let known = self.facts().map_or(&[][..], |facts| &facts.suspended);
+        !known.iter().map(|name| &**name).eq(self.suspended(uid).iter().map(String::as_str))
     }
 
     /// Whether the WD of a site is what is wanted, or what the server makes of that.
@@ -227,7 +248,8 @@ impl Snapshot {
             let flags = u64::from(held) << 1 | u64::from(deployment.terminating);
             sum = sum.text(name).text(&deployment.uid.to_string()).number(flags);
             let Some(placed) = placed(deployment) else { continue };
-            let flags = u64::from(placed.suspended) << 2
+            let flags = u64::from(placed.workload_suspended) << 3
+                | u64::from(placed.suspended) << 2
                 | u64::from(placed.available) << 1
                 | u64::from(placed.observed);
             sum = sum

@@ -44,13 +44,14 @@ fn w4_the_numbers_of_a_deployment_are_those_that_a_cell_can_follow() {
     for replicas in [0, 1, 1000] {
         assert_eq!(at("/spec/replicas", json!(replicas)), NONE);
     }
+    assert_eq!(at("/spec/scaleSettings/minReplicas", json!(0)), NONE, "also where it would scale");
     assert_eq!(
         at("/spec/replicas", json!(1001)),
         ["spec.replicas: Invalid value: \"1001\": it must be a number from 0 to 1000"]
     );
     assert_eq!(
-        at("/spec/scaleSettings/minReplicas", json!(0)),
-        ["spec.scaleSettings.minReplicas: Invalid value: \"0\": it must be a number from 1 to 1000"]
+        at("/spec/scaleSettings/minReplicas", json!(-1)),
+        ["spec.scaleSettings.minReplicas: Invalid value: \"-1\": it must be a number from 0 to 1000"]
     );
     assert_eq!(
         at("/spec/scaleSettings/maxReplicas", json!(1_000_000)),

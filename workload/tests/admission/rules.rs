@@ -29,7 +29,7 @@ fn placements() -> Vec<Edit> {
         edit("a city that is no label value", PLACEMENT, "/cityCodes", json!(["New York"])),
         edit("an empty city", PLACEMENT, "/cityCodes", json!([""])),
         edit("a city twice", PLACEMENT, "/cityCodes", json!(["DFW", "dfw"])),
-        edit("no instances", PLACEMENT, &scale("/minReplicas"), json!(0)),
+        edit("less than no instances", PLACEMENT, &scale("/minReplicas"), json!(-1)),
         edit("too many instances", PLACEMENT, &scale("/minReplicas"), json!(1001)),
         edit("a maximum below the minimum", PLACEMENT, &scale("/minReplicas"), json!(4)),
         edit("a maximum without metrics", PLACEMENT, &scale("/metrics"), Value::Null),
@@ -259,7 +259,7 @@ fn w4_every_rule_names_field_value_and_rule() {
 #[test]
 fn w4_all_faults_of_an_object_are_in_one_answer() {
     let broken = with(workload(), "/metadata/name", json!("Web"));
-    let broken = with(broken, &format!("{PLACEMENT}/scaleSettings/minReplicas"), json!(0));
+    let broken = with(broken, &format!("{PLACEMENT}/scaleSettings/minReplicas"), json!(-1));
     let broken = with(broken, &format!("{CONTAINER}/image"), json!(""));
     assert_eq!(faults(Kind::Workload, &broken).len(), 3);
 }

@@ -30,4 +30,6 @@ mod steady;
 #[cfg(test)]
 mod support;
 #[cfg(test)]
+mod suspended;
+#[cfg(test)]
 mod withdrawn;

@@ -9,9 +9,9 @@
 //! condition `ScalingActive` of the WD; then there is no autoscaler, and the number stays within its bounds. What the
 //! autoscaler itself reports is repeated there, for the project.
 //!
-//! The scale subresource cannot be read while `spec.replicas` is absent, and an autoscaler ignores a WD of 0 replicas:
-//! in both cases the cell writes the number to begin with. An autoscaler of that name with another controller is not
-//! touched (C3).
+//! The scale subresource cannot be read while `spec.replicas` is absent: then the cell writes the number to begin with. Where
+//! the project says 0, as the number or as the least, there is no autoscaler and no Instance until it says another number. An
+//! autoscaler of that name with another controller is not touched (C3).
 
 mod plan;
 mod settings;

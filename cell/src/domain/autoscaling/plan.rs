@@ -51,14 +51,18 @@ pub fn plan(deployment: &Object, standing: Option<&Object>) -> AutoscalerPlan {
     };
     let (min, max, metrics) = match settings {
         Settings::Fixed => return AutoscalerPlan { replicas: None, step: none(), words: None },
+        Settings::Stopped => {
+            let message = "No instances are wanted: replicas or minReplicas is 0, and nothing is measured";
+            let words = Some(ConditionUpdate::no("ScalingDisabled", message));
+            return AutoscalerPlan { replicas: None, step: none(), words };
+        }
         Settings::Invalid(faults) => {
             let words = Some(ConditionUpdate::no("InvalidScaleSettings", faults));
             return AutoscalerPlan { replicas: None, step: none(), words };
         }
         Settings::Scaled { min, max, metrics } => (min, max, metrics),
     };
-    let replicas = number(&deployment.spec()["replicas"]);
-    let replicas = replicas.is_none_or(|number| number == 0).then(|| desired(deployment));
+    let replicas = number(&deployment.spec()["replicas"]).is_none().then(|| desired(deployment));
     let spec = spec(deployment, min, max, &metrics);
     match (standing, ours) {
         (None, _) => AutoscalerPlan {

@@ -13,6 +13,9 @@ use crate::domain::status::blocker::ConditionUpdate;
 pub enum Settings {
     /// The number that the project says.
     Fixed,
+    /// None, for as long as the project says 0, as its number or its least: an autoscaler measures what runs, and could not
+    /// begin again.
+    Stopped,
     /// A number between two, by what is measured.
     Scaled {
         /// The least number of Instances, at least 1.
@@ -58,6 +61,9 @@ impl Settings {
     pub fn of(deployment: &Object) -> Self {
         let settings = &deployment.spec()["scaleSettings"];
         let Some((min, max)) = bounds(settings) else { return Self::Fixed };
+        if is_stopped(deployment) {
+            return Self::Stopped;
+        }
         let mut faults = Vec::new();
         if min == 0 {
             faults.push(
@@ -147,7 +153,7 @@ impl Resource {
 }
 
 /// How many Instances a WD wants: `spec.replicas`, else `spec.scaleSettings.minReplicas`, else none; where it scales,
-/// within its bounds, the lower one before the upper one where they contradict each other (C13). Never more than
+/// within its bounds, the lower one before the upper one where they contradict each other, or none at all (C13). Never more than
 /// [`MOST_REPLICAS`], whether or not admission was there to say so.
 pub fn desired(deployment: &Object) -> u32 {
     asked_for(deployment).min(MOST_REPLICAS)
@@ -163,11 +169,21 @@ pub fn excess(deployment: &Object) -> Option<ConditionUpdate> {
     })
 }
 
+/// Whether a WD that would scale is to have no Instance.
+fn is_stopped(deployment: &Object) -> bool {
+    let spec = deployment.spec();
+    [&spec["replicas"], &spec["scaleSettings"]["minReplicas"]].into_iter().any(|said| number(said) == Some(0))
+}
+
 fn asked_for(deployment: &Object) -> u32 {
     let spec = deployment.spec();
     let said = number(&spec["replicas"]).or_else(|| number(&spec["scaleSettings"]["minReplicas"]));
     let said = said.unwrap_or(0);
-    bounds(&spec["scaleSettings"]).map_or(said, |(min, max)| said.min(max).max(min))
+    match bounds(&spec["scaleSettings"]) {
+        Some(_) if is_stopped(deployment) => 0,
+        Some((min, max)) => said.min(max).max(min),
+        None => said,
+    }
 }
 
 /// Minimum and maximum of settings that ask to scale.

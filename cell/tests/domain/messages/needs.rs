@@ -110,7 +110,9 @@ pub fn autoscaling() -> Vec<Shown> {
         metric("cpu", json!({})),
     ]);
     let of = |wd: &Object, standing: Option<&Object>| of_update(&plan(wd, standing).words.unwrap());
-    let (wd, broken) = (wd(good(), 1, 3), wd(broken, 0, 0));
+    let stopped = wd(good(), 0, 3);
+    let broken = wd(broken, 2, 0);
+    let wd = wd(good(), 1, 3);
     assert!(matches!(Settings::of(&broken), Settings::Invalid(_)));
     let reported = |status: &str, reason: &str| {
         but(object(Kind::HorizontalPodAutoscaler, "wd"), |o| {
@@ -123,6 +125,7 @@ pub fn autoscaling() -> Vec<Shown> {
     };
     vec![
         of(&broken, None),
+        of(&stopped, None),
         of(&wd, None),
         of(&wd, Some(&object(Kind::HorizontalPodAutoscaler, "wd"))),
         of(&wd, Some(&reported("True", "ValidMetricFound"))),

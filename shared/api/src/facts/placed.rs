@@ -5,7 +5,7 @@ use fedhub_core::hash::{self, KeyedHasher};
 use fedhub_core::message::bounded;
 use fedhub_core::names::{
     INSTANCE_CITY, PLACEMENT_NAME, SERVICE_NAME, SUSPENDED, WORKLOAD_NAME, WORKLOAD_RESTARTED_AT,
-    WORKLOAD_UID, is_label_value,
+    WORKLOAD_SUSPENDED, WORKLOAD_UID, is_label_value,
 };
 use fedhub_core::object::{Object, ObjectView};
 use serde_json::{Value, json};
@@ -52,8 +52,10 @@ pub struct Placed {
     pub observed: bool,
     /// Whether it is available.
     pub available: bool,
-    /// Whether it is suspended by its own annotation.
+    /// Whether its own annotation says that it is suspended.
     pub suspended: bool,
+    /// Whether that is because its Workload is.
+    pub workload_suspended: bool,
     /// The weight of what keeps it from that, as [`priority`].
     pub priority: u8,
     /// The reason and message of its condition `Available`, as [`says`]; zero where it has none.
@@ -79,6 +81,8 @@ pub struct Wanted<'a> {
     pub uid: &'a str,
     /// Whether the rollout is paused, so that the WD keeps the template that it has.
     pub paused: bool,
+    /// Whether the Workload is suspended.
+    pub suspend: bool,
 }
 
 impl<'a> Wanted<'a> {
@@ -106,7 +110,7 @@ impl<'a> Wanted<'a> {
             .number(self.identity())
             .number(self.template)
             .number(self.restart)
-            .number(u64::from(self.paused))
+            .number(u64::from(self.suspend) << 1 | u64::from(self.paused))
             .end()
     }
 
@@ -147,6 +151,7 @@ impl Placed {
                 && status["observedGeneration"].as_i64() == object.metadata.generation,
             available: stands == "True",
             suspended: object.annotation(SUSPENDED) == Some("true"),
+            workload_suspended: object.annotation(WORKLOAD_SUSPENDED).is_some(),
             priority: priority(reason),
             says: available.map_or(0, |_| says(reason, message)),
         })
@@ -154,7 +159,10 @@ impl Placed {
 
     /// Whether it is what the Workload asks for, as far as that is passed on.
     pub fn is(&self, wanted: &Wanted<'_>) -> bool {
-        self.identity == wanted.identity() && (wanted.paused || self.has_template_of(wanted))
+        self.identity == wanted.identity()
+            && self.workload_suspended == wanted.suspend
+            && (self.suspended || !wanted.suspend)
+            && (wanted.paused || self.has_template_of(wanted))
     }
 
     /// Whether its template is the Workload's. A restart of its own stands until the Workload asks for another one: one city can
@@ -185,6 +193,7 @@ fn identity(object: &Object, workload: &str, uid: &str) -> u64 {
         workload,
         uid,
         paused: false,
+        suspend: false,
     };
     let labels = is.labels().map(|(key, _)| object.label(key));
     let mut owners = object.metadata.owner_references.iter().flatten();
@@ -269,6 +278,7 @@ mod tests {
             workload: "web",
             uid: "u",
             paused: false,
+            suspend: false,
         }
     }
 

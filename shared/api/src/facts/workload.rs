@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use fedhub_core::hash;
 use fedhub_core::message::bounded;
 use fedhub_core::names::{
-    CURRENT_REVISION, RECORDED_TEMPLATE, ROLLOUT_PAUSED, WORKLOAD_FINALIZER, revision_history,
+    CURRENT_REVISION, RECORDED_TEMPLATE, ROLLOUT_PAUSED, SUSPENDED_DEPLOYMENTS, WORKLOAD_FINALIZER,
+    is_dns_label, revision_history,
 };
 use fedhub_core::object::{Object, ObjectView, TooLarge};
 use serde_json::{Map, Value, json};
@@ -26,6 +27,12 @@ pub struct Workload {
     pub held: bool,
     /// Whether its rollout is paused, by [`is_paused`].
     pub paused: bool,
+    /// Whether all its WDs are to be suspended.
+    pub suspend: bool,
+    /// The WDs that were suspended by themselves, as they are remembered, sorted.
+    pub suspended: Box<[Box<str>]>,
+    /// Whether the garbage collector is to leave its WDs where they are when it goes.
+    pub orphans: bool,
     /// Hash of its template, by [`template_identity`].
     pub template: u64,
     /// The restart that its template asks for, by [`mark_hash`].
@@ -96,6 +103,9 @@ impl Workload {
             generation: object.metadata.generation.unwrap_or_default(),
             held: object.has_finalizer(WORKLOAD_FINALIZER),
             paused: is_paused(object),
+            suspend: spec["suspend"] == true,
+            suspended: suspended(object),
+            orphans: object.has_finalizer(ORPHAN_FINALIZER),
             template: template_identity(template),
             restart: mark_hash(restart(template)),
             placements: placements(spec).filter(|_| template.is_object()),
@@ -125,10 +135,23 @@ impl Workload {
         };
         self.placements.iter().flatten().map(placement).sum::<usize>()
             + self.instance_type.len()
+            + self.suspended.iter().map(|name| text + name.len()).sum::<usize>()
             + self.networks.iter().map(|name| text + name.len()).sum::<usize>()
             + self.missing_networks.as_ref().map_or(0, |message| message.len())
             + self.too_large.as_ref().map_or(0, |_| size_of::<TooLarge>())
     }
+}
+
+/// The finalizer that a deletion with `--cascade=orphan` gives an object, and that the garbage collector takes off.
+const ORPHAN_FINALIZER: &str = "orphan";
+
+/// How many WDs are remembered as suspended by themselves: an annotation has a size limit.
+pub const MOST_SUSPENDED: usize = 1000;
+
+fn suspended(workload: &Object) -> Box<[Box<str>]> {
+    let names = workload.annotation(SUSPENDED_DEPLOYMENTS).unwrap_or_default().split(',');
+    let names: BTreeSet<&str> = names.filter(|name| is_dns_label(name)).take(MOST_SUSPENDED).collect();
+    names.into_iter().map(Box::from).collect()
 }
 
 fn instance_type(template: &Value) -> &str {

@@ -16,12 +16,12 @@ const MEASURED: [&str; 2] = ["cpu", "memory"];
 pub fn check(settings: &ScaleSettings, at: &Path, faults: &mut Faults) {
     let ScaleSettings { instance_management_policy: policy, max_replicas, metrics, min_replicas: min } =
         settings;
-    let range = "it must be a number from 1 to 1000";
-    faults.check((1..=MOST).contains(min), at.field("minReplicas"), min, range);
+    replicas((*min).into(), at.field("minReplicas"), faults);
     faults.supported(at.field("instanceManagementPolicy"), policy, &["OrderedReady"]);
     let metrics = metrics.as_deref().unwrap_or_default();
     if let Some(max) = max_replicas {
         let path = at.field("maxReplicas");
+        let range = "it must be a number from 1 to 1000";
         faults.check((1..=MOST).contains(max), path.clone(), max, range);
         faults.check(max >= min, path.clone(), max, "it must not be below minReplicas");
         let rule = "it needs at least one metric in metrics: without one nothing scales";
@@ -34,7 +34,7 @@ pub fn check(settings: &ScaleSettings, at: &Path, faults: &mut Faults) {
     }
 }
 
-/// The fault of a number of instances that is wanted now: none are wanted of one that rests.
+/// The fault of a number of instances: none are wanted of one that rests.
 pub fn replicas(wanted: i64, at: Path, faults: &mut Faults) {
     let rule = "it must be a number from 0 to 1000";
     faults.check((0..=i64::from(MOST)).contains(&wanted), at, wanted, rule);
