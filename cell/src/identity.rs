@@ -11,7 +11,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use fedhub_api::cells::{CellId, KUBE_SYSTEM, Source, is_copy_lost, lost_by, redeclares, source_lost_since};
+use fedhub_api::cells::{
+    CellId, KUBE_SYSTEM, Source, declaring, is_copy_lost, lost_by, redeclares, source_lost_since,
+};
 use fedhub_api::facts::{Change, Known};
 use fedhub_core::names::{LOST, LOST_CLUSTER, lost_cluster};
 use fedhub_core::object::{Key, Kind, Object, ObjectRef, ObjectView, PlaneId};
@@ -135,7 +137,9 @@ impl Identity {
     }
 
     fn clusters(&self) -> Vec<ObjectRef> {
-        self.hub.iter().flat_map(|hub| hub.hub().store(Kind::Cluster).objects(None)).collect()
+        let all = self.hub.iter().flat_map(|hub| hub.hub().store(Kind::Cluster).objects(None));
+        let now = self.cell.clock().now();
+        all.map(|cluster| declaring(&cluster, now, |_| true)).collect()
     }
 
     /// Remembers the mark of a copy or a claim; `None` where it is gone or has none.

@@ -14,6 +14,7 @@ use fedhub_planes::history::Remembered;
 use fedhub_planes::identity::hub;
 use fedhub_terminal::consent::{agrees, can_ask};
 use fedhub_terminal::output::{print, print_error};
+use jiff::Timestamp;
 use kube::Client;
 
 use crate::common::{HubArgs, ManagementArgs, OwnNamespaceArgs, formerly_namespace, misuse, perform};
@@ -141,7 +142,7 @@ async fn cells(args: &AcceptArgs, remembered: &Remembered) -> anyhow::Result<Str
         });
         read.await.required(|| failed(what))?;
     }
-    Ok(cities.describe(remembered, &clusters))
+    Ok(cities.describe(remembered, &clusters, Timestamp::now()))
 }
 
 /// The output of `fedhub hub status`.

@@ -156,12 +156,13 @@ impl LostCells {
         if !redeclares(old.as_deref(), now) {
             return;
         }
-        let (was, is) =
-            (old.as_deref().map(declarations).unwrap_or_default(), now.map(declarations).unwrap_or_default());
+        let old = old.map(|cluster| self.planes.believed_of(&cluster));
+        let new = seen.object.as_ref().filter(|_| there).map(|cluster| self.planes.believed_of(cluster));
+        let was = old.as_deref().map(declarations).unwrap_or_default();
+        let is = new.as_deref().map(declarations).unwrap_or_default();
         for (annotation, declaration) in &is {
             if let Declaration::Lost(since) = declaration
                 && was.get(annotation) != Some(declaration)
-                && self.planes.believes(*since)
             {
                 tracing::warn!(cluster = &*seen.name, %annotation, %since, "cell declared lost: releasing what it held");
             }

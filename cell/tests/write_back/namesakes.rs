@@ -149,7 +149,7 @@ async fn c11_the_names_of_a_cell_are_taken_over_once_it_is_declared_lost_and_not
     quiet(60).await;
     assert_eq!(marks(&world), before);
 
-    put_cluster(&world, "dfw", "", Some("2026-01-02T15:04:05Z"));
+    put_cluster(&world, "dfw", "", Some("2025-12-30T15:04:05Z"));
     quiet(60).await;
     assert_eq!(marks(&world), instances.each_ref().map(|instance| mark("ord", &ord, instance)));
     assert_ne!(uid(&world.copy("wd-0").unwrap()), uid(&old), "another Instance: created again");
@@ -163,11 +163,11 @@ async fn c11_a_cell_that_is_declared_lost_and_runs_writes_nothing_new_until_that
     let world = World::with_copies(2).await;
     let run = world.run();
     quiet(5).await;
-    put_cluster(&world, "a-cluster", &cell_uid(&world.cell), Some("2026-01-02T15:04:05Z"));
+    put_cluster(&world, "a-cluster", &cell_uid(&world.cell), Some("2025-12-30T15:04:05Z"));
     quiet(5).await;
     assert_eq!(run.faults(), ["declared_lost"]);
     let why = run.identity.faults()[0].to_string();
-    assert!(why.contains("a-cluster") && why.contains("2026-01-02T15:04:05Z"), "{why}");
+    assert!(why.contains("a-cluster") && why.contains("2025-12-30T15:04:05Z"), "{why}");
     let from = position(&world.hub);
     world.put_instance(NS_A, "wd-2");
     world.cell.patch_status(INSTANCE, NS_A, "wd-0", &status("False")).unwrap();
@@ -198,7 +198,7 @@ async fn c11_a_cell_that_is_rebuilt_under_its_name_takes_over_what_is_declared_l
     assert_eq!((marks(&world), run.quarantined("cell_name_taken")), (vec![old], 1));
     assert!(run.faults().is_empty(), "Karmada recorded it for the name");
     let by_uid =
-        json!({"metadata": {"annotations": {lost_cluster(&cell_uid(&world.cell)): "2026-01-02T15:04:05Z"}}});
+        json!({"metadata": {"annotations": {lost_cluster(&cell_uid(&world.cell)): "2025-12-30T15:04:05Z"}}});
     world.hub.patch("Cluster", "", "dfw", &by_uid).unwrap();
     quiet(60).await;
     assert_eq!(marks(&world), [mark("dfw", &rebuilt, &instance)]);
@@ -225,11 +225,11 @@ async fn c11_an_unmarked_copy_of_a_lost_citys_is_taken_over() {
         let labels = json!({"metadata": {"labels": {CITY_CODE: "DFW"}}});
         world.hub.patch("Cluster", "", name, &labels).unwrap();
     };
-    put("one", Some("2026-01-02T15:04:05Z"));
+    put("one", Some("2025-12-30T15:04:05Z"));
     put("another", None);
     quiet(60).await;
     assert_eq!(uid(&world.copy("wd-0").unwrap()), uid(&old), "it may be the other cell's");
-    put("another", Some("2026-01-02T15:04:05Z"));
+    put("another", Some("2025-12-30T15:04:05Z"));
     quiet(60).await;
     assert_eq!(marks(&world), [mark("ord", &ord, &instance)]);
     run.stop().await;

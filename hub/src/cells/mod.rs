@@ -16,6 +16,7 @@ use fedhub_core::names::SOURCE_CLUSTER;
 use fedhub_core::object::{Kind, Object};
 use fedhub_planes::discovery::credentials::Source;
 use fedhub_terminal::output::{OutputArgs, print};
+use jiff::Timestamp;
 
 use crate::common::{HubArgs, perform};
 use crate::operator::connect::{Connection, of_source};
@@ -95,7 +96,7 @@ async fn read(args: &CellsArgs) -> anyhow::Result<Report> {
                 visit(&project, Kind::ResourceClaim, SOURCE_CLUSTER, |claim| counts.claim(claim)).await;
             done(claims, || format!("failed to list resourceclaims in project {name}"))?;
         }
-        Ok(Report::of(&clusters, &counts))
+        Ok(Report::of(&clusters, &counts, Timestamp::now()))
     };
     tokio::time::timeout(PATIENCE, read)
         .await

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use fedhub_api::cells::{CellDown, Declaration, Source, cluster_of, lost_by};
+use fedhub_api::cells::{CellDown, Declaration, Source, cluster_of, declaring, lost_by};
 use fedhub_api::conditions::is_true;
 use fedhub_core::names::{CITY_CODE, INSTANCE_CITY, SOURCE_CLUSTER, lost_cluster};
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, bare};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use fedhub_terminal::output::{Format, structured};
@@ -121,7 +122,14 @@ pub struct Report(Vec<Cell>);
 
 impl Report {
     /// Of those Clusters.
-    pub fn of(clusters: &[ObjectRef], counts: &Counts) -> Self {
+    pub fn of(all: &[ObjectRef], counts: &Counts, now: Timestamp) -> Self {
+        // With those declarations alone that fedhub believes.
+        let clusters: Vec<_> = all.iter().map(|cluster| declaring(cluster, now, |_| true)).collect();
+        let clusters = &clusters[..];
+        let refusals: BTreeMap<_, _> = all
+            .iter()
+            .filter_map(|cluster| Some((cluster.name(), Declaration::refusal(cluster, now)?)))
+            .collect();
         let known = |cluster: &Object| Cell {
             name: cluster.name().to_owned(),
             city: cluster.label(CITY_CODE).unwrap_or_default().to_owned(),
@@ -130,7 +138,7 @@ impl Report {
             instances: 0,
             claims: counts.claims.as_ref().map(|_| 0),
             clusters: Vec::new(),
-            refusal: Declaration::refusal(cluster),
+            refusal: refusals.get(cluster.name()).cloned(),
         };
         let no_claims = BTreeMap::new();
         // What no Cluster stands for comes last: each name and UID is a cell of its own.
@@ -269,6 +277,10 @@ mod tests {
         Arc::new(cluster)
     }
 
+    fn now() -> Timestamp {
+        "2026-02-01T00:00:00Z".parse().unwrap()
+    }
+
     fn labelled(kind: Kind, label: (&str, &str), mark: Option<&str>) -> Object {
         let mut object = bare(kind, "ns", "x");
         object.metadata.labels = Some([(label.0.to_owned(), label.1.to_owned())].into());
@@ -296,7 +308,7 @@ mod tests {
             cluster("cell-new", "SEA", None, Some("soon")),
             cluster("cell-ord", "ORD", Some("Unknown"), None),
         ];
-        let report = Report::of(&clusters, &counts());
+        let report = Report::of(&clusters, &counts(), now());
         let outputs = [("table", report.table()), ("JSON", format!("{:#}", report.json()))];
         fedhub_testing::assert_messages!(
             "cells",
@@ -312,7 +324,7 @@ mod tests {
             cluster("cell-lost", "LAX", Some("False"), Some("2026-01-03T00:00:00Z")),
             cluster("cell-new", "SEA", None, Some("soon")),
         ];
-        let report = Report::of(&clusters, &counts());
+        let report = Report::of(&clusters, &counts(), now());
         let lines: Vec<String> = report.table().lines().map(str::to_owned).collect();
         let expected = [
             "CELL        CITY   STATE                                 WDS   INSTANCES   CLAIMS",
@@ -336,16 +348,16 @@ mod tests {
     fn c10_two_clusters_under_one_name_are_told_of_and_claims_are_counted_where_a_project_was_asked() {
         let clusters = [cluster("cell-dfw", "DFW", Some("True"), None)];
         let mut counts = Counts { claims: Some(BTreeMap::new()), ..Counts::default() };
-        assert!(Report::of(&clusters, &counts).is_in_order());
+        assert!(Report::of(&clusters, &counts, now()).is_in_order());
         for mark in [Some("cell-dfw/uid-of-cell-dfw/1"), None] {
             counts.claim(&labelled(Kind::ResourceClaim, (SOURCE_CLUSTER, "cell-dfw"), mark));
         }
-        let report = Report::of(&clusters, &counts);
+        let report = Report::of(&clusters, &counts, now());
         assert_eq!((report.0[0].claims, report.0[0].instances), (Some(2), 0));
         assert!(report.is_in_order());
         counts.instance(&labelled(Kind::Instance, (INSTANCE_CITY, "DFW"), Some("cell-dfw/twin/1")));
         // Karmada recorded another cluster for the name: it is a cell of its own, and lost by its UID.
-        let report = Report::of(&clusters, &counts);
+        let report = Report::of(&clusters, &counts, now());
         assert!(!report.is_in_order());
         assert_eq!((report.0.len(), report.0[0].instances), (2, 0));
         assert_eq!((&report.0[1].state, report.0[1].instances), (&State::NoCluster, 1));
@@ -354,14 +366,14 @@ mod tests {
             let mut cluster = Object::clone(&clusters[0]);
             let at = "2026-01-03T00:00:00Z".to_owned();
             cluster.metadata.annotations = Some([(lost_cluster(uid), at)].into());
-            Report::of(&[Arc::new(cluster)], &counts)
+            Report::of(&[Arc::new(cluster)], &counts, now())
         };
         assert_eq!(declare("twin").0[1].state, State::Lost("2026-01-03T00:00:00Z".to_owned()));
         assert_eq!(declare("other").0[1].state, State::NoCluster);
         // Where it recorded none, both go by the name.
         let mut unrecorded = Object::clone(&clusters[0]);
         set_field(&mut unrecorded, "spec", json!({}));
-        let report = Report::of(&[Arc::new(unrecorded)], &counts);
+        let report = Report::of(&[Arc::new(unrecorded)], &counts, now());
         assert!(report.table().contains("2 clusters left marks") && !report.is_in_order());
     }
 }

@@ -8,6 +8,7 @@ use fedhub_core::names::{CITY_CODE, INSTANCE_CITY};
 use fedhub_core::object::{Object, ObjectRef, ObjectView};
 use fedhub_planes::history::Remembered;
 use fedhub_terminal::table::table;
+use jiff::Timestamp;
 
 /// What the cells of a city have done since the restore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,14 +72,14 @@ impl Cities {
 
     /// What an operator has to know before the restore is accepted: a line for each city in use, and for each declaration
     /// that begins to count.
-    pub fn describe(&self, remembered: &Remembered, clusters: &[ObjectRef]) -> String {
+    pub fn describe(&self, remembered: &Remembered, clusters: &[ObjectRef], now: Timestamp) -> String {
         let used: BTreeSet<&String> = self.deployments.values().chain(self.copies.keys()).collect();
         let cells = |city: &str| {
             let serving = clusters.iter().filter(|cluster| cluster.label(CITY_CODE) == Some(city));
             serving.map(|cluster| cluster.name()).collect::<Vec<_>>().join(", ")
         };
         let counting: Vec<_> =
-            clusters.iter().map(|cluster| declaring(cluster, |at| remembered.believes(at))).collect();
+            clusters.iter().map(|cluster| declaring(cluster, now, |at| remembered.believes(at))).collect();
         let row = |city: &String| {
             let state = self.state(city, remembered, &counting).words();
             vec![city.clone(), cells(city), state.to_owned()]
@@ -156,7 +157,7 @@ mod tests {
             cluster("cell-ord", "ORD", Some("2026-01-01T00:00:00Z")),
             cluster("cell-lax", "LAX", Some("2026-03-01T00:00:00Z")),
         ];
-        let text = cities.describe(&remembered, &clusters);
+        let text = cities.describe(&remembered, &clusters, "2026-04-01T00:00:00Z".parse().unwrap());
         for (line, state) in [
             ("DFW    cell-dfw   ", State::WrittenBack),
             ("ORD    cell-ord   ", State::NotWrittenBack),
@@ -168,7 +169,7 @@ mod tests {
         // Of the two that are declared lost, one was before the restore.
         assert!(text.contains("cell-ord   federation.datumapis.com/lost"), "{text}");
         assert!(!text.contains("cell-lax   federation"), "{text}");
-        let none = Cities::default().describe(&remembered, &[]);
+        let none = Cities::default().describe(&remembered, &[], Timestamp::UNIX_EPOCH);
         assert_eq!(none, "no city is in use on the hub");
     }
 }

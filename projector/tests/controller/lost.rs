@@ -7,9 +7,8 @@ use serde_json::{Value, json};
 
 use crate::controller::support::*;
 
-const AT: &str = "2026-01-02T15:04:05Z";
 /// Before the servers' clocks begin.
-const LONG_AGO: &str = "2025-12-30T15:04:05Z";
+const AT: &str = "2025-12-30T15:04:05Z";
 
 /// Karmada's Cluster of the cell of DFW, Ready or not.
 fn put_cluster(world: &World, ready: &str) {
@@ -22,6 +21,11 @@ fn put_cluster(world: &World, ready: &str) {
             "spec": {"id": "uid-of-cell-1"}, "status": {"conditions": [ready]},
         }))
         .unwrap();
+}
+
+fn put_cluster_ready(world: &World, ready: &str) {
+    let ready = json!({"type": "Ready", "status": ready, "lastTransitionTime": "2025-12-01T00:00:00Z"});
+    world.hub.patch_status("Cluster", "", "cell-1", &json!({"conditions": [ready]})).unwrap();
 }
 
 fn declare(world: &World, value: Option<&str>) {
@@ -122,6 +126,20 @@ async fn c11_what_a_lost_cell_held_is_released_once_an_operator_declares_it_and_
     assert_eq!((world.hub.list("Instance").len(), world.alpha.list("ResourceClaim").len()), (3, 5));
     let notes = event_notes(&world.management, "LostCellRefused");
     assert!(!notes.is_empty() && notes.iter().all(|note| note.contains("RFC 3339")), "{notes:?}");
+    // Nor does a time that is yet to come, nor one at which Karmada reached the cell.
+    declare(&world, Some("2036-01-02T00:00:00Z"));
+    quiet(600).await;
+    put_cluster_ready(&world, "True");
+    declare(&world, Some(AT));
+    quiet(600).await;
+    assert_eq!((world.hub.list("Instance").len(), world.alpha.list("ResourceClaim").len()), (3, 5));
+    let notes = event_notes(&world.management, "LostCellRefused");
+    for words in ["yet to come", "Karmada reaches the cell"] {
+        assert!(notes.iter().any(|note| note.contains(words)), "{words}: {notes:?}");
+    }
+    declare(&world, None);
+    put_cluster_ready(&world, "False");
+    quiet(60).await;
 
     let (hub, alpha) = (position(&world.hub), position(&world.alpha));
     declare(&world, Some(AT));
@@ -183,7 +201,7 @@ async fn c11_a_declaration_by_mistake_can_be_taken_back_before_all_is_gone() {
 async fn c11_a_declaration_that_a_restored_hub_brings_back_releases_nothing() {
     let world = with_claims();
     put_cluster(&world, "True");
-    declare(&world, Some(LONG_AGO));
+    declare(&world, Some(AT));
     let backup = world.hub.snapshot();
     let run = world.run();
     quiet(5).await;
@@ -211,6 +229,7 @@ async fn c11_a_declaration_that_a_restored_hub_brings_back_releases_nothing() {
     assert_eq!((run.metrics.hub_restored.get(), world.hub.list("Instance").len()), (0, 2));
     assert!(stands());
     // And is lost after all.
+    put_cluster_ready(&world, "False");
     let now = world.hub.clock().now().to_string();
     declare(&world, Some(&now));
     quiet(120).await;
@@ -234,8 +253,9 @@ async fn c11_what_a_cluster_left_that_was_rebuilt_under_its_name_is_released_by_
         world.hub.patch("Cluster", "", "cell-1", &json!({"metadata": {"annotations": annotations}})).unwrap();
     };
     // That one is not to be declared lost in passing, and no time is none here either.
-    lost("uid-of-cell-1", Some(AT));
     lost("uid-before", Some("yesterday"));
+    quiet(600).await;
+    lost("uid-of-cell-1", Some(AT));
     quiet(60).await;
     assert_eq!((world.hub.list("Instance").len(), world.alpha.list("ResourceClaim").len()), (2, 2));
     let notes = event_notes(&world.management, "LostCellRefused");

@@ -3,6 +3,7 @@
 
 mod down;
 mod lost;
+mod objection;
 mod source;
 
 pub use down::{CELL_UNREACHABLE, CellDown, is_reachable};

@@ -8,6 +8,7 @@ use fedhub_api::transitions::{Signal, Transition, of_deployment, of_instance};
 use fedhub_core::names::LOST;
 use fedhub_core::object::{Kind, bare};
 use fedhub_testing::{Messages, assert_messages};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 fn status(kind: &str, status: &str, reason: &str) -> Value {
@@ -59,7 +60,10 @@ fn c9_conditions_and_events_read_well() {
         .section("Conditions: the end of a message, by reason", conditions)
         .section("A reason that this version does not know", [("Odd", attributed("Odd", "Some detail."))])
         .section("Cells that are down", [("not ready", cell(false)), ("lost", cell(true))])
-        .section("Declarations that do not count", [(LOST, Declaration::refusal(&cluster).unwrap())])
+        .section(
+            "Declarations that do not count",
+            [(LOST, Declaration::refusal(&cluster, Timestamp::UNIX_EPOCH).unwrap())],
+        )
         .section("Events", events);
     assert_messages!("conditions_and_events", messages);
 }

@@ -15,17 +15,21 @@ impl Planes {
     pub fn clusters(&self) -> Vec<ObjectRef> {
         let remembered = self.history().remembered();
         let clusters = self.anchor.store(Kind::Cluster).objects(None);
-        clusters.iter().map(|cluster| declaring(cluster, |at| remembered.believes(at))).collect()
+        clusters.iter().map(|cluster| self.believed(cluster, remembered)).collect()
     }
 
-    /// Whether a declaration of that time counts.
-    pub fn believes(&self, declared: Timestamp) -> bool {
-        self.history().remembered().believes(declared)
+    /// A Cluster with those of its declarations that count.
+    pub fn believed_of(&self, cluster: &ObjectRef) -> ObjectRef {
+        self.believed(cluster, self.history().remembered())
+    }
+
+    fn believed(&self, cluster: &ObjectRef, remembered: Remembered) -> ObjectRef {
+        declaring(cluster, self.clock().now(), |at| remembered.believes(at))
     }
 
     /// Why an annotation of a Cluster declares nothing, in words; `None` where each counts, or none is there.
     pub fn declaration_refusal(&self, cluster: &Object) -> Option<String> {
-        Declaration::refusal(cluster).or_else(|| {
+        Declaration::refusal(cluster, self.clock().now()).or_else(|| {
             let remembered = self.history().remembered();
             let noticed = remembered.last_restore.map(|at| format!(" at {at}")).unwrap_or_default();
             let (annotation, since) = declarations(cluster).into_iter().find_map(|(by, declared)| match declared {
@@ -48,7 +52,7 @@ impl Planes {
         let same = |at: Timestamp| before.believes(at) == now.believes(at);
         let store = self.anchor.store(Kind::Cluster);
         for cluster in store.objects(None) {
-            let without = declaring(&cluster, same);
+            let without = declaring(&cluster, self.clock().now(), same);
             let Some(new) = store.get("", cluster.name()).filter(|_| !Arc::ptr_eq(&without, &cluster)) else {
                 continue;
             };

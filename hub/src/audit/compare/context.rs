@@ -84,8 +84,9 @@ impl<'a> Context<'a> {
         }
         let history = world.hub.history.unwrap_or_default();
         let clusters = world.hub.clusters.iter();
-        let clusters: Vec<_> =
-            clusters.map(|cluster| declaring(&cluster.object, |at| history.believes(at))).collect();
+        let clusters: Vec<_> = clusters
+            .map(|cluster| declaring(&cluster.object, world.now, |at| history.believes(at)))
+            .collect();
         let unreachable = Unreachable::default();
         unreachable.learn(&clusters);
         Self { world, hub_namespaces, clusters, unreachable }

@@ -300,7 +300,8 @@ async fn c11_a_cell_that_is_declared_lost_is_not_waited_for() {
     put_cluster(json!({"federation.datumapis.com/lost": "yes"}));
     quiet(300).await;
     assert_eq!(run.planes.distrust(), Some(Distrust::Restored));
-    put_cluster(json!({"federation.datumapis.com/lost": "2026-01-02T15:04:05Z"}));
+    let now = fedhub_core::clock::stamp(run.planes.clock().now());
+    put_cluster(json!({"federation.datumapis.com/lost": now}));
     until("it to be trusted", || run.planes.distrust().is_none()).await;
     run.end().await;
 }
