@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use fedhub_api::LocationReference;
 use fedhub_api::responsibility::INSTANCES_REFUSED;
 use fedhub_core::errors::{self, RequestError};
+use fedhub_core::names::FORMER_TEMPLATE_HASH;
 use fedhub_core::object::{Object, ObjectRef, ObjectView};
 use serde_json::{Value, json};
 
@@ -112,6 +113,11 @@ fn patch(
         patch["spec"]["location"] = json!(place);
     }
     if let Some(hash) = hash.filter(|hash| instance.spec()["controller"]["templateHash"] != **hash) {
+        let former = instance.spec()["controller"]["templateHash"].as_str();
+        let observed = instance.status()["controller"]["observedTemplateHash"].as_str();
+        if let Some(former) = former.or(observed) {
+            patch["metadata"]["annotations"][FORMER_TEMPLATE_HASH] = json!(former);
+        }
         patch["spec"]["controller"]["templateHash"] = json!(hash);
     }
     (!patch.is_null()).then_some(patch)

@@ -1,5 +1,6 @@
 //! C5: neither a newer CRD nor another controller's hashes replace an Instance.
 
+use fedhub_core::names::FORMER_TEMPLATE_HASH;
 use fedhub_fake_apiserver::Fault;
 use fedhub_fake_apiserver::resource::Resource;
 use serde_json::{Value, json};
@@ -123,6 +124,9 @@ async fn c5_what_another_controller_made_of_the_template_is_relabelled_and_not_r
     world.settle().await;
     assert_eq!(world.uids(), before);
     assert_eq!((world.hash("web-0"), world.hash("web-1")), (hash.clone(), hash.clone()));
+    // What the provider has observed under the former hash, or under none, counts.
+    let former = |name: &str| world.instance(name)["metadata"]["annotations"][FORMER_TEMPLATE_HASH].clone();
+    assert_eq!((former("web-0"), former("web-1")), (json!("5c7f9b8d6"), hash.clone()));
     assert_eq!(world.steps(from), [CRD, "patch instances/web-0", "patch instances/web-1"]);
     run.stop().await;
 

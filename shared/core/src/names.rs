@@ -146,6 +146,9 @@ pub const RECORDED_TEMPLATE: &str = "federation.datumapis.com/recorded-template"
 /// Annotation of a template, an RFC 3339 time: a new one replaces the instances one by one. One of a project WD's own stands
 /// until its Workload asks for another one, so that one city can be restarted alone.
 pub const RESTARTED_AT: &str = "compute.datumapis.com/restartedAt";
+/// Annotation of an Instance in its cell: the hash that its template had before it got another one for the same content. A
+/// provider may have observed the Instance under that one, and see no reason to do so again.
+pub const FORMER_TEMPLATE_HASH: &str = "federation.datumapis.com/former-template-hash";
 /// Annotation of a WD: `true` while it is [`SUSPENDED`] because its Workload is.
 pub const WORKLOAD_SUSPENDED: &str = "compute.datumapis.com/workload-suspended";
 /// Annotation of a Workload: the names of its WDs that were suspended by themselves, sorted, with a comma between two. What is

@@ -1,6 +1,7 @@
 //! The status of an Instance: whether it is ready, and what its user reads if not.
 
 use fedhub_api::conditions::{find, put, said};
+use fedhub_core::names::FORMER_TEMPLATE_HASH;
 use fedhub_core::object::{Object, ObjectView};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -34,7 +35,8 @@ const SUSPENDED: &str = "The instance is suspended: it is kept, but does not run
 
 /// The whole status as it should stand: `Ready`, `QuotaGranted`, `ReferencedDataReady`, `suspended`, `location` and
 /// `networkContexts` are ours, and so are `Programmed` and `Available` while the Instance is suspended or its gate waits for
-/// quota that is denied; all else stays. What was known of location and networks is not taken back (C15).
+/// quota that is denied. All else stays, but for the name of what its provider has observed, where the same template got
+/// another one. What was known of location and networks is not taken back (C15).
 pub fn status(seen: &InstanceFacts<'_>) -> Value {
     let old = seen.instance.status();
     let mut status = if old.is_object() { old.clone() } else { json!({}) };
@@ -43,6 +45,12 @@ pub fn status(seen: &InstanceFacts<'_>) -> Value {
     }
     if let Some(location) = seen.instance.spec().get("location").filter(|location| location.is_object()) {
         status["location"] = location.clone();
+    }
+    if let Some(former) = seen.instance.annotation(FORMER_TEMPLATE_HASH)
+        && status["controller"]["observedTemplateHash"] == former
+        && let Some(hash) = seen.instance.spec()["controller"]["templateHash"].as_str()
+    {
+        status["controller"]["observedTemplateHash"] = json!(hash);
     }
     if let Some(contexts) = seen.contexts {
         status["networkContexts"] = contexts.clone();

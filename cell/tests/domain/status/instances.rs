@@ -4,6 +4,7 @@ use fedhub_cell::domain::status::blocker::{ConditionUpdate, foremost};
 use fedhub_cell::domain::status::gates::{Opens, opening};
 use fedhub_cell::domain::status::instance::{InstanceFacts, status};
 use fedhub_cell::domain::status::network::Network;
+use fedhub_core::names::FORMER_TEMPLATE_HASH;
 use fedhub_core::object::{Object, ObjectView};
 use serde_json::{Value, json};
 
@@ -23,6 +24,29 @@ fn granted() -> Value {
 
 fn of(instance: &Object, quota: &Value, network: &Network, suspended: bool) -> Value {
     status(&InstanceFacts { instance, quota, data: None, network, contexts: None, suspended, now: now() })
+}
+
+/// A provider that finds nothing to do for a template that has another name only writes nothing.
+#[test]
+fn c5_what_was_observed_under_the_former_hash_of_the_same_template_is_observed() {
+    let observed = |spec: &str, former: Option<&str>, observed: Option<&str>| {
+        let mut instance = instance("web-0", &[], &[]);
+        instance.data["spec"]["controller"]["templateHash"] = json!(spec);
+        instance.data["status"]["controller"] = json!({ "observedTemplateHash": observed });
+        instance.metadata.annotations =
+            former.map(|hash| [(FORMER_TEMPLATE_HASH.to_owned(), hash.to_owned())].into());
+        let status = of(&instance, &granted(), &Network::Ready, false);
+        status["controller"]["observedTemplateHash"].as_str().map(str::to_owned)
+    };
+    for (former, stands, expected) in [
+        (Some("go"), Some("go"), Some("v2")),
+        (Some("go"), Some("v2"), Some("v2")),
+        (Some("go"), Some("older"), Some("older")),
+        (Some("go"), None, None),
+        (None, Some("go"), Some("go")),
+    ] {
+        assert_eq!(observed("v2", former, stands).as_deref(), expected, "{former:?} {stands:?}");
+    }
 }
 
 #[test]
