@@ -27,10 +27,7 @@ async fn c7_a_hub_that_fails_holds_up_nothing_in_the_cell_and_has_it_all_when_it
         let new = world.put_instance(NS_A, "wd-0");
         let from = position(&world.cell);
         quiet(300).await;
-        assert!(
-            asked(&world.cell, from).iter().all(|request| request.contains("events")),
-            "{fault:?}"
-        );
+        assert!(asked(&world.cell, from).iter().all(|request| request.contains("events")), "{fault:?}");
         assert_eq!(world.hub.list(INSTANCE).len(), 3, "{fault:?}");
         world.hub.clear_faults();
         until("the copies to follow", || world.copy("wd-1").is_none()).await;
