@@ -1,14 +1,15 @@
 //! Cells as the hub knows them: who they are (C10), whether Karmada reaches them (U2), and whether an operator declared
 //! one lost (C11).
 
+mod declaration;
 mod down;
 mod lost;
 mod objection;
 mod source;
 
+pub use declaration::{Declaration, declarations, lost_since};
 pub use down::{CELL_UNREACHABLE, CellDown, is_reachable};
 pub use lost::{
-    Declaration, cluster_of, declarations, declares, declaring, is_city_lost, is_copy_lost, lost_by,
-    lost_since, redeclares, source_lost_since,
+    cluster_of, declares, declaring, is_city_lost, is_copy_lost, lost_by, redeclares, source_lost_since,
 };
 pub use source::{CellId, KUBE_SYSTEM, Source};

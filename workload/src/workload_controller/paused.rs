@@ -5,8 +5,10 @@ use std::collections::BTreeSet;
 use fedhub_api::facts::workload::PAUSED;
 use fedhub_core::message::{Quoted, named};
 
-use super::rollout::Said;
 use super::snapshot::{Site, SiteState};
+
+/// The status, reason and message of a condition.
+pub type Said = (&'static str, &'static str, String);
 
 /// The condition `Progressing` of a Workload whose rollout is paused; `said` is what it would be else. Where something is held
 /// back it is Unknown: neither under way nor complete. Where nothing is, the status stands.

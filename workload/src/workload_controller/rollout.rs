@@ -19,7 +19,7 @@ use fedhub_core::message::{Quoted, named};
 use fedhub_core::object::{Key, PlaneId};
 use jiff::Timestamp;
 
-use super::paused;
+use super::paused::{self, Said};
 use super::snapshot::{Site, SiteState, Snapshot};
 
 /// How long a rollout may make no progress before its condition `Progressing` says so.
@@ -29,8 +29,6 @@ pub const PROGRESS_DEADLINE_EXCEEDED: &str = "ProgressDeadlineExceeded";
 
 /// The placements of a Workload with their sites.
 pub type Sites<'a> = [(&'a str, Vec<Site<'a>>)];
-/// The status, reason and message of a condition.
-pub type Said = (&'static str, &'static str, String);
 
 /// How far the rollout of a Workload has come.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::fmt;
 use fedhub_core::names::LOST;
 use fedhub_core::object::{Object, ObjectView};
 
-use super::lost::lost_since;
+use super::declaration::lost_since;
 use crate::conditions::find;
 use crate::responsibility::attributed;
 

@@ -2,56 +2,16 @@
 //!
 //! Decides C11.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use fedhub_core::names::{CITY_CODE, INSTANCE_CITY, LOST, LOST_CLUSTER, lost_cluster};
+use fedhub_core::names::{CITY_CODE, INSTANCE_CITY, lost_cluster};
 use fedhub_core::object::{Object, ObjectRef, ObjectView};
 use jiff::Timestamp;
 
+use super::declaration::{Declaration, declarations, id_of, lost_since};
 use super::objection::Objection;
 use super::source::Source;
 use crate::conditions::find;
-
-/// What an annotation of a Cluster says by which an operator declares a cell lost (C11).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Declaration {
-    /// The cell is lost since then.
-    Lost(Timestamp),
-    /// Its value is not a time, and so declares nothing.
-    Invalid(String),
-}
-
-impl Declaration {
-    /// Of the cell of a Cluster; `None` where an operator declared nothing.
-    pub fn of(cluster: &Object) -> Option<Self> {
-        cluster.annotation(LOST).map(Self::read)
-    }
-
-    fn read(value: &str) -> Self {
-        rfc3339(value).map_or_else(|| Self::Invalid(value.to_owned()), Self::Lost)
-    }
-
-    /// Why annotations of a Cluster declare nothing at that time, in words; `None` where each does, or none is there.
-    pub fn refusal(cluster: &Object, now: Timestamp) -> Option<String> {
-        let refused = declarations(cluster).into_iter().filter_map(|(annotation, declaration)| {
-            let objection = Objection::of(cluster, annotation, &declaration, now)?;
-            let name = cluster.name();
-            Some(format!(
-                "the annotation {annotation} of Cluster {name} {objection}: the cell is not declared lost"
-            ))
-        });
-        let refused: Vec<_> = refused.collect();
-        (!refused.is_empty()).then(|| refused.join("; "))
-    }
-}
-
-/// All that an operator declares by a Cluster, by annotation: its own cell lost, or one that no Cluster stands for.
-pub fn declarations(cluster: &Object) -> BTreeMap<&str, Declaration> {
-    let all = cluster.metadata.annotations.iter().flatten();
-    let ours = all.filter(|(key, _)| *key == LOST || key.starts_with(LOST_CLUSTER));
-    ours.map(|(key, value)| (key.as_str(), Declaration::read(value))).collect()
-}
 
 /// Whether anything is declared lost by a Cluster.
 pub fn declares(cluster: &Object) -> bool {
@@ -89,38 +49,6 @@ pub fn declaring(cluster: &ObjectRef, now: Timestamp, counts: impl Fn(Timestamp)
         annotations.retain(|key, _| !stale.contains_key(key.as_str()));
     }
     Arc::new(object)
-}
-
-/// Since when a Cluster's cell is declared lost.
-pub fn lost_since(cluster: &Object) -> Option<Timestamp> {
-    match Declaration::of(cluster)? {
-        Declaration::Lost(since) => Some(since),
-        Declaration::Invalid(_) => None,
-    }
-}
-
-/// `date-time` of RFC 3339, which is narrower than what [`Timestamp`] reads.
-fn rfc3339(text: &str) -> Option<Timestamp> {
-    let (date, time) = text.split_at_checked(10)?;
-    let is_date = date.bytes().enumerate().all(|(at, byte)| match at {
-        4 | 7 => byte == b'-',
-        _ => byte.is_ascii_digit(),
-    });
-    let clock = time.strip_prefix(['T', 't'])?;
-    let is_clock = clock.len() > 8
-        && clock.bytes().take(8).enumerate().all(|(at, byte)| match at {
-            2 | 5 => byte == b':',
-            _ => byte.is_ascii_digit(),
-        });
-    let zone = clock.get(8..)?.trim_start_matches(|c: char| c == '.' || c.is_ascii_digit());
-    let is_offset = zone.len() == 6 && zone.starts_with(['+', '-']) && zone.as_bytes()[3] == b':';
-    let is_zone = matches!(zone, "Z" | "z") || is_offset;
-    if is_date && is_clock && is_zone { text.parse().ok() } else { None }
-}
-
-/// The UID of the cluster that Karmada recorded for a Cluster.
-pub(super) fn id_of(cluster: &Object) -> Option<&str> {
-    cluster.spec()["id"].as_str().filter(|id| !id.is_empty())
 }
 
 fn by_id<'a, C: AsRef<Object>>(clusters: &'a [C], uid: Option<&str>) -> Option<&'a C> {

@@ -7,7 +7,7 @@ use fedhub_core::names::{LOST, LOST_CLUSTER, is_uid};
 use fedhub_core::object::{Object, ObjectView};
 use jiff::{SignedDuration, Timestamp};
 
-use super::lost::{Declaration, id_of};
+use super::declaration::{Declaration, declarations, id_of};
 use crate::conditions::find;
 
 /// Why a declaration is not believed.
@@ -52,6 +52,21 @@ impl Objection {
             return Some(Self::NoUid);
         }
         (id_of(cluster) == Some(uid)).then(|| Self::IsOf(cluster.name().to_owned()))
+    }
+}
+
+impl Declaration {
+    /// Why annotations of a Cluster declare nothing at that time, in words; `None` where each does, or none is there.
+    pub fn refusal(cluster: &Object, now: Timestamp) -> Option<String> {
+        let refused = declarations(cluster).into_iter().filter_map(|(annotation, declaration)| {
+            let objection = Objection::of(cluster, annotation, &declaration, now)?;
+            let name = cluster.name();
+            Some(format!(
+                "the annotation {annotation} of Cluster {name} {objection}: the cell is not declared lost"
+            ))
+        });
+        let refused: Vec<_> = refused.collect();
+        (!refused.is_empty()).then(|| refused.join("; "))
     }
 }
 

@@ -4,6 +4,8 @@ use serde_json::json;
 
 use fedhub_core::object::{Kind, bare, set_field};
 
+use fedhub_core::names::LOST;
+
 use super::*;
 use crate::cells::source::tests::marked;
 
