@@ -25,8 +25,8 @@ web 1 '--http-port: invalid value: 70000' --city DFW --http-port 70000
 image=nginx
 web 0 'Warning: container "app": image "nginx" names no registry' --city DFW --dry-run=server
 image=registry.example/web:1
-two() { cat $sample; echo ---; sed -e 's/name: minimal/name: second/' -e 's/minReplicas: 1/minReplicas: 0/' $sample; }
-two | says 1 'document 2: spec.placements[0].scaleSettings.minReplicas: invalid value: "0"' -f -
+two() { cat $sample; echo ---; sed -e 's/name: minimal/name: second/' -e 's/minReplicas: 1/minReplicas: 2000/' $sample; }
+two | says 1 'document 2: spec.placements[0].scaleSettings.minReplicas: invalid value: "2000"' -f -
 sed 's/image:/imgae:/' $sample | says 2 'containers[0].imgae: there is no such field: did you mean image?' -f -
 [ -z "$(kubectl get --namespace "$NAMESPACE" workloads --output name | grep -e /web -e /second -e /minimal)" ]
 # Replaced twice, and by what changes nothing not at all.

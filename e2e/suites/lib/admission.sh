@@ -45,8 +45,8 @@ case $1 in
     manifests webhooks-project-plane "$@" | sed -e "s|/PLANE/|/$plane/|" |
       kubectl apply --server-side --force-conflicts -f -
     # An API server takes new webhooks up when its watch has shown them.
-    until sed 's/minReplicas: 1/minReplicas: 0/' "$deploy/samples/minimal.yaml" |
-      kubectl create --namespace default --dry-run=server -f - 2>&1 | grep -q 'must be a number from 1 to 1000'; do
+    until sed 's/minReplicas: 1/minReplicas: 1001/' "$deploy/samples/minimal.yaml" |
+      kubectl create --namespace default --dry-run=server -f - 2>&1 | grep -q 'must be a number from 0 to 1000'; do
       again "$plane does not ask fedhub"
     done
     ;;
