@@ -288,8 +288,8 @@ mod tests {
         // One that is suspended by itself is nobody else's to resume.
         let mut alone = resumed;
         set_annotation(&mut alone, SUSPENDED, Some("true"));
-        let stays = desired(&workload, "web-us-dfw", &wanted(&workload), Some(&alone));
-        assert_eq!(says(&stays), (Some("true".to_owned()), false));
+        let standing = desired(&workload, "web-us-dfw", &wanted(&workload), Some(&alone));
+        assert_eq!(says(&standing), (Some("true".to_owned()), false));
     }
 
     #[test]

@@ -121,8 +121,8 @@ impl Summary {
                 Says::not(TERMINATING, terminating::waits(seen, uid))
             } else {
                 let rollout = Rollout::of(seen, uid, &sites, &states);
-                let (status, reason, message) = rollout.progressing(seen, &sites, &states);
-                Says { status, words: Words::Own { reason: reason.to_owned(), message } }
+                let said = rollout.progressing(seen, &sites, &states);
+                Says { status: said.0, words: Words::Own { reason: said.1.to_owned(), message: said.2 } }
             },
             type_state: seen.type_state.clone(),
             networks: seen.networks.message(facts),

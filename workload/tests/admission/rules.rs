@@ -49,14 +49,15 @@ fn placements() -> Vec<Edit> {
 }
 
 fn sandboxes() -> Vec<Edit> {
+    containers().into_iter().chain(variables()).chain(attachments()).collect()
+}
+
+fn containers() -> Vec<Edit> {
     let runtime = "/spec/template/spec/runtime";
     let ports = json!([
         {"name": "HTTP", "port": 1}, {"name": "a--b", "port": 1}, {"name": "80", "port": 1},
         {"name": "sixteen-letters-", "port": 0}, {"name": "a", "port": 1}, {"name": "a", "port": 2, "protocol": "QUIC"},
     ]);
-    let both = json!({"configMapRef": {"name": "a"}, "secretRef": {"name": "b"}});
-    let key = json!({"name": "A_B", "key": "k"});
-    let from = |source: Value| json!({"name": "A", "valueFrom": source});
     vec![
         edit("an unknown type", runtime, "/resources/instanceType", json!("x-large")),
         edit("no type", runtime, "/resources/instanceType", json!("")),
@@ -77,6 +78,14 @@ fn sandboxes() -> Vec<Edit> {
         edit("an image with a space", CONTAINER, "/image", json!("nginx latest")),
         edit("resources", CONTAINER, "/resources", json!({"limits": {"cpu": "1"}})),
         edit("ports", CONTAINER, "/ports", ports),
+    ]
+}
+
+fn variables() -> Vec<Edit> {
+    let both = json!({"configMapRef": {"name": "a"}, "secretRef": {"name": "b"}});
+    let key = json!({"name": "A_B", "key": "k"});
+    let from = |source: Value| json!({"name": "A", "valueFrom": source});
+    vec![
         edit("a variable's name", CONTAINER, "/env/0/name", json!("A=B")),
         edit("a value and a source", CONTAINER, "/env/0/valueFrom", json!({"secretKeyRef": key})),
         edit("no source", CONTAINER, "/env/0", json!({"name": "A", "valueFrom": {}})),
@@ -95,6 +104,12 @@ fn sandboxes() -> Vec<Edit> {
         ),
         edit("two sources of all keys", CONTAINER, "/envFrom/0", both),
         edit("no source of all keys", CONTAINER, "/envFrom/0", json!({"prefix": "A_"})),
+    ]
+}
+
+fn attachments() -> Vec<Edit> {
+    let runtime = "/spec/template/spec/runtime";
+    vec![
         edit("a volume that is not there", CONTAINER, "/volumeAttachments/0/name", json!("other")),
         edit("a relative path", CONTAINER, "/volumeAttachments/0/mountPath", json!("etc")),
         edit("a path that leads up", CONTAINER, "/volumeAttachments/0/mountPath", json!("/etc/../bin")),
@@ -121,8 +136,11 @@ fn sandboxes() -> Vec<Edit> {
 }
 
 fn volumes_and_networks() -> Vec<Edit> {
+    volumes().into_iter().chain(networks()).collect()
+}
+
+fn volumes() -> Vec<Edit> {
     let volume = "/spec/template/spec/volumes/0";
-    let policy = |rule: Value| json!({"ingress": [rule]});
     vec![
         edit("a volume's name", volume, "/name", json!("Settings")),
         edit("no volume source", volume, "/configMap", Value::Null),
@@ -136,6 +154,12 @@ fn volumes_and_networks() -> Vec<Edit> {
             json!({"name": "settings", "secret": {"secretName": "a", "items": [{"key": "a", "path": "../../etc/a"}]}}),
         ),
         edit("a mode", volume, "/configMap/defaultMode", json!(-1)),
+    ]
+}
+
+fn networks() -> Vec<Edit> {
+    let policy = |rule: Value| json!({"ingress": [rule]});
+    vec![
         edit("no interface", "/spec/template/spec", "/networkInterfaces", json!([])),
         edit("a network's name", INTERFACE, "/network/name", json!("Default")),
         edit("a network of another namespace", INTERFACE, "/network/namespace", json!("bank")),

@@ -139,6 +139,18 @@ fn ends() -> [(&'static str, String); 4] {
     ]
 }
 
+fn rollouts() -> [(&'static str, String); 7] {
+    [
+        ("its rollout is paused", paused(&["DFW"], "nginx:1")),
+        ("its rollout is paused with a new template", paused(&["DFW"], "nginx:2")),
+        ("its rollout is paused with a new template and cities", paused(&["DFW", "ORD"], "nginx:2")),
+        ("its city was swapped for another", moved("ORD")),
+        ("its city was swapped for one that cannot be placed", moved("LHR")),
+        ("its instances are not ready", unready(Duration::ZERO)),
+        ("its instances do not get ready", unready(Duration::from_mins(10))),
+    ]
+}
+
 #[test]
 fn w3_w7_i11_messages() {
     let web = |cities: &[&str]| object(support::workload("web", cities));
@@ -190,15 +202,10 @@ fn w3_w7_i11_messages() {
                 "a network that does not exist, and its WD is available",
                 without(&["default"], Some(deployment("u", READY, 3))),
             ),
-            ("its rollout is paused", paused(&["DFW"], "nginx:1")),
-            ("its rollout is paused with a new template", paused(&["DFW"], "nginx:2")),
-            ("its rollout is paused with a new template and cities", paused(&["DFW", "ORD"], "nginx:2")),
-            ("its city was swapped for another", moved("ORD")),
-            ("its city was swapped for one that cannot be placed", moved("LHR")),
-            ("its instances are not ready", unready(Duration::ZERO)),
-            ("its instances do not get ready", unready(Duration::from_mins(10))),
-            ("a spec that cannot be read", told(&seen(&broken, None, cells), &broken, ("", ""))),
-        ],
+        ]
+        .into_iter()
+        .chain(rollouts())
+        .chain([("a spec that cannot be read", told(&seen(&broken, None, cells), &broken, ("", "")))]),
     );
     messages.section("Conditions of a Workload that ends", ends());
     let error = "failed to update configmaps on the project plane alpha: field is immutable";

@@ -87,9 +87,9 @@ pub fn plan(inputs: &NetworkFacts<'_>) -> NetworkPlan {
     let targets: Vec<_> = interfaces.iter().map(|i| format!("{}-net-{}", wd.name(), i.index)).collect();
     let mut spares: Vec<&ObjectRef> =
         own.values().copied().filter(|b| !targets.iter().any(|t| t == b.name())).collect();
-    let (mut plan, mut claims, mut kept, mut far) =
-        (NetworkPlan::of(Network::Ready), Claims::default(), Vec::new(), Vec::new());
-    plan.upstream = home.upstream.map(str::to_owned);
+    let upstream = home.upstream.map(str::to_owned);
+    let mut plan = NetworkPlan { upstream, ..NetworkPlan::of(Network::Ready) };
+    let (mut claims, mut kept, mut far) = (Claims::default(), Vec::new(), Vec::new());
     for (interface, target) in interfaces.iter().zip(&targets) {
         if let Some(refused) = interface.refused(home) {
             far.push(refused);
@@ -112,10 +112,8 @@ pub fn plan(inputs: &NetworkFacts<'_>) -> NetworkPlan {
             kept.push(stays);
         }
         let taken = in_use.contains(target);
-        if let Some(place) = &place
-            && named.is_none()
-            && (!taken || serving.is_none())
-        {
+        let wants = named.is_none() && (!taken || serving.is_none());
+        if let Some(place) = place.as_ref().filter(|_| wants) {
             let name = if taken { free(target, &mut in_use) } else { target.clone() };
             in_use.insert(name.clone());
             plan.bindings.push(binding(wd, interface.network, place, &name));
