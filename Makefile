@@ -64,13 +64,13 @@ test: lint unit chart-check real ## All tests: lint, unit and property tests, th
 
 lint: fmt-check clippy doc deny ## Formatting, clippy for all targets, rustdoc, licences and duplicates of dependencies
 
-# Tests of commands and connections wait more than they compute.
-unit: export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
 unit: need-rust ## Unit and property tests
 	$(TIMED) 'unit: compile' $(CARGO) test $(LOCKED) --workspace --no-run
 	$(TIMED) 'unit: run' $(MAKE) --no-print-directory --jobs --output-sync=target $(WAITING:%=unit-of/%) unit-of/others
 
 unit-of/%: export INSTA_UPDATE = no
+# Tests of commands and connections wait more than they compute.
+$(WAITING:%=unit-of/%): export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
 unit-of/others:
 	@$(CARGO) test $(LOCKED) --workspace $(WAITING:%=--exclude=%)
 unit-of/%:
