@@ -218,9 +218,11 @@ async fn pass(instance: Arc<Object>, provider: Arc<Provider>) -> kube::Result<Ac
     // A teardown that fails or hangs has begun all the same.
     let tears_down = instance.is_terminating() && instance.has_finalizer(PROVIDER_FINALIZER);
     let ended = if tears_down { step.finalizers.is_some() } else { step.is_done() };
+    let api = Api::namespaced_with(provider.client.clone(), instance.namespace(), &kind::<Instance>());
+    let action = perform(&api, &instance, step).await?;
+    // What was refused because somebody else wrote first is tried again, and not waited for again.
     if ended {
         provider.waits.forget(&key);
     }
-    let api = Api::namespaced_with(provider.client.clone(), instance.namespace(), &kind::<Instance>());
-    perform(&api, &instance, step).await
+    Ok(action)
 }
