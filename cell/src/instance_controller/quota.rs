@@ -224,7 +224,7 @@ impl InstanceController {
     }
 
     /// Judges the claim that stands where one was to be made, and that the watch does not show: not yet, or it carries
-    /// the name that this cell had, or somebody else made it (C10).
+    /// the name that this cell had, or another writer made it (C10).
     async fn found(
         &self,
         instance: &Object,

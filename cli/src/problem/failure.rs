@@ -19,7 +19,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// That there is no token, for a reason that nobody has advice for.
+    /// There is no token, for a reason without a known remedy.
     pub fn no_token(why: impl Into<String>) -> Self {
         Self::NoToken { why: why.into(), advice: None }
     }

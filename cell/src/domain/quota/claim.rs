@@ -66,7 +66,7 @@ pub enum ClaimOwnership {
     Previous,
     /// The claim is terminating: wait for it.
     Terminating,
-    /// Somebody who left no mark of this cell: it is not touched (I9).
+    /// The claim has no mark of this cell: it is not touched (I9).
     Unmarked,
 }
 
