@@ -8,7 +8,8 @@ KUBECONFIG=$(dirname "$KUBECONFIGS")/scratch/developers/$NAMESPACE/project-a.yam
 PROGRAM=$(command -v datumctl-compute)
 HOME=$(mktemp -d)
 export KUBECONFIG PROGRAM HOME TERM=xterm
-trap 'rm -rf "$HOME"' EXIT
+unset XDG_CONFIG_HOME XDG_DATA_HOME XDG_CACHE_HOME XDG_DATA_DIRS
+trap 'rm -rf "$HOME" || true' EXIT
 mkdir -p "$HOME/bin" "$HOME/fish/bin"
 PATH=$HOME/bin:$PATH
 
@@ -52,7 +53,8 @@ fish)
   ln -s "$FISH/usr/share" "$FISH/etc" "$HOME/fish/"
   LD_LIBRARY_PATH=$(echo "$FISH"/usr/lib/*-linux-*)
   export LD_LIBRARY_PATH
-  mkdir -p "$HOME/.config/fish"
+  # Where its completions from manual pages exist, it does not begin to write them in the background.
+  mkdir -p "$HOME/.config/fish" "$HOME/.local/share/fish/generated_completions"
   ln -s ../../start "$HOME/.config/fish/config.fish"
   set -- "$HOME/fish/bin/fish" -i
   ;;
