@@ -30,6 +30,12 @@ pub const UNSEEN: &[Exception] = &[
     },
     Exception {
         role: "ClusterRole fedhub-cell-claims",
+        verb: "get",
+        resource: "resourceclaims",
+        why: "a creation that finds one there reads it",
+    },
+    Exception {
+        role: "ClusterRole fedhub-cell-claims",
         verb: "patch",
         resource: "resourceclaims",
         why: "the claims of a cell that was called otherwise get its name",
