@@ -8,5 +8,6 @@ mod instances;
 mod networks;
 mod sizes;
 pub(crate) mod support;
+mod teardowns;
 mod terminations;
 mod verdicts;

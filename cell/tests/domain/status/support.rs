@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use fedhub_cell::domain::status::deployment::{DeploymentFacts, status};
+use fedhub_cell::domain::status::network::{Location, Network};
 use fedhub_core::object::{Kind, Object, ObjectRef, bare};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -77,4 +79,30 @@ pub fn words(status: &Value, kind: &str) -> (String, String, String) {
     let found = fedhub_api::conditions::find(status, kind).unwrap_or_else(|| panic!("no {kind}: {status}"));
     let (status, reason, message) = fedhub_api::conditions::said(found);
     (status.to_owned(), reason.to_owned(), message.to_owned())
+}
+
+/// The status of a deployment with these Instances, of which so many are wanted.
+pub fn deployment_status(
+    deployment: &Object,
+    instances: &[ObjectRef],
+    desired: u32,
+    network: &Network,
+    location: &Location,
+) -> Value {
+    status(&DeploymentFacts {
+        deployment,
+        instances,
+        desired,
+        template_hash: HASH,
+        network,
+        location,
+        scaling: None,
+        obstacle: None,
+        now: now(),
+    })
+}
+
+/// The same where networking and location keep nothing.
+pub fn plain(deployment: &Object, instances: &[ObjectRef], desired: u32) -> Value {
+    deployment_status(deployment, instances, desired, &Network::Ready, &Location::Unasked)
 }
