@@ -38,7 +38,7 @@ impl Pass<'_> {
                 Step::End(Outcome::AwaitChange)
             }
             WriteBackPlan::Refuse(refusal) => {
-                controller.refuse(key, &refusal).await;
+                controller.refuse(key, &refusal);
                 controller.mark_synced(key, snapshot, 0);
                 let unseen = refusal.is_by_copy() && hub.store(kind).digest(namespace, name).is_none();
                 let retry = Outcome::RequeueAfter(NAME_TAKEN_RETRY);

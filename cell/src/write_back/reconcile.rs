@@ -98,7 +98,7 @@ impl Controller for WriteBack {
         if let Err(error) = &ended
             && error.is_of(&PlaneId::Hub)
         {
-            self.report_hub(&job.key, error).await;
+            self.report_hub(&job.key, error);
         }
         ended
     }

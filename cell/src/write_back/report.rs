@@ -14,7 +14,7 @@ impl WriteBack {
     }
 
     /// Reports that an Instance is not written back.
-    pub(super) async fn refuse(&self, key: &Key, refusal: &WriteBackRefusal) {
+    pub(super) fn refuse(&self, key: &Key, refusal: &WriteBackRefusal) {
         let (reason, Key { namespace, name, .. }) = (refusal.label(), key);
         if !self.set_state(key, Some(WriteBackState::Refused(reason))) {
             return;
@@ -50,21 +50,17 @@ impl WriteBack {
                 "not writing the Instance back"
             ),
         }
-        self.publish(key, "NotWrittenBack", refusal.to_string()).await;
-    }
-
-    /// Reports that the hub failed on an Instance, where that does not pass by itself.
-    pub(super) async fn report_hub(&self, key: &Key, error: &Error) {
-        if error.category() == Category::Forbidden {
-            self.refuse(key, &WriteBackRefusal::Forbidden(errors::chain(error))).await;
-        }
-    }
-
-    async fn publish(&self, key: &Key, reason: &'static str, message: String) {
         let cell = self.cell.anchor();
         if let Some(instance) = cell.store(Kind::Instance).get(&key.namespace, &key.name) {
             let about = reference(Kind::Instance, &instance);
-            cell.events.say(&about, EventType::Warning, reason, message).await;
+            cell.events.send(about, EventType::Warning, "NotWrittenBack", refusal.to_string());
+        }
+    }
+
+    /// Reports that the hub failed on an Instance, where that does not pass by itself.
+    pub(super) fn report_hub(&self, key: &Key, error: &Error) {
+        if error.category() == Category::Forbidden {
+            self.refuse(key, &WriteBackRefusal::Forbidden(errors::chain(error)));
         }
     }
 }

@@ -69,6 +69,22 @@ async fn c9_what_the_hub_does_not_allow_is_reported_once_with_who_has_to_act() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn i8_a_reconcile_does_not_wait_for_an_event_to_be_stored() {
+    let world = World::with_copies(1).await;
+    world.hub.fault(Fault::Status(403).on("create", "instances"));
+    world.cell.fault(Fault::Hang.on("create", "events"));
+    let run = world.run();
+    quiet(5).await;
+    // As many as there are workers, and more.
+    (1..30).for_each(|n| drop(world.put_instance(NS_A, &format!("wd-{n}"))));
+    quiet(5).await;
+    world.cell.patch_status(INSTANCE, NS_A, "wd-0", &status("False")).unwrap();
+    quiet(4).await;
+    assert_eq!(world.copy("wd-0").unwrap()["status"], status("False"), "although no Event is stored");
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn i8_a_hub_that_fails_two_projects_is_tried_by_one_key_at_a_time() {
     let world = World::new();
     let run = world.run();
