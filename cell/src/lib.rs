@@ -14,6 +14,7 @@ pub mod deployment_controller;
 pub mod domain;
 pub mod identity;
 pub mod instance_controller;
+mod network_index;
 mod network_snapshot;
 mod trace;
 pub mod write_back;

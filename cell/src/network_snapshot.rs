@@ -1,6 +1,6 @@
 //! What the caches say of networking in the cell.
 
-use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView};
+use fedhub_core::object::{Kind, Object, ObjectView};
 use fedhub_planes::Plane;
 
 use crate::domain::instances::Instance;
@@ -57,26 +57,4 @@ fn location(cell: &Plane, wd: &Object) -> Location {
     let city = wd.spec()["cityCode"].as_str().unwrap_or_default();
     let locations = cell.store(Kind::LocationBinding).objects(None);
     Location::of(city, locations.iter().map(AsRef::as_ref))
-}
-
-/// The bindings that an object of the network service matters to: those that got that context, or the context of that
-/// claim, or of the claim that got that subnet.
-pub(crate) fn users(cell: &Plane, kind: Kind, object: &Object) -> Vec<ObjectRef> {
-    let of_context = |space: &str, name: &str| {
-        let mut bindings = cell.store(Kind::NetworkBinding).objects(None);
-        bindings.retain(|binding| context(binding) == Some((space, name)));
-        bindings
-    };
-    match kind {
-        Kind::NetworkContext => of_context(object.namespace(), object.name()),
-        Kind::SubnetClaim => object.spec()["networkContext"]["name"]
-            .as_str()
-            .map_or_else(Vec::new, |name| of_context(object.namespace(), name)),
-        Kind::Subnet => {
-            let mut claims = cell.store(Kind::SubnetClaim).objects(Some(object.namespace()));
-            claims.retain(|claim| subnet(claim) == Some((object.namespace(), object.name())));
-            claims.iter().flat_map(|claim| users(cell, Kind::SubnetClaim, claim)).collect()
-        }
-        _ => Vec::new(),
-    }
 }

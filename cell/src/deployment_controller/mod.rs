@@ -46,6 +46,7 @@ use fedhub_engine::Queue;
 use fedhub_planes::Planes;
 
 use crate::domain::instances::{self, Instance};
+use crate::network_index::NetworkIndex;
 use cell_schema::CellSchema;
 use parking_lot::{Mutex, MutexGuard};
 
@@ -68,12 +69,20 @@ pub struct DeploymentController {
     /// UIDs of Instances whose deletion completed at once, until the watch shows it: they are not deleted again.
     gone: Mutex<BTreeSet<String>>,
     schema: CellSchema,
+    networks: NetworkIndex,
 }
 
 impl DeploymentController {
     /// A controller over the registry around the cell, fed through `queue`.
     pub fn new(cell: Arc<Planes>, queue: Arc<Queue>, config: DeploymentControllerConfig) -> Arc<Self> {
-        Arc::new(Self { cell, queue, config, gone: Mutex::default(), schema: CellSchema::default() })
+        Arc::new(Self {
+            cell,
+            queue,
+            config,
+            gone: Mutex::default(),
+            schema: CellSchema::default(),
+            networks: NetworkIndex::default(),
+        })
     }
 
     fn gone(&self) -> MutexGuard<'_, BTreeSet<String>> {

@@ -8,7 +8,6 @@ use fedhub_core::object::{Kind, Object, ObjectView, PlaneId};
 use fedhub_planes::{Listener, Plane};
 
 use super::DeploymentController;
-use crate::network_snapshot::users;
 
 impl DeploymentController {
     fn enqueue(&self, namespace: &str, name: &str) {
@@ -51,6 +50,7 @@ impl Listener for DeploymentController {
         let seen = change.known();
         let both = [seen.object.as_ref(), change.old().and_then(|old| old.object.as_ref())];
         let objects = || both.iter().flatten();
+        self.networks.note(kind, change);
         match kind {
             // An autoscaler has the name of its WD, and so has one that is in the way of it.
             Kind::WorkloadDeployment | Kind::HorizontalPodAutoscaler => {
@@ -75,7 +75,7 @@ impl Listener for DeploymentController {
                 }
             }
             Kind::NetworkContext | Kind::SubnetClaim | Kind::Subnet => {
-                for binding in objects().flat_map(|object| users(plane, kind, object)) {
+                for binding in objects().flat_map(|object| self.networks.bindings(plane, kind, object)) {
                     if let Some(owner) = owner(&binding) {
                         self.enqueue(binding.namespace(), owner);
                     }

@@ -44,6 +44,7 @@ use tokio::time::Instant;
 pub use plan::{InstancePlan, plan};
 
 use crate::identity::Identity;
+use crate::network_index::NetworkIndex;
 
 /// What is needed to ask for quota.
 pub struct Quota {
@@ -63,6 +64,7 @@ pub struct InstanceController {
     quota: Option<Quota>,
     termination_deadline: Duration,
     began: Instant,
+    networks: NetworkIndex,
     /// Whether it has been logged that claims stay behind.
     warned_of_claims: AtomicBool,
 }
@@ -83,6 +85,7 @@ impl InstanceController {
             quota,
             termination_deadline,
             began,
+            networks: NetworkIndex::default(),
             warned_of_claims: AtomicBool::new(false),
         })
     }

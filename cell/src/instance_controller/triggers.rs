@@ -18,7 +18,6 @@ use crate::domain::referenced_data;
 use crate::domain::status::deployment::suspended;
 use crate::domain::status::{QUOTA_GRANTED, gates};
 use crate::identity::Identity;
-use crate::network_snapshot::users;
 
 /// Why an Instance is enqueued.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -110,6 +109,7 @@ impl InstanceController {
         let seen = change.known();
         let (gone, now) = (matches!(change, Change::Deleted { .. }), seen.object.as_deref());
         let was = change.old().and_then(|old| old.object.as_deref());
+        self.networks.note(kind, change);
         match kind {
             Kind::Instance if gone => self.free(seen),
             Kind::Instance => self.enqueue(&seen.namespace, &seen.name, Cause::Itself),
@@ -132,7 +132,8 @@ impl InstanceController {
             // They are their context's, and not a WD's.
             Kind::NetworkContext | Kind::SubnetClaim | Kind::Subnet => {
                 let objects = [was, now].into_iter().flatten();
-                let bindings = objects.flat_map(|object| users(self.cell.anchor(), kind, object));
+                let bindings =
+                    objects.flat_map(|object| self.networks.bindings(self.cell.anchor(), kind, object));
                 bindings.for_each(|binding| self.enqueue_bound(&binding));
             }
             Kind::ConfigMap | Kind::Secret => {

@@ -202,6 +202,57 @@ async fn two_wds_of_one_network_share_its_subnet_and_both_are_told() {
     run.stop().await;
 }
 
+/// What the network service gives a binding is anywhere, and may be another one later.
+#[tokio::test(start_paused = true)]
+async fn an_object_of_the_network_service_wakes_those_that_got_it_wherever_it_is() {
+    let (world, run) = in_dallas(1).await;
+    let made = |kind: &str, name: &str, ready: &str| {
+        let status = json!({"conditions": [says(ready, "Programming", "")], "subnetRef": {"name": "s"}});
+        let spec = json!({
+            "networkContext": {"name": "b"}, "subnetClass": "private", "ipFamily": "IPv6",
+            "location": {"name": "dfw-1"},
+        });
+        let metadata = json!({"namespace": "fabric", "name": name});
+        let object = json!({"apiVersion": NET, "kind": kind, "metadata": metadata, "spec": spec});
+        drop(world.cell.put(object).unwrap());
+        drop(world.cell.patch_status(kind, "fabric", name, &status).unwrap());
+    };
+    let got = |context: &str| {
+        let status = json!({
+            "networkContextRef": {"namespace": "fabric", "name": context},
+            "conditions": [says("True", "NetworkContextReady", "")],
+        });
+        drop(world.cell.patch_status("NetworkBinding", SPACE, "web-net-0", &status).unwrap());
+    };
+    for name in ["a", "b"] {
+        made("NetworkContext", name, "False");
+    }
+    made("SubnetClaim", "c", "True");
+    got("a");
+    quiet(60).await;
+    got("b");
+    quiet(60).await;
+    let reconciles = || {
+        let of = |outcome: &str| run.metrics.reconciles.with_label_values(&["deployments", outcome]).get();
+        ["unchanged", "updated", "waiting"].map(of).iter().sum::<u64>()
+    };
+    let ready = json!({"conditions": [says("True", "Ready", "")]});
+    let tell = |kind: &str, name: &str| drop(world.cell.patch_status(kind, "fabric", name, &ready).unwrap());
+    let before = reconciles();
+    tell("NetworkContext", "a");
+    quiet(60).await;
+    assert_eq!(reconciles(), before, "nothing got it any more");
+    tell("NetworkContext", "b");
+    quiet(60).await;
+    assert!(reconciles() > before && !gates(&world, "web-0").is_null());
+    made("Subnet", "s", "False");
+    quiet(60).await;
+    tell("Subnet", "s");
+    quiet(60).await;
+    assert!(gates(&world, "web-0").is_null());
+    run.stop().await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_context_that_is_missing_is_waited_for() {
     let (world, run) = in_dallas(1).await;
