@@ -11,6 +11,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{OwnerReference, Time};
 use serde_json::{Value, json};
 
 const UID: &str = "uid-of-web";
+/// The name of a binding that takes the place of another one, by network and location.
+const SUBSTITUTE: &str = "web-net-0-a2e57f82d326ce3c";
+const SUBSTITUTED: &str = "bind web-net-0-a2e57f82d326ce3c, provisioning";
 
 pub fn interfaces(networks: &[Value]) -> Value {
     networks.iter().map(|network| json!({"network": network})).collect()
@@ -200,7 +203,7 @@ fn c15_each_interface_has_its_binding_and_each_context_its_subnet() {
         ("one subnet for both", both(), vec![b0(), b("web-net-1")], vec![], claim),
         ("and for both", both(), vec![b0(), b("web-net-1")], vec![c("x")], "ready"),
         ("two", wd(&[default.clone(), net("b")]), vec![b0()], vec![c("x")], "bind web-net-1, provisioning"),
-        ("said otherwise", wd(&[here]), vec![b0()], vec![c("x")], "ready"),
+        ("said otherwise", wd(std::slice::from_ref(&here)), vec![b0()], vec![c("x")], "ready"),
         ("I6: another's", wd(slice::from_ref(&there)), vec![], vec![], "not found"),
         (
             "I6: also where one was bound",
@@ -211,14 +214,27 @@ fn c15_each_interface_has_its_binding_and_each_context_its_subnet() {
         ),
         ("I6: beside one's own", wd(&[default.clone(), there]), vec![], vec![], "bind web-net-0, not found"),
         ("an empty namespace", wd(&[unset]), vec![b0()], vec![c("x")], "ready"),
-        ("a name taken", one(), vec![foreign.clone()], vec![], "bind web-net-0-0, provisioning"),
-        ("for good", one(), vec![foreign, b("web-net-0-0")], vec![c("x")], "ready"),
+        ("a name taken", one(), vec![foreign.clone()], vec![], SUBSTITUTED),
+        ("for good", one(), vec![foreign.clone(), b(SUBSTITUTE)], vec![c("x")], "ready"),
+        (
+            "and the other one is going",
+            one(),
+            vec![foreign, going(b(SUBSTITUTE))],
+            vec![],
+            "bind web-net-1-a2e57f82d326ce3c, provisioning",
+        ),
         ("refused", one(), vec![unready.clone()], vec![], "failed"),
-        ("refused, and another is not", one(), vec![unready, b("n")], vec![c("x")], "ready"),
+        (
+            "refused, and another is not",
+            one(),
+            vec![unready, b("n")],
+            vec![c("x")],
+            "replace web-net-0, ready",
+        ),
         ("C6: Ready for what it was", one(), vec![older], vec![], "provisioning"),
         ("no context yet", one(), vec![bare_status], vec![], "provisioning"),
-        ("on its way out", one(), vec![going(b0())], vec![], "bind web-net-0-0, provisioning"),
-        ("another location", one(), vec![moved], vec![], "bind web-net-0-0, provisioning"),
+        ("on its way out", one(), vec![going(b0())], vec![], SUBSTITUTED),
+        ("another location", one(), vec![moved], vec![], SUBSTITUTED),
         ("no subnet", one(), vec![b0()], vec![], claim),
         (
             "another class",
@@ -234,9 +250,17 @@ fn c15_each_interface_has_its_binding_and_each_context_its_subnet() {
         ("a subnet without a name", one(), vec![b0()], vec![nameless], "provisioning"),
         ("C6: a subnet for what it was", one(), vec![b0()], vec![stale_claim], "provisioning"),
         ("all there", one(), vec![b0()], vec![c("x")], "ready"),
-        ("of an earlier version", one(), vec![b("n")], vec![c("x")], "bind web-net-0, ready"),
-        ("and its successor", one(), vec![b("n"), b0()], vec![c("x")], "replace n, ready"),
-        ("one too many", one(), vec![b("a"), b("b")], vec![c("x")], "bind web-net-0, replace b, ready"),
+        ("of an earlier version", one(), vec![b("n")], vec![c("x")], "ready"),
+        (
+            "its move under way",
+            one(),
+            vec![b("web-net-0-0"), b0()],
+            vec![c("x")],
+            "replace web-net-0-0, ready",
+        ),
+        ("two interfaces, and bindings by number", both(), vec![b("n"), b("m")], vec![c("x")], "ready"),
+        ("a second interface", both(), vec![b("n")], vec![c("x")], "bind web-net-1, provisioning"),
+        ("one too many", one(), vec![b("b"), b("a")], vec![c("x")], "replace b, ready"),
         ("not needed", wd(&[]), vec![b("a")], vec![], "replace a, ready"),
     ];
     for (what, wd, bindings, claims, want) in table {
@@ -312,7 +336,7 @@ fn c15_context_and_subnet_have_to_be_ready() {
 fn c15_what_runs_keeps_its_binding() {
     let (default, other) = (net("default"), net("other"));
     let old = |name: &str| bound_in(name, &default, "dfw-0");
-    let new = || bound("web-net-0-0", &default);
+    let new = || bound(SUBSTITUTE, &default);
     let claims = [claimed("x", "default-dfw-1"), claimed_in("y", "default-dfw-0", "dfw-0")];
     let on = |network: &Value, place: &str| running(std::slice::from_ref(network), place);
     let gated = but(on(&default, "dfw-0"), |i| {
@@ -332,13 +356,7 @@ fn c15_what_runs_keeps_its_binding() {
         ("it runs on the new one", vec![old("web-net-0"), new()], on(&default, "dfw-1"), replaced),
         ("it runs on another", vec![old("web-net-0"), new()], on(&other, "dfw-0"), replaced),
         ("it does not run", vec![old("web-net-0"), new()], gated, replaced),
-        ("the name is free", vec![new()], on(&default, "dfw-1"), "bind web-net-0, ready"),
-        (
-            "the stand-in's time is over",
-            vec![new(), bound("web-net-0", &default)],
-            on(&default, "dfw-1"),
-            "replace web-net-0-0, ready",
-        ),
+        ("for good", vec![new()], on(&default, "dfw-1"), "ready"),
     ] {
         let cell = Cell { instances: vec![instance], ..Cell::of(&bindings, &claims) };
         assert_eq!(words(&cell.plan(&wd(std::slice::from_ref(&default)), &serving())), want, "{what}");

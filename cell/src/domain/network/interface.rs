@@ -186,9 +186,9 @@ impl Claims {
             return;
         }
         let standing = inputs.claims.iter().map(AsRef::as_ref);
-        let mut names: BTreeSet<String> =
-            standing.chain(&self.0).filter(here).map(|claim| claim.name().to_owned()).collect();
-        let name = free(context.name(), &mut names);
+        let taken: BTreeSet<&str> = standing.chain(&self.0).filter(here).map(ObjectView::name).collect();
+        let mut names = (0..).map(|number| format!("{}-{number}", context.name()));
+        let Some(name) = names.find(|name| !taken.contains(name.as_str())) else { return };
         let mut claim = bare(Kind::SubnetClaim, context.namespace(), &name);
         // A claim ends with its context, which is not its controller.
         let kind = Kind::NetworkContext.resource();
@@ -203,16 +203,4 @@ impl Claims {
         set_field(&mut claim, "spec", spec);
         self.0.push(claim);
     }
-}
-
-/// The first name `<base>-<n>` that nothing has.
-pub(super) fn free(base: &str, names: &mut BTreeSet<String>) -> String {
-    let mut number = 0;
-    let mut name = format!("{base}-{number}");
-    while names.contains(&name) {
-        number += 1;
-        name = format!("{base}-{number}");
-    }
-    names.insert(name.clone());
-    name
 }

@@ -7,11 +7,11 @@
 //!
 //! # Moving
 //!
-//! Network and location of a binding never change. Where an interface needs others, a substitute takes the binding's
-//! place: `<WD>-net-<i>-<n>`. When that is Ready, with context and subnets, Instances get their new location; a binding
-//! is deleted when every Instance that needs it has another Ready one. Then its name is free for the binding that is
-//! wanted, and when that is Ready the substitute is deleted. So a running Instance always has a Ready binding (C15).
-//! Bindings of earlier versions under other numbers are substitutes like any other.
+//! Network and location of a binding never change. Where an interface needs others, another binding takes the place of the
+//! one that it has, with a hash of network and location in its name. When it is Ready, with context and subnets,
+//! Instances get their new location; a binding is deleted when every Instance that needs it has another Ready one. So a
+//! running Instance always has a Ready binding (C15). What a binding serves is decided by its owner, network and location,
+//! and not by its name: those of earlier versions, under other numbers, serve like any other.
 //!
 //! Without networking, the location is known all the same where the cell serves `LocationBinding`s; nothing waits for it.
 

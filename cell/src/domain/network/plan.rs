@@ -2,14 +2,15 @@
 //!
 //! Decides C15.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::iter;
 
+use fedhub_core::hash;
 use fedhub_core::names::{LOCATION, NETWORK, is_label_value};
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, bare, set_field};
 use serde_json::{Value, json};
 
 use super::inputs::{NetworkFacts, place};
-use super::interface::{Claims, Home, Interface, free};
+use super::interface::{Claims, Home, Interface};
 use crate::domain::instances::{Instance, owner_reference, texts};
 use crate::domain::status::gates;
 use crate::domain::status::network::Network;
@@ -79,59 +80,69 @@ pub fn plan(inputs: &NetworkFacts<'_>) -> NetworkPlan {
         return NetworkPlan::of(Network::Misplaced(blocker));
     }
     let place = place(wd, inputs.location).map(|place| place.name);
-    let mut in_use: BTreeSet<String> = inputs.bindings.iter().map(|b| b.name().to_owned()).collect();
-    let standing =
-        inputs.bindings.iter().filter(|b| !b.is_terminating() && Instance::of(b).owner == Some(wd.uid()));
-    let own: BTreeMap<&str, &ObjectRef> = standing.map(|b| (b.name(), b)).collect();
-    let interfaces: Vec<_> = Interface::all(&wd.spec()["template"]["spec"]).collect();
-    let targets: Vec<_> = interfaces.iter().map(|i| format!("{}-net-{}", wd.name(), i.index)).collect();
-    let mut spares: Vec<&ObjectRef> =
-        own.values().copied().filter(|b| !targets.iter().any(|t| t == b.name())).collect();
     let upstream = home.upstream.map(str::to_owned);
     let mut plan = NetworkPlan { upstream, ..NetworkPlan::of(Network::Ready) };
-    let (mut claims, mut kept, mut far) = (Claims::default(), Vec::new(), Vec::new());
-    for (interface, target) in interfaces.iter().zip(&targets) {
+    let (mut claims, mut far) = (Claims::default(), Vec::new());
+    let mut spares: Vec<&ObjectRef> = inputs
+        .bindings
+        .iter()
+        .filter(|b| !b.is_terminating() && Instance::of(b).owner == Some(wd.uid()))
+        .collect();
+    spares.sort_by_key(|binding| binding.name());
+    for interface in Interface::all(&wd.spec()["template"]["spec"]) {
         if let Some(refused) = interface.refused(home) {
             far.push(refused);
             continue;
         }
-        let fits = |b: &Object| {
-            let here = place.as_deref().or_else(|| b.spec()["location"]["name"].as_str());
-            here.is_some_and(|here| binds(b, interface.network, here, home))
+        let fitting: Vec<&ObjectRef> = spares
+            .iter()
+            .copied()
+            .filter(|b| {
+                let here = place.as_deref().or_else(|| b.spec()["location"]["name"].as_str());
+                here.is_some_and(|here| binds(b, interface.network, here, home))
+            })
+            .collect();
+        let ready =
+            fitting.iter().find(|b| interface.through(inputs, b, &mut Claims::default()) == Network::Ready);
+        let Some(serving) = ready.or(fitting.first()).copied() else {
+            if let Some(place) = &place {
+                let name = free_name(inputs, &plan.bindings, &interface, place);
+                plan.bindings.extend(name.map(|name| binding(wd, interface.network, place, &name)));
+            }
+            far.push(unserved(inputs, &interface, place.is_some()));
+            continue;
         };
-        let named = own.get(target.as_str()).copied().filter(|b| fits(b));
-        let fitting = named.into_iter().chain(spares.iter().copied().filter(|b| fits(b)));
-        let candidates: Vec<_> =
-            fitting.map(|b| (b, interface.through(inputs, b, &mut Claims::default()))).collect();
-        // Until the binding of its name is ready, another one may serve.
-        let is_ready = |(_, far): &&(_, Network)| *far == Network::Ready;
-        let serving = candidates.iter().find(is_ready).or(candidates.first());
-        for stays in named.into_iter().chain(serving.map(|(binding, _)| *binding)) {
-            interface.through(inputs, stays, &mut claims);
-            spares.retain(|spare| spare.name() != stays.name());
-            kept.push(stays);
+        spares.retain(|spare| spare.name() != serving.name());
+        let state = interface.through(inputs, serving, &mut claims);
+        if state == Network::Ready {
+            plan.ready.push(serving.clone());
         }
-        let taken = in_use.contains(target);
-        let wants = named.is_none() && (!taken || serving.is_none());
-        if let Some(place) = place.as_ref().filter(|_| wants) {
-            let name = if taken { free(target, &mut in_use) } else { target.clone() };
-            in_use.insert(name.clone());
-            plan.bindings.push(binding(wd, interface.network, place, &name));
-        }
-        if let Some((binding, Network::Ready)) = serving {
-            plan.ready.push((*binding).clone());
-        }
-        let none = || unserved(inputs, interface, place.is_some());
-        far.push(serving.map_or_else(none, |(_, far)| far.clone()));
+        far.push(state);
     }
     plan.claims = claims.0;
     plan.network = Network::worst(far);
     if plan.network == Network::Ready {
-        let leaves = |b: &&ObjectRef| !kept.iter().any(|kept| kept.name() == b.name());
-        let idle = |b: &&ObjectRef| !inputs.instances.iter().any(|instance| plan.needs(instance, b));
-        plan.replaced = own.into_values().filter(leaves).filter(idle).cloned().collect();
+        spares.retain(|binding| !inputs.instances.iter().any(|instance| plan.needs(instance, binding)));
+        plan.replaced = spares.into_iter().cloned().collect();
     }
     plan
+}
+
+/// The name of a binding to be created: the interface's, or where another binding has that, the first free one by network
+/// and location.
+fn free_name(
+    inputs: &NetworkFacts<'_>,
+    wanted: &[Object],
+    interface: &Interface<'_>,
+    place: &str,
+) -> Option<String> {
+    let base = format!("{}-net", inputs.deployment.name());
+    let network = interface.network["name"].as_str().unwrap_or_default();
+    let target = hash::text(&format!("{network}/{place}"));
+    let by_target = (interface.index..).map(|number| format!("{base}-{number}-{target:016x}"));
+    iter::once(format!("{base}-{}", interface.index)).chain(by_target).find(|name| {
+        inputs.bindings.iter().map(AsRef::as_ref).chain(wanted).all(|binding: &Object| binding.name() != name)
+    })
 }
 
 /// How far an interface without a binding is.
