@@ -20,7 +20,6 @@ use crate::plan::{FederationPlan, NextStep};
 use crate::reconcile::{DeploymentReconcile, LiveHub};
 use crate::snapshot::Snapshot;
 use crate::status;
-use crate::tombstones::Tombstone;
 
 const WD: Kind = Kind::WorkloadDeployment;
 
@@ -73,7 +72,7 @@ impl DeploymentReconcile<'_> {
     ) -> Result<(bool, NextStep), Error> {
         let FederationPlan { mark, namespace, policy, deployment, moved, delete, status, release, mut then } =
             plan;
-        let (federator, project, key) = (self.federator, self.of.project, self.of.key);
+        let (federator, project) = (self.federator, self.of.project);
         let (mut wd, mut wrote) = (bodies.project.clone(), false);
         let mut target = bodies.hub.clone().filter(|_| delete);
         if let Some(mark) = mark {
@@ -116,9 +115,6 @@ impl DeploymentReconcile<'_> {
             }
         }
         if release {
-            // Whatever becomes of the answer: nothing of it is on the hub by now.
-            let (uid, hub_namespace) = (seen.project.uid.to_string(), seen.hub_namespace_name.clone());
-            federator.tombstones.note(key, Tombstone { uid, hub_namespace }, Instant::now());
             let released = finalizers::without(&wd, FEDERATOR_FINALIZER);
             federator.writer(project).patch_metadata(WD, &wd, released).await?;
             wrote = true;

@@ -13,6 +13,7 @@ use fedhub_planes::{Distrust, Plane, PlaneWriter, Planes, ProjectNamespace};
 
 use crate::cleanup::BlockedFinalizers;
 use crate::convergence::SharedConvergence;
+use crate::deletions::Deletion;
 use crate::moving::Touches;
 use crate::namespaces::NamespaceUids;
 use crate::orphan::Orphans;
@@ -21,7 +22,6 @@ use crate::policy::UnusedPolicies;
 use crate::resync::Stalls;
 use crate::setup::SetupLocks;
 use crate::snapshot::source;
-use crate::tombstones::{Deletion, Tombstones};
 
 /// The WD that something is about, and where it is.
 #[derive(Clone, Copy)]
@@ -53,7 +53,6 @@ pub struct Federator {
     pub(crate) setups: SetupLocks,
     pub(crate) blocked: BlockedFinalizers,
     pub(crate) pending: PendingConditions,
-    pub(crate) tombstones: Tombstones,
     /// The hub WDs that were seen deleted, by the keys of their project WDs.
     pub(crate) seen_deleted: DashMap<Key, Deletion>,
     pub(crate) orphans: Orphans,
@@ -74,7 +73,6 @@ impl Federator {
             setups: SetupLocks::default(),
             blocked: BlockedFinalizers::default(),
             pending: PendingConditions::default(),
-            tombstones: Tombstones::default(),
             seen_deleted: DashMap::new(),
             orphans: Orphans::default(),
             touches: Touches::default(),

@@ -1,21 +1,32 @@
-//! Deletions that are remembered, and creates that land after them: see [`crate::tombstones`].
+//! Hub WDs that were seen deleted, while their project WDs are being deleted.
+//!
+//! A [`Deletion`] distinguishes what was deleted from what was lost (F9). What a restored hub lacks may have been lost, and run on
+//! in its cell. Not so what was seen deleted on a watch, unless the hub went back to an earlier state since: Karmada may
+//! not have deleted it in the cell by then, and has forgotten it. Where this memory is lost, the WD is federated once more.
+//!
+//! Nothing is remembered beyond the release. A create that its sender has given up may land after it, and what it makes is an
+//! orphan like others (F11, see [`crate::orphans`]).
 
-use fedhub_api::facts::{Change, Digest, DigestExt, Known};
+use fedhub_api::facts::{Change, Digest, DigestExt};
 use fedhub_cache::digest::Uid;
-use fedhub_core::errors::Error;
-use fedhub_core::names::{
-    DELETION_PROTECTED, FEDERATION_NAMESPACE, FEDERATOR_MANAGER, PlaneName, SOURCE, SOURCE_UID,
-};
-use fedhub_core::object::{Key, Kind, Object, ObjectView, PlaneId};
-use fedhub_planes::{DryRun, Precondition, ProjectNamespace};
-use tokio::time::Instant;
+use fedhub_core::object::{Key, Kind};
+use fedhub_planes::ProjectNamespace;
 
 use crate::Federator;
-use crate::controller::Target;
 use crate::loss::is_awaiting_cell;
 use crate::orphan::is_of;
 use crate::snapshot::is_leaving;
-use crate::tombstones::{Deletion, Tombstone};
+
+/// A hub WD that was seen deleted, of a WD that is being deleted.
+#[derive(PartialEq, Eq)]
+pub(crate) struct Deletion {
+    /// The UID of its project WD.
+    uid: Uid,
+    /// Where it was.
+    hub_namespace: String,
+    /// How often the hub had gone back to an earlier state.
+    life: u64,
+}
 
 impl Federator {
     /// Whether the hub WD of the WD with that UID in that hub namespace was seen deleted, and nothing that makes it
@@ -43,56 +54,5 @@ impl Federator {
             }
             _ => _ = self.seen_deleted.remove_if(&key, |_, seen| *seen.hub_namespace == *hub_wd.namespace),
         }
-    }
-
-    /// Remembers, whoever leads, that a WD was seen deleted and its hub WD is gone too.
-    pub(crate) fn note_departure(&self, plane: &PlaneName, wd: &Known) {
-        let hub = self.planes.hub();
-        let (true, true, Some(object)) = (wd.digest.terminating, hub.synced(), &wd.object) else { return };
-        let Some(hub_namespace) = object.annotation(FEDERATION_NAMESPACE) else { return };
-        if hub.store(Kind::WorkloadDeployment).digest(hub_namespace, &wd.name).is_none() {
-            let gone = Tombstone { uid: object.uid().to_owned(), hub_namespace: hub_namespace.to_owned() };
-            let (kind, plane) = (Kind::WorkloadDeployment, PlaneId::Project(plane.clone()));
-            let (namespace, name) = (wd.namespace.clone(), wd.name.clone());
-            let key = Key { plane, kind, namespace, name };
-            self.tombstones.note(&key, gone, Instant::now());
-        }
-    }
-
-    /// Deletes a hub WD that a create made too late. Returns whether there is one, deleted by now or on its way out.
-    pub(crate) async fn delete_late_create(&self, of: Target<'_>) -> Result<bool, Error> {
-        let (wd, hub, key) = (of.key.kind, self.planes.hub(), of.key);
-        let Some(gone) = self.tombstones.get(key, Instant::now()) else { return Ok(false) };
-        let Some(late) = hub.get_or_fetch(wd, &gone.hub_namespace, &key.name).await? else {
-            return Ok(false);
-        };
-        let mark = [late.annotation(SOURCE), late.annotation(SOURCE_UID)];
-        if mark != [Some(&*of.source()), Some(&*gone.uid)]
-            || self.labelled(&gone.hub_namespace).as_ref() != Some(of.home)
-        {
-            return Ok(false);
-        }
-        if of.digest().is_some_and(|known| known.uid.is(&gone.uid)) {
-            return Ok(false);
-        }
-        let live = of.project.get_live(wd, &key.namespace, &key.name).await?;
-        if live.is_some_and(|live| live.uid() == gone.uid) {
-            return Ok(false);
-        }
-        if late.is_terminating() {
-            return Ok(true);
-        }
-        tracing::warn!(
-            plane = %key.plane, namespace = key.namespace, name = key.name, uid = gone.uid,
-            "deleting a hub WorkloadDeployment that was created after its source had gone"
-        );
-        let mut target = late.clone();
-        if late.label(DELETION_PROTECTED.0).is_some() {
-            let mut free = Object::clone(&late);
-            free.metadata.labels.get_or_insert_default().remove(DELETION_PROTECTED.0);
-            target = hub.replace(wd, &free, FEDERATOR_MANAGER, DryRun::No).await?;
-        }
-        hub.delete(wd, &target, Precondition::Uid).await?;
-        Ok(true)
     }
 }

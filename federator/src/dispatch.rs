@@ -43,8 +43,7 @@ impl Federator {
         let _memory = self.planes.budget().working(&key.plane, self.object_bytes(of)).await;
         let mut pass = DeploymentReconcile::new(self, of, job);
         let mut outcome = match self.begin(of).await {
-            Ok(true) => reconcile(&mut pass, job).await,
-            Ok(false) => Ok(Outcome::AwaitChange),
+            Ok(()) => reconcile(&mut pass, job).await,
             Err(error) => Err(error),
         };
         let mut blocked = pass.blocked;
@@ -70,16 +69,12 @@ impl Federator {
         outcome
     }
 
-    /// Does what comes before a pass over a WD. Returns whether there is to be one.
-    async fn begin(&self, of: Target<'_>) -> Result<bool, Error> {
+    /// Does what comes before a pass over a WD.
+    async fn begin(&self, of: Target<'_>) -> Result<(), Error> {
         if !self.planes.hub().synced() {
             return Err(Error::NotEngaged(PlaneId::Hub));
         }
-        if self.delete_late_create(of).await? {
-            return Ok(false);
-        }
-        self.find_orphans(of).await?;
-        Ok(true)
+        self.find_orphans(of).await
     }
 
     /// Bytes that the larger of a WD and what the hub has of it takes in memory, about.

@@ -44,7 +44,6 @@ mod setup;
 mod shrink;
 pub mod snapshot;
 pub mod status;
-mod tombstones;
 mod triggers;
 
 pub use condition::ConditionWriter;

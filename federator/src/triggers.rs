@@ -203,9 +203,6 @@ impl Federator {
             Change::Applied { old: None, .. } => false,
             Change::Deleted { last, inferred } => {
                 self.policies_of_project(plane, last);
-                if !*inferred {
-                    self.note_departure(plane, last);
-                }
                 let project = self.planes.project(plane);
                 // After a gap it is unknown what became of the namespace meanwhile.
                 *inferred || project.is_none_or(|p| !held(&p, &last.namespace))
@@ -364,10 +361,6 @@ impl Listener for Federator {
                     }
                 }
                 self.planes.gone().iter().for_each(|name| self.orphan_all(name));
-                self.tombstones.keys().into_iter().for_each(|key| {
-                    let lane = key.plane.clone();
-                    self.queue.add(key, &lane);
-                });
                 self.policies_that(None, |_| true);
             }
             PlaneId::Management | PlaneId::Cell => {}

@@ -1,4 +1,5 @@
-//! Creates that land after their request was given up: no stale effect is left once things have settled.
+//! Creates that land after their request was given up, and after their WD was released: what they make is an orphan, which is
+//! counted, named, and left to the operator (F11).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -62,6 +63,11 @@ async fn stopped_leader(world: &World) -> Slow {
     slow
 }
 
+/// An operator deletes what is left on the hub.
+fn reclaim(world: &World) {
+    world.hub.delete("WorkloadDeployment", &hub_space(&world.alpha), WD).unwrap();
+}
+
 async fn released(world: &World) {
     world.delete(WD);
     until("the WD to go", || world.wd(WD).is_none()).await;
@@ -69,22 +75,49 @@ async fn released(world: &World) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn i3_a_create_of_a_stopped_leader_that_lands_after_the_release_is_undone() {
+async fn f11_a_create_of_a_stopped_leader_that_lands_after_the_release_makes_an_orphan() {
     let world = World::new();
     let slow = stopped_leader(&world).await;
     let run = world.federated().await;
     released(&world).await;
     slow.land().await;
-    quiet(60).await;
     assert!(world.hub.audit().iter().any(|e| e.verb == "create" && e.code == 201 && e.name.is_none()));
-    assert!(world.hub_wd(WD).is_none(), "no orphan is left");
-    assert!(world.policy("city-dfw").is_none(), "nor a policy for it");
+    quiet(60).await;
+    assert_eq!(run.objects("federator", "orphaned"), 1, "it is counted");
+    let from = world.positions();
+    quiet(3600).await;
+    assert_eq!(world.asked(from), nothing());
+    assert!(world.hub_wd(WD).is_some(), "no loop deletes it");
     assert!(world.hub_wd_of(&world.beta, WD).is_some(), "another tenant's WD of that name stands");
+    reclaim(&world);
+    quiet(1).await;
+    assert_eq!(run.objects("federator", "orphaned"), 0);
     run.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn i3_a_late_create_does_not_stand_in_the_way_of_a_new_wd_of_that_name() {
+async fn f11_the_next_leader_counts_what_landed_while_nobody_led() {
+    let world = World::new();
+    let slow = stopped_leader(&world).await;
+    let standby = world.run();
+    standby.queue.hold();
+    let leader = world.federated().await;
+    released(&world).await;
+    leader.stop().await;
+    slow.land().await;
+    quiet(20).await;
+    assert_eq!(standby.objects("federator", "orphaned"), 0, "it does not lead");
+    standby.queue.gather(Instant::now());
+    standby.planes.resync();
+    standby.queue.lead(2);
+    quiet(60).await;
+    assert_eq!(standby.objects("federator", "orphaned"), 1);
+    assert!(world.hub_wd(WD).is_some());
+    standby.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn f11_a_new_wd_waits_for_the_operator_where_a_late_create_has_its_name() {
     let world = World::new();
     let slow = stopped_leader(&world).await;
     let run = world.federated().await;
@@ -94,66 +127,14 @@ async fn i3_a_late_create_does_not_stand_in_the_way_of_a_new_wd_of_that_name() {
     put_wd(&world.alpha, WD, "ORD");
     world.hub.clear_fault(stuck);
     slow.land().await;
-    until("the new one", || {
-        world.hub_wd(WD).is_some_and(|wd| {
-            wd["spec"]["cityCode"] == "ORD" && wd["metadata"]["deletionTimestamp"].is_null()
-        })
-    })
-    .await;
     quiet(60).await;
-    assert_ne!(reason(&world.wd(WD).unwrap()).as_deref(), Some("FederationConflict"));
-    run.stop().await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn i3_a_create_whose_own_sender_gave_it_up_is_undone() {
-    let world = World::new();
-    let slow = Slow::default();
-    let run = world.run_over(slow.client(&world));
-    until("the create to be on its way", || slow.caught()).await;
-    quiet(30).await;
-    until("it to be made by another", || world.hub_wd(WD).is_some()).await;
-    released(&world).await;
-    slow.land().await;
-    quiet(60).await;
-    assert!(world.hub_wd(WD).is_none());
-    run.stop().await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn i3_a_standby_that_saw_it_go_undoes_it_in_its_own_term() {
-    let world = World::new();
-    let slow = stopped_leader(&world).await;
-    let standby = world.run();
-    standby.queue.hold();
-    let leader = world.federated().await;
-    released(&world).await;
-    leader.stop().await;
-    // There is no leader when it lands.
-    slow.land().await;
-    assert!(world.hub_wd(WD).is_some());
-    quiet(20).await;
-    standby.queue.gather(Instant::now());
-    standby.planes.resync();
-    standby.queue.lead(2);
-    until("it to be undone", || world.hub_wd(WD).is_none()).await;
-    standby.stop().await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn f11_what_stood_before_a_finalizer_was_stripped_is_left_to_the_operator() {
-    let world = World::new();
-    let run = world.federated().await;
-    let stuck = world.hub.fault(Fault::Status(503).on("update", "workloaddeployments"));
-    world.delete(WD);
+    assert_eq!(reason(&world.wd(WD).unwrap()).as_deref(), Some("FederationConflict"), "it is told");
+    assert_eq!(run.objects("federator", "orphaned"), 1);
+    assert_eq!(world.hub_wd(WD).unwrap()["spec"]["cityCode"], "DFW", "what stands there is not touched");
+    reclaim(&world);
+    until("the new one", || world.hub_wd(WD).is_some_and(|wd| wd["spec"]["cityCode"] == "ORD")).await;
     quiet(1).await;
-    let none = serde_json::json!({"metadata": {"finalizers": null}});
-    world.alpha.patch("WorkloadDeployment", SPACE, WD, &none).unwrap();
-    until("the WD to go", || world.wd(WD).is_none()).await;
-    world.hub.clear_fault(stuck);
-    world.report(WD, &reported(3));
-    quiet(3600).await;
-    assert!(world.hub_wd(WD).is_some(), "never by a loop");
+    assert_eq!(run.objects("federator", "orphaned"), 0);
     run.stop().await;
 }
 

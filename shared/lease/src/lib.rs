@@ -12,8 +12,8 @@
 //! # What a leader sent that lands in a later term
 //!
 //! A process may be stopped between the check of the fence and the moment in which a request leaves its sockets, and a
-//! proxy may hold a request up; so it may land when another leads. No such request leaves an effect once things have
-//! settled, and none needs the epoch on the object for that:
+//! proxy may hold a request up; so it may land when another leads. Of all such requests one leaves an effect once
+//! things have settled, the create of a hub WD; none needs the epoch on the object for that:
 //!
 //! - An **update, patch or delete** carries the resourceVersion or the UID that it was decided by. Where the new leader,
 //!   or any other writer, wrote meanwhile, it is refused; otherwise it is what the new leader would write itself.
@@ -23,13 +23,9 @@
 //!     takes it. If its hub Instance is gone, the projector sees it on its watch, and deletes it as after a gap (I4).
 //!   - A *`PropagationPolicy`* that no WD uses goes after its quiet time, like any (F7). A *hub namespace* is left
 //!     alone, empty as it is (F11).
-//!   - A *hub WD* whose project WD was released meanwhile would be an orphan that runs for ever. An epoch on it would
-//!     tell that it is old and not that its WD is gone, which alone may delete it (I4). What tells is the memory of the
-//!     processes that looked on while the WD went with the hub proven clear of it: the leader that released it and
-//!     every standby. Whoever leads when it shows up deletes it, after a live read of the project plane.
-//!
-//! That memory is bounded, and ends with the process. If all who looked on have ended before the create lands, or ten
-//! minutes have passed, then the hub WD stays and is an orphan as of a stripped finalizer: the operator's to delete.
+//!   - A *hub WD* whose project WD was released meanwhile is an orphan, as of a stripped finalizer (F11): it is counted
+//!     and named, and the operator's to delete. A WD that is made again under that name waits for that, and says so. An
+//!     epoch on it would tell that it is old and not that its WD is gone, which alone may delete it (I4).
 
 mod config;
 mod election;
