@@ -22,9 +22,6 @@ pub const LONGEST: Duration = Duration::from_secs(30);
 pub const LONGEST_STARTING: Duration = Duration::from_secs(2);
 /// Longest wait for one that sends too much: each attempt reads as much as is taken of one plane.
 pub const LONGEST_TOO_LARGE: Duration = Duration::from_mins(10);
-/// Longest wait until a project plane is asked again for a kind that it does not serve: there are thousands of them, and CRDs
-/// come seldom.
-pub const LONGEST_ABSENT: Duration = Duration::from_mins(10);
 /// Shortest wait that a server may ask for.
 const SHORTEST: Duration = Duration::from_millis(100);
 
@@ -98,7 +95,6 @@ pub struct Backoffs {
     chance: SmallRng,
     unreachable: u8,
     expired: u8,
-    absent: u8,
     /// By [`Attempt`].
     refused: [u8; 3],
 }
@@ -106,7 +102,7 @@ pub struct Backoffs {
 impl Backoffs {
     /// Sequences at their beginning, with jitter by this seed.
     pub fn new(seed: u64) -> Self {
-        Self { chance: SmallRng::seed_from_u64(seed), unreachable: 0, expired: 0, absent: 0, refused: [0; 3] }
+        Self { chance: SmallRng::seed_from_u64(seed), unreachable: 0, expired: 0, refused: [0; 3] }
     }
 
     /// The wait after a failure. `starting`: the server came back a moment ago.
@@ -134,29 +130,11 @@ impl Backoffs {
         self.jittered(wait)
     }
 
-    /// The wait after an answer of a project plane that it does not serve an optional kind.
-    pub fn after_absence(&mut self) -> Duration {
-        self.unreachable = 0;
-        let wait = next(&mut self.absent, LONGEST_ABSENT);
-        self.jittered(wait)
-    }
-
-    /// From the shortest wait on again: the plane may serve the kind in a moment.
-    pub fn reset_absences(&mut self) {
-        self.absent = 0;
-    }
-
-    /// How often in a row a plane answered so.
-    pub fn absences(&self) -> u8 {
-        self.absent
-    }
-
     /// An attempt succeeded. One list says nothing of whether the watch after it does.
     pub fn succeeded(&mut self, attempt: Attempt) {
         self.unreachable = 0;
         match attempt {
-            Attempt::Identity => self.refused[attempt as usize] = 0,
-            Attempt::List => (self.refused[attempt as usize], self.absent) = (0, 0),
+            Attempt::Identity | Attempt::List => self.refused[attempt as usize] = 0,
             Attempt::Watch => (self.refused, self.expired) = ([0; 3], 0),
         }
     }

@@ -16,8 +16,6 @@
 //!
 //! Engaging one plane never waits for another, and disengaging one ends exactly its own tasks (section 2).
 
-mod absences;
-mod ask_again;
 pub mod backoff;
 pub mod confidential;
 mod declared;
@@ -36,6 +34,7 @@ pub mod listwatch;
 mod managers;
 pub mod marks;
 mod notices;
+mod optional;
 pub mod origin;
 pub mod outages;
 mod pause_gate;

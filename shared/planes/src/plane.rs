@@ -1,6 +1,6 @@
 //! One plane: its client, its stores, its health.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -26,7 +26,6 @@ use crate::notices::Notices;
 use crate::origin::Origin;
 use crate::pauses::Pauses;
 use crate::revision::Revision;
-use crate::served::Discovery;
 use crate::service::Service;
 use crate::transport::{Connection, ConnectionAttempt};
 use crate::watched::Watched;
@@ -52,9 +51,8 @@ pub struct Plane {
     /// What is known of kinds that are not watched here.
     nothing: Store,
     failures: Mutex<BTreeMap<Kind, String>>,
-    /// Kinds that the plane was found not to serve, and optional ones that it does not let be read.
-    unserved: Mutex<BTreeSet<Kind>>,
-    discovery: Discovery,
+    /// Optional kinds that the plane was found not to serve, or not to let be read, and whether their watches have ended.
+    unserved: Mutex<BTreeMap<Kind, bool>>,
     health_log: HealthLog,
     /// Whether the plane was reported to be in sync.
     announced: AtomicBool,
@@ -98,7 +96,6 @@ impl Plane {
             began: Instant::now(),
             failures: Mutex::default(),
             unserved: Mutex::default(),
-            discovery: Discovery::default(),
             health_log: HealthLog::new(Health::Engaging.state()),
             announced: AtomicBool::new(false),
             recognition: Recognition::certain(),
@@ -215,18 +212,28 @@ impl Plane {
 
     /// Whether the plane serves a kind that is watched here, as far as is known: of an optional kind, its last list tells.
     pub fn serves(&self, kind: Kind) -> bool {
-        self.watched(kind).is_some() && !self.unserved.lock().contains(&kind)
+        self.watched(kind).is_some() && !self.unserved.lock().contains_key(&kind)
     }
 
-    /// The list of a kind was answered, or the plane does not serve it. Returns whether that is news.
-    pub(super) fn note_served(&self, kind: Kind, served: bool) -> bool {
-        let mut unserved = self.unserved.lock();
-        if served { unserved.remove(&kind) } else { unserved.insert(kind) }
+    /// The list of a kind was answered.
+    pub(super) fn note_served(&self, kind: Kind) {
+        self.unserved.lock().remove(&kind);
     }
 
-    /// Whether discovery answers, and does not name the kind.
-    pub(super) async fn is_without(&self, kind: Kind) -> bool {
-        self.discovery.is_without(&self.client(), kind).await
+    /// The plane does not serve an optional kind; of a project plane the watch ends. Returns whether that is news.
+    pub(super) fn note_unserved(&self, kind: Kind) -> bool {
+        self.unserved.lock().insert(kind, matches!(self.id, PlaneId::Project(_))).is_none()
+    }
+
+    /// The kinds whose watches have ended.
+    pub(super) fn unwatched(&self) -> Vec<Kind> {
+        let unserved = self.unserved.lock();
+        unserved.iter().filter(|(_, has_ended)| **has_ended).map(|(kind, _)| *kind).collect()
+    }
+
+    /// Notes that a kind is watched again, if its watch had ended; returns whether that is so.
+    pub(super) fn watch_again(&self, kind: Kind) -> bool {
+        self.unserved.lock().get_mut(&kind).is_some_and(std::mem::take)
     }
 
     /// The store that `object` belongs into: none where the watch here would not show it, and so never show its end.

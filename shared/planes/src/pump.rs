@@ -7,13 +7,12 @@ use std::time::Duration;
 use fedhub_api::facts::Change;
 use fedhub_core::errors::Excess;
 use fedhub_core::object::{Kind, PlaneId};
-use futures::{FutureExt, StreamExt};
+use futures::StreamExt;
 use kube::runtime::watcher::{self, Event};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use tokio::time::Instant;
 
-use crate::absences::Absence;
 use crate::backoff::{Attempt, Backoffs, Failure};
 use crate::guard::Guarded;
 use crate::lists::{Permit, SETTLED};
@@ -35,7 +34,7 @@ impl Planes {
     /// Starts the watches of a plane.
     pub(crate) fn watch(self: &Arc<Self>, plane: Arc<Plane>) {
         for kind in plane.kinds() {
-            self.tasks.spawn(pump(self.clone(), plane.clone(), kind, None));
+            self.tasks.spawn(pump(self.clone(), plane.clone(), kind));
         }
     }
 
@@ -57,28 +56,26 @@ impl Planes {
 }
 
 /// Watches `kind` on `plane` until the plane is disengaged, or turns out not to serve it. Never fails: errors are counted,
-/// logged and shown as the plane's health, and the watch restarts after a back-off of its own. `waits`: those of the
-/// watch before, if there was one.
-pub async fn pump(planes: Arc<Planes>, plane: Arc<Plane>, kind: Kind, waits: Option<Backoffs>) {
+/// logged and shown as the plane's health, and the watch restarts after a back-off of its own.
+pub async fn pump(planes: Arc<Planes>, plane: Arc<Plane>, kind: Kind) {
     // In this order: no event of a plane that has left is handled, and a test's seed decides everything.
-    let absence = tokio::select! {
+    tokio::select! {
         biased;
-        () = plane.stop.cancelled() => return,
-        absence = watch(&planes, &plane, kind, waits) => absence,
-    };
-    planes.await_serving(&plane, kind, absence);
+        () = plane.stop.cancelled() => {}
+        () = watch(&planes, &plane, kind) => {}
+    }
 }
 
 /// The same of a kind that is watched on demand, until the watch is no longer requested.
 async fn pump_on_demand(planes: Arc<Planes>, plane: Arc<Plane>, kind: Kind) {
     let Some(demanded) = plane.demanded(kind) else { return };
     // It is not optional, so that the watch does not end by itself.
-    demanded.follow(&plane.stop, || watch(&planes, &plane, kind, None).map(drop)).await;
+    demanded.follow(&plane.stop, || watch(&planes, &plane, kind)).await;
     planes.recovered(&plane, kind);
 }
 
-async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind, waits: Option<Backoffs>) -> Absence {
-    let mut waits = waits.unwrap_or_else(|| Backoffs::new(planes.seed()));
+async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind) {
+    let mut waits = Backoffs::new(planes.seed());
     let mut life = plane.life();
     let config = config(planes, plane, kind);
     let newest = AtomicU64::new(0);
@@ -128,7 +125,7 @@ async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind, waits: Option<Ba
                     // Each in a box of its own: it lasts for as long as it takes, and no longer.
                     let failed = Box::pin(report(planes, plane, kind, &error, &mut waits)).await;
                     if failed.is_over {
-                        return Absence { wait: failed.wait, waits };
+                        return;
                     }
                     if is_listed_next(&error, failed.failure) {
                         break Some(failed);
@@ -198,7 +195,7 @@ async fn report(
     let failure = if ends { Failure::Expired } else { failure };
     let is_absent = is_optional && watch_failures::is_absence(error) && is_proven(plane, kind, error).await;
     let is_over = is_absent && matches!(plane.id, PlaneId::Project(_));
-    let wait = if is_over { waits.after_absence() } else { waits.after(tried, failure, plane.is_starting()) };
+    let wait = waits.after(tried, failure, plane.is_starting());
     if is_absent {
         absent(planes, plane, kind);
     } else if let Some(demanded) = plane.demanded(kind).filter(|_| watch_failures::is_absence(error)) {
@@ -214,16 +211,15 @@ async fn report(
 }
 
 /// Whether the answer that a kind is not served, or not to us, can be believed (I4). A server that is starting gives it of what
-/// it will serve, and a right may be missing for a while: of a kind that was listed before, discovery has to say so, too. A
-/// project plane that serves a kind has to let it be read: nothing is decided there as if there were none (W7).
+/// it will serve, and a right may be missing for a while: discovery has to say so, too, and of a kind that was listed before,
+/// a server that has started. A project plane that serves a kind has to let it be read: nothing is decided there as if there
+/// were none (W7). Elsewhere what was never readable need not be.
 async fn is_proven(plane: &Plane, kind: Kind, error: &watcher::Error) -> bool {
-    let is_served = plane.serves(kind);
-    let is_doubtful = if watch_failures::is_unserved(error) {
-        is_served && (plane.store(kind).synced() || plane.is_starting())
-    } else {
-        (is_served && plane.store(kind).synced()) || matches!(plane.id, PlaneId::Project(_))
-    };
-    !is_doubtful || plane.is_without(kind).await
+    let was_listed = plane.serves(kind) && plane.store(kind).synced();
+    let may_be_forbidden = !was_listed && !matches!(plane.id, PlaneId::Project(_));
+    let is_too_early = was_listed && plane.is_starting();
+    (may_be_forbidden && watch_failures::is_forbidden(error))
+        || (!is_too_early && plane.is_without(kind).await)
 }
 
 /// Asks who answers, before a watch goes on after a failure. Before a list, that is asked anyway.
@@ -274,7 +270,7 @@ fn note_silence(
 /// Treats an optional kind that the plane does not serve as empty.
 fn absent(planes: &Planes, plane: &Plane, kind: Kind) {
     let (store, resource) = (plane.store(kind), kind.resource());
-    let news = plane.note_served(kind, false) || !store.synced();
+    let news = plane.note_unserved(kind) || !store.synced();
     for change in store.list_ends() {
         planes.tell(plane, kind, Some(change));
     }
@@ -357,9 +353,7 @@ fn store(planes: &Planes, plane: &Plane, kind: Kind, event: Event<Guarded>) {
                 planes.tell(plane, kind, Some(change));
             }
             plane.listed(kind);
-            if plane.note_served(kind, true) {
-                planes.absences.hurry(plane, Instant::now());
-            }
+            plane.note_served(kind);
             if let Some(demanded) = plane.demanded(kind) {
                 demanded.accept();
             }

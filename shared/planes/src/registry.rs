@@ -21,7 +21,6 @@ use fedhub_core::object::{Kind, PlaneId};
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 use tokio_util::task::TaskTracker;
 
-use crate::absences::Absences;
 use crate::events::{OperatorEvents, Refused};
 use crate::health_log::Health;
 use crate::history::History;
@@ -61,7 +60,6 @@ pub struct Planes {
     budget: MemoryBudget,
     seed: AtomicU64,
     pub(crate) tasks: TaskTracker,
-    pub(crate) absences: Absences,
     lists: Lists,
     max_objects: usize,
     pub(crate) identities: Option<Arc<Identities>>,
@@ -118,7 +116,6 @@ impl Planes {
             budget,
             seed: AtomicU64::new(seed),
             tasks: TaskTracker::new(),
-            absences: Absences::default(),
             lists: Lists::new(max_concurrent_lists),
             max_objects,
             identities,

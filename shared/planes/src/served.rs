@@ -1,6 +1,8 @@
-//! Whether a plane serves a kind, as its discovery says. A server that is starting answers 404 to what it will serve.
+//! What the discovery of a server says of the kinds that fedhub knows. A server that is starting answers 404 to what it will
+//! serve; what an answer names of others is not kept.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use fedhub_core::object::Kind;
@@ -10,66 +12,79 @@ use tokio::time::{Instant, timeout};
 
 /// The longest time that discovery may take.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long what it said counts: the kinds that a plane does not serve turn out so together when it is engaged, and what
-/// it says of a server that is starting is soon another thing.
+/// How long what it said counts: the kinds that a server does not serve turn out so together when its planes are engaged,
+/// and what it says while it is starting is soon another thing.
 const MOMENT: Duration = Duration::from_millis(250);
 
-/// What the discovery of a plane said a moment ago.
-#[derive(Debug, Default)]
-pub(crate) struct Discovery(Mutex<Option<Said>>);
+/// What the discovery of a server said a moment ago. Clones are the same server's.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Discovery(Arc<Mutex<Option<Answer>>>);
 
-/// Which `apiVersion`s of ours it does not know.
+/// An answer, as far as it was asked for.
 #[derive(Debug)]
-struct Said {
+struct Answer {
     since: Instant,
-    /// Those that have no resources.
-    unserved: Vec<&'static str>,
-    /// Those that the list of all groups does not name, once it was asked for.
-    unlisted: Option<Vec<&'static str>>,
+    /// The `apiVersion`s of ours that it names.
+    versions: BTreeSet<&'static str>,
+    /// Those whose kinds were asked for.
+    asked: BTreeSet<&'static str>,
+    /// The kinds of those.
+    kinds: BTreeSet<Kind>,
 }
 
 impl Discovery {
-    /// Whether it answers, and does not name the kind.
-    pub async fn is_without(&self, client: &Client, kind: Kind) -> bool {
+    /// Tells servers apart.
+    pub fn id(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
+    }
+
+    /// Whether it names the kind; nothing where it does not answer.
+    pub async fn names(&self, client: &Client, kind: Kind) -> Option<bool> {
         if kind.resource().group.is_empty() {
-            return false;
+            return Some(true);
         }
-        timeout(PATIENCE, self.asked(client, kind)).await.is_ok_and(|asked| asked.unwrap_or(false))
+        timeout(PATIENCE, self.ask(client, kind)).await.ok()?.ok()
     }
 
-    async fn asked(&self, client: &Client, kind: Kind) -> Result<bool, kube::Error> {
-        let (version, plural) = (kind.resource().api_version.as_str(), &kind.resource().plural);
+    async fn ask(&self, client: &Client, kind: Kind) -> Result<bool, kube::Error> {
+        let version = kind.resource().api_version.as_str();
         let mut last = self.0.lock().await;
-        last.take_if(|said| said.since.elapsed() > MOMENT);
-        let said = last.get_or_insert_with(Said::now);
-        if !said.unserved.contains(&version) {
-            match client.list_api_group_resources(version).await {
-                Ok(listed) => return Ok(!listed.resources.iter().any(|served| served.name == *plural)),
-                Err(kube::Error::Api(status)) if status.code == 404 => said.unserved.push(version),
-                Err(error) => return Err(error),
-            }
+        last.take_if(|answer| answer.since.elapsed() > MOMENT);
+        let answer = match &mut *last {
+            Some(answer) => answer,
+            None => last.insert(Answer::of(client).await?),
+        };
+        if answer.versions.contains(version) && !answer.asked.contains(version) {
+            let listed = client.list_api_group_resources(version).await?;
+            let is_named = |kind: &Kind| {
+                let resource = kind.resource();
+                resource.api_version == version
+                    && listed.resources.iter().any(|it| it.name == resource.plural)
+            };
+            answer.kinds.extend(Kind::ALL.iter().copied().filter(is_named));
+            answer.asked.insert(version);
         }
-        if said.unlisted.is_none() {
-            said.unlisted = Some(unlisted(client).await?);
-        }
-        Ok(said.unlisted.as_ref().is_some_and(|unlisted| unlisted.contains(&version)))
+        Ok(answer.kinds.contains(&kind))
     }
 }
 
-impl Said {
-    fn now() -> Self {
-        Self { since: Instant::now(), unserved: Vec::new(), unlisted: None }
+impl Answer {
+    async fn of(client: &Client) -> Result<Self, kube::Error> {
+        let listed = client.list_api_groups().await?;
+        let named: BTreeSet<_> = listed
+            .groups
+            .iter()
+            .flat_map(|group| &group.versions)
+            .map(|it| it.group_version.as_str())
+            .collect();
+        let ours = Kind::ALL.iter().map(|kind| kind.resource().api_version.as_str());
+        Ok(Self {
+            since: Instant::now(),
+            versions: ours.filter(|version| named.contains(version)).collect(),
+            asked: BTreeSet::new(),
+            kinds: BTreeSet::new(),
+        })
     }
-}
-
-/// The `apiVersion`s of ours that the list of all groups does not name.
-async fn unlisted(client: &Client) -> Result<Vec<&'static str>, kube::Error> {
-    let listed = client.list_api_groups().await?;
-    let listed = |version: &str| {
-        listed.groups.iter().flat_map(|group| &group.versions).any(|served| served.group_version == version)
-    };
-    let ours: BTreeSet<_> = Kind::ALL.iter().map(|kind| kind.resource().api_version.as_str()).collect();
-    Ok(ours.into_iter().filter(|version| !listed(version)).collect())
 }
 
 #[cfg(test)]
@@ -88,32 +103,29 @@ mod tests {
     async fn w7_i4_kinds_that_are_absent_together_ask_once_and_a_moment_later_again() {
         let server = ApiServer::project_plane("alpha");
         let (client, discovery) = (server.client(), Discovery::default());
-        for kind in [Kind::LocationBinding, Kind::Network, Kind::ServiceEntitlement] {
-            assert!(discovery.is_without(&client, kind).await, "{kind:?}");
+        for kind in [Kind::LocationBinding, Kind::Network, Kind::ServiceEntitlement, Kind::Workload] {
+            assert_eq!(discovery.clone().names(&client, kind).await, Some(false), "{kind:?}");
         }
-        let (networking, services) =
-            ("/apis/networking.datumapis.com/v1alpha", "/apis/services.miloapis.com/v1alpha1");
-        assert_eq!(asked(&server), [networking, "/apis", services]);
+        assert_eq!(discovery.names(&client, Kind::Instance).await, Some(true));
+        assert_eq!(asked(&server), ["/apis", "/apis/compute.datumapis.com/v1alpha"]);
         let location =
             Resource::custom("networking.datumapis.com", "v1alpha", "LocationBinding", "locationbindings");
         server.register(location.cluster_scoped());
         tokio::time::advance(MOMENT + Duration::from_millis(1)).await;
-        assert!(!discovery.is_without(&client, Kind::LocationBinding).await, "served by now");
-        assert!(discovery.is_without(&client, Kind::Network).await);
-        assert!(discovery.is_without(&client, Kind::Workload).await, "others of its version are served");
-        assert!(!discovery.is_without(&client, Kind::Secret).await, "of the core group");
+        assert_eq!(discovery.names(&client, Kind::LocationBinding).await, Some(true), "served by now");
+        assert_eq!(discovery.names(&client, Kind::Network).await, Some(false));
+        assert_eq!(discovery.names(&client, Kind::Secret).await, Some(true), "of the core group");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn i4_what_discovery_does_not_answer_is_not_taken_for_absent() {
+    async fn i4_what_discovery_does_not_answer_is_not_known() {
         let server = ApiServer::project_plane("alpha");
         let (client, discovery) = (server.client(), Discovery::default());
-        let version = "/apis/networking.datumapis.com/v1alpha";
-        for path in [version, "/apis"] {
+        for path in ["/apis", "/apis/compute.datumapis.com/v1alpha"] {
             let fault = server.fault(Fault::Status(503).on("get", path));
-            assert!(!discovery.is_without(&client, Kind::Network).await, "{path}");
+            assert_eq!(discovery.names(&client, Kind::Workload).await, None, "{path}");
             server.clear_fault(fault);
         }
-        assert!(discovery.is_without(&client, Kind::Network).await);
+        assert_eq!(discovery.names(&client, Kind::Workload).await, Some(false));
     }
 }

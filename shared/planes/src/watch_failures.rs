@@ -106,12 +106,7 @@ pub async fn report(
     if reason == Category::Forbidden.label() {
         plane.forbidden(verb(error), &resource.plural);
     }
-    let message = if reason == "not_found" && plane.is_without(kind).await {
-        // Once it is served, kinds that come with it may be, too. One that was listed before is not noted: a server that is
-        // starting answers 404 for it, too.
-        if !plane.store(kind).synced() {
-            plane.note_served(kind, false);
-        }
+    let message = if reason == "not_found" && plane.names(kind).await == Some(false) {
         let remedy = if crds::ours(&resource.group, &resource.plural) {
             "`fedhub crds | kubectl apply -f -` installs it".to_owned()
         } else {
@@ -129,19 +124,14 @@ fn is_absent(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if matches!(status.code, 403 | 404))
 }
 
-/// Whether it says that it does not serve the kind.
-pub fn is_not_found(error: &kube::Error) -> bool {
-    matches!(error, kube::Error::Api(status) if status.code == 404)
-}
-
 /// The same of a watch that began with a list.
 pub fn is_absence(error: &watcher::Error) -> bool {
     matches!(error, watcher::Error::InitialListFailed(error) if is_absent(error))
 }
 
-/// The same of a watch that began with a list.
-pub fn is_unserved(error: &watcher::Error) -> bool {
-    matches!(error, watcher::Error::InitialListFailed(error) if is_not_found(error))
+/// Whether that list was forbidden.
+pub fn is_forbidden(error: &watcher::Error) -> bool {
+    matches!(error, watcher::Error::InitialListFailed(kube::Error::Api(status)) if status.code == 403)
 }
 
 /// Whether the server says so of a watch that would go on.

@@ -29,6 +29,7 @@ use super::stack::{Transport, UnusableConfig};
 use super::timeout::{HeaderTimeoutLayer, Timed};
 use super::weigh::WeighLayer;
 use crate::backoff::{Backoffs, Failure};
+use crate::served::Discovery;
 
 /// A server and the credentials for it, as they are now. Planes that differ in their path share its
 /// connections and, where the credentials are a token that is requested again, that one token. Clones are the same
@@ -38,6 +39,7 @@ pub struct Server {
     access: LatestAccess,
     transport: Transport,
     default_namespace: String,
+    discovery: Discovery,
 }
 
 /// The credentials as they are now.
@@ -109,6 +111,7 @@ impl Server {
             access: Arc::new(RwLock::new(Arc::new(Access::of(config, transport)?))),
             transport: transport.clone(),
             default_namespace: config.default_namespace.clone(),
+            discovery: Discovery::default(),
         })
     }
 
@@ -130,9 +133,10 @@ impl Server {
         self.at(None, plane)
     }
 
-    /// The same for another plane of this server: the one at `path`, in place of the configuration's own path.
+    /// The same for another plane of this server: the one at `path`, in place of the configuration's own path. All of those
+    /// serve the same kinds.
     pub fn connection_at(&self, path: PathAndQuery, plane: &PlaneId) -> Connection {
-        self.at(Some(path), plane)
+        Connection { discovery: self.discovery.clone(), ..self.at(Some(path), plane) }
     }
 
     fn at(&self, path: Option<PathAndQuery>, plane: &PlaneId) -> Connection {
@@ -159,7 +163,7 @@ impl Server {
             PlaneId::Hub | PlaneId::Management | PlaneId::Cell => Clients::Kept(make()),
         };
         let health = Some(Health { server: Source::Server(self.access.clone()), starts });
-        Connection { client, health, retry_after }
+        Connection { client, health, retry_after, discovery: Discovery::default() }
     }
 }
 
@@ -178,6 +182,7 @@ pub struct Connection {
     client: Clients,
     health: Option<Health>,
     retry_after: RetryAfterLayer,
+    discovery: Discovery,
 }
 
 /// Where clients come from. All of one plane share its limits.
@@ -206,7 +211,8 @@ enum Source {
 /// Of a server of which nothing is known.
 impl From<Client> for Connection {
     fn from(client: Client) -> Self {
-        Self { client: Clients::Kept(client), health: None, retry_after: RetryAfterLayer::default() }
+        let retry_after = RetryAfterLayer::default();
+        Self { client: Clients::Kept(client), health: None, retry_after, discovery: Discovery::default() }
     }
 }
 
@@ -226,6 +232,11 @@ impl Connection {
     /// What its requests wait for while the server throttles them, plane by plane.
     pub(crate) fn retry_after(&self) -> &RetryAfterLayer {
         &self.retry_after
+    }
+
+    /// What the discovery of its server says, which planes of one server share.
+    pub(crate) fn discovery(&self) -> &Discovery {
+        &self.discovery
     }
 
     /// A client for requests that are made now. Whoever keeps it keeps the room that it has for them.

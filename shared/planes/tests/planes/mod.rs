@@ -1,7 +1,6 @@
 //! The registry over simulated planes, on paused time.
 
 #[cfg(test)]
-mod absences;
 #[cfg(test)]
 mod discovery;
 #[cfg(test)]
@@ -31,6 +30,7 @@ mod milo_vanished;
 #[cfg(test)]
 mod missing_entitlements;
 #[cfg(test)]
+mod optional;
 mod pauses;
 #[cfg(test)]
 mod pump;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use fedhub_core::clock::Clock;
 use fedhub_core::names::{CITY_CODE, INSTANCE_CITY, SOURCE_CLUSTER, UPSTREAM_NAMESPACE};
 use fedhub_core::object::{Kind, Object, PlaneId};
-use fedhub_fake_apiserver::{ApiServer, Fault, resource};
+use fedhub_fake_apiserver::{ApiServer, Fault, Resource, resource};
 use fedhub_planes::{Health, Plane, Planes, Settings, Watched};
 use serde_json::{Value, json};
 
@@ -126,10 +126,14 @@ async fn c15_a_kind_that_need_not_be_served_holds_nothing_up_and_is_seen_once_it
     let location = json!({
         "apiVersion": "networking.datumapis.com/v1alpha", "kind": "LocationBinding", "metadata": {"name": "dfw"},
     });
+    let served =
+        Resource::custom("networking.datumapis.com", "v1alpha", "LocationBinding", "locationbindings");
     for code in [403, 404] {
         let cell = ApiServer::cell("cell");
-        cell.put(location.clone()).unwrap();
         let fault = cell.fault(Fault::Status(code).on("list", "locationbindings"));
+        if code == 404 {
+            cell.unregister("locationbindings.networking.datumapis.com");
+        }
         let kinds = vec![Watched::all(Kind::Instance), Watched::all(Kind::LocationBinding).if_served()];
         let settings = Settings { anchor: PlaneId::Cell, anchor_kinds: kinds, ..Settings::default() };
         let planes = Planes::with(client(&cell), metrics(), Clock::from_tokio(cell.clock().now()), settings);
@@ -142,6 +146,8 @@ async fn c15_a_kind_that_need_not_be_served_holds_nothing_up_and_is_seen_once_it
         quiet(300).await;
         assert!(notes.take().is_empty(), "{code}: to be asked again is no news");
         cell.clear_fault(fault);
+        cell.register(served.clone().cluster_scoped());
+        cell.put(location.clone()).unwrap();
         until("the location", || plane.store(Kind::LocationBinding).object("", "dfw").is_some()).await;
         planes.stop().await;
     }
