@@ -19,9 +19,17 @@ const OF_MILO: [&str; 7] = [
     "services.miloapis.com/",
 ];
 
-fn objects(kind: &str) -> Vec<Value> {
-    let all = overlay("components/milo-iam", &[]);
+/// For a Milo that protects resources alone, and for one that protects their subresources apart.
+const MILOS: [&str; 2] = ["components/milo-iam", "components/milo-iam-subresources"];
+
+fn objects(milo: &str, kind: &str) -> Vec<Value> {
+    let all = overlay(milo, &[]);
     all.into_iter().filter(|object| object["kind"] == kind).collect()
+}
+
+/// Whether subresources are protected there.
+fn has_subresources(milo: &str) -> bool {
+    milo.ends_with("-subresources")
 }
 
 fn permissions(role: &Value) -> BTreeSet<String> {
@@ -29,9 +37,9 @@ fn permissions(role: &Value) -> BTreeSet<String> {
 }
 
 /// Every permission that there is by these objects.
-fn protected() -> BTreeSet<String> {
+fn protected(milo: &str) -> BTreeSet<String> {
     let mut all = BTreeSet::new();
-    for object in objects("ProtectedResource") {
+    for object in objects(milo, "ProtectedResource") {
         let spec = &object["spec"];
         let of =
             format!("{}/{}", spec["serviceRef"]["name"].as_str().unwrap(), spec["plural"].as_str().unwrap());
@@ -67,33 +75,40 @@ fn granted(directories: &[&str]) -> BTreeSet<String> {
 
 #[test]
 fn a_role_grants_what_the_cluster_roles_of_its_identity_grant() {
-    let roles = objects("Role");
-    for (name, directories) in [
-        (
-            "compute.datumapis.com-fedhub",
-            &["components/milo", "components/milo-instance-types", "components/webhooks-milo"][..],
-        ),
-        ("compute.datumapis.com-fedhub-cell", &["components/milo-for-cells"]),
-    ] {
-        let role = roles.iter().find(|role| role["metadata"]["name"] == name).unwrap();
-        assert_eq!(permissions(role), granted(directories), "{name}");
+    for milo in MILOS {
+        let roles = objects(milo, "Role");
+        for (name, directories) in [
+            (
+                "compute.datumapis.com-fedhub",
+                &["components/milo", "components/milo-instance-types", "components/webhooks-milo"][..],
+            ),
+            ("compute.datumapis.com-fedhub-cell", &["components/milo-for-cells"]),
+        ] {
+            let role = roles.iter().find(|role| role["metadata"]["name"] == name).unwrap();
+            let mut granted = granted(directories);
+            granted.retain(|permission| has_subresources(milo) || permission.matches('/').count() == 1);
+            assert_eq!(permissions(role), granted, "{milo}: {name}");
+        }
     }
 }
 
 /// A role with a permission that nothing defines is never Ready.
 #[test]
 fn every_permission_is_of_a_protected_resource() {
-    let protected = protected();
-    let roles = objects("Role");
-    let names: BTreeSet<_> = roles.iter().map(|role| role["metadata"]["name"].as_str().unwrap()).collect();
-    for role in &roles {
-        for permission in permissions(role) {
-            let known =
-                protected.contains(&permission) || OF_MILO.iter().any(|of| permission.starts_with(of));
-            assert!(known, "{permission}");
-        }
-        for inherited in role["spec"]["inheritedRoles"].as_array().into_iter().flatten() {
-            assert!(names.contains(inherited["name"].as_str().unwrap()), "{inherited}");
+    for milo in MILOS {
+        let protected = protected(milo);
+        let roles = objects(milo, "Role");
+        let names: BTreeSet<_> =
+            roles.iter().map(|role| role["metadata"]["name"].as_str().unwrap()).collect();
+        for role in &roles {
+            for permission in permissions(role) {
+                let known =
+                    protected.contains(&permission) || OF_MILO.iter().any(|of| permission.starts_with(of));
+                assert!(known, "{milo}: {permission}");
+            }
+            for inherited in role["spec"]["inheritedRoles"].as_array().into_iter().flatten() {
+                assert!(names.contains(inherited["name"].as_str().unwrap()), "{inherited}");
+            }
         }
     }
 }
@@ -102,7 +117,7 @@ fn every_permission_is_of_a_protected_resource() {
 fn what_is_protected_is_what_the_crds_define() {
     let mut crds = overlay("crds", &[]);
     crds.extend(overlay("external-crds", &[]));
-    for object in objects("ProtectedResource") {
+    for object in objects(MILOS[1], "ProtectedResource") {
         let spec = &object["spec"];
         let group = spec["serviceRef"]["name"].as_str().unwrap();
         let (plural, singular) = (spec["plural"].as_str().unwrap(), spec["singular"].as_str().unwrap());
@@ -120,9 +135,21 @@ fn what_is_protected_is_what_the_crds_define() {
     }
 }
 
+/// A server-side apply of a field that is not declared is refused, whatever the flags.
+#[test]
+fn a_milo_that_protects_resources_alone_is_sent_no_subresources() {
+    let of = |milo| objects(milo, "ProtectedResource");
+    assert!(of(MILOS[0]).iter().all(|object| object["spec"].get("subresources").is_none()));
+    let without_them = |mut object: Value| {
+        object["spec"].as_object_mut().unwrap().remove("subresources");
+        object
+    };
+    assert_eq!(of(MILOS[0]), of(MILOS[1]).into_iter().map(without_them).collect::<Vec<_>>());
+}
+
 #[test]
 fn every_kind_of_the_crds_is_protected() {
-    let protected = objects("ProtectedResource");
+    let protected = objects(MILOS[0], "ProtectedResource");
     for crd in overlay("crds", &[]) {
         let kind = &crd["spec"]["names"]["kind"];
         assert!(protected.iter().any(|object| object["spec"]["kind"] == *kind), "{kind}");
