@@ -84,7 +84,7 @@ fn at_most_so_many_are_granted_oldest_first_and_a_refusal_is_final() {
 /// The registrations that a Milo has are those of `deploy/`.
 #[test]
 fn admission_stores_claims_of_what_is_registered_for_instances_and_no_others() {
-    let registrations = include_str!("../../../../deploy/components/milo-service/quota.yaml")
+    let registrations = include_str!("../../../../deploy/components/milo-service/quota/quota.yaml")
         .split("---")
         .filter(|document| document.contains("kind: ResourceRegistration\n"));
     let mut registered = Vec::new();
