@@ -131,6 +131,12 @@ impl Right {
         }
     }
 
+    /// Whether it is to create Events.
+    pub fn creates_events(&self) -> bool {
+        let is_event = matches!(&self.object, Object::Resource { resource, .. } if resource == "events");
+        is_event && self.verb == "create"
+    }
+
     /// The question to the API server.
     pub fn question(&self) -> SelfSubjectAccessReviewSpec {
         match &self.object {

@@ -123,7 +123,11 @@ fn rights(plane: &PlaneFacts) -> Option<Finding> {
     // Verbs of one object on one line.
     let mut verbs: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     let mut roles = BTreeSet::new();
+    let mut silence = "";
     for right in denied {
+        if right.creates_events() {
+            silence = "; without Events nobody there is told of what fedhub refuses and what it holds";
+        }
         let words = right.words();
         let object = words.split_once(' ').map_or(words.as_str(), |(_, object)| object).to_owned();
         verbs.entry(object).or_default().push(&right.verb);
@@ -136,7 +140,7 @@ fn rights(plane: &PlaneFacts) -> Option<Finding> {
         verbs.into_iter().map(|(object, verbs)| format!("{} {object}", verbs.join("/"))).collect();
     let roles = roles.into_iter().collect::<Vec<_>>().join(" and ");
     let remedy = format!("apply {roles} of this version, and bind it to the user of the kubeconfig");
-    Some(Finding::failed(CHECK, name, format!("may not {}", some(&denied)), remedy))
+    Some(Finding::failed(CHECK, name, format!("may not {}{silence}", some(&denied)), remedy))
 }
 
 /// Our CRDs, before an installation not at all.

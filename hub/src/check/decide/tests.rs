@@ -161,6 +161,15 @@ const PLANES: &[Case] = &[
         first(f).ends = vec![End { of: Credential::Authority, since: None, at: None }];
     }),
     (CheckId::Rights, State::Failed, |f| first(f).rights[1].1 = Read::Found(false)),
+    (CheckId::Rights, State::Failed, |f| {
+        let events = Granted::Resource {
+            group: "events.k8s.io".to_owned(),
+            resource: "events".to_owned(),
+            name: None,
+        };
+        let right = Right { object: events, ..right("create") };
+        first(f).rights.push((right, Read::Found(false)));
+    }),
     (CheckId::Rights, State::Skipped, |f| first(f).rights[1].1 = failed(Failure::Forbidden)),
     (CheckId::Crds, State::Failed, |f| first(f).served = Read::Found(Served::default())),
     (CheckId::Crds, State::Skipped, |f| first(f).served = failed(Failure::Forbidden)),
