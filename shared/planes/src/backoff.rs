@@ -155,11 +155,14 @@ impl Backoffs {
     }
 }
 
-/// The next of a sequence that doubles from [`FIRST`] to `longest`.
+/// The next of a sequence that doubles from [`FIRST`] to `longest`. Past that it is not counted on: where `longest` is short
+/// because the server is starting, the wait after that must not be as long as if it had been refusing all the time.
 fn next(failures: &mut u8, longest: Duration) -> Duration {
-    let wait = FIRST.saturating_mul(2u32.saturating_pow(u32::from(*failures))).min(longest);
-    *failures = failures.saturating_add(1);
-    wait
+    let wait = FIRST.saturating_mul(2u32.saturating_pow(u32::from(*failures)));
+    if wait < longest {
+        *failures = failures.saturating_add(1);
+    }
+    wait.min(longest)
 }
 
 #[cfg(test)]
@@ -205,6 +208,17 @@ mod tests {
         between(waits.after(Attempt::List, Failure::of(&api(403)), false), MS(4000));
         waits.succeeded(Attempt::List);
         between(waits.after(Attempt::List, Failure::of(&api(403)), false), MS(500));
+    }
+
+    #[test]
+    fn i8_what_a_server_refuses_while_it_starts_makes_no_long_wait_after_that() {
+        let mut waits = Backoffs::new(1);
+        for _ in 0..20 {
+            assert!(waits.after(Attempt::List, Failure::Refused, true) <= LONGEST_STARTING);
+        }
+        for longest in [2000, 4000, 8000, 16_000, 30_000, 30_000] {
+            between(waits.after(Attempt::List, Failure::Refused, false), MS(longest));
+        }
     }
 
     #[test]

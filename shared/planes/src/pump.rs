@@ -97,6 +97,7 @@ async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind) {
                 event = stream.next() => event.map(|event| {
                     event.map(|event| handle(planes, plane, kind, event, &mut permit, &mut waits)).map_err(Box::new)
                 }),
+                () = permit.step_aside() => continue,
                 () = quiet(plane, kind, listing, attempt.began) => {
                     note_silence(planes, plane, kind, listing, &mut permit, &mut waits);
                     continue;
@@ -111,7 +112,7 @@ async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind) {
                         Box::pin(planes.compare(plane)).await;
                         life.begins();
                         permit.end();
-                        permit.hold(Box::pin(planes.list_permit(plane)).await);
+                        permit = Box::pin(planes.list_permit(plane)).await;
                         attempt = plane.attempt();
                         plane.store(kind).list_begins();
                         plane.service.list_begins(kind);
@@ -320,7 +321,7 @@ fn handle(
     let phase = match event {
         Event::Init => return Phase::ListBegins,
         Event::InitApply(_) => {
-            permit.expire();
+            permit.answered();
             Phase::Listing
         }
         Event::InitDone => {

@@ -26,7 +26,7 @@ use crate::health_log::Health;
 use crate::history::History;
 use crate::identity::Identities;
 use crate::listener::Listener;
-use crate::lists::{ListPermit, Lists};
+use crate::lists::{Lists, Permit};
 use crate::listwatch::limits;
 use crate::outages::Outages;
 use crate::pauses::Pauses;
@@ -297,7 +297,7 @@ impl Planes {
     }
 
     /// Waits for a permit to list a project plane.
-    pub(crate) async fn list_permit(&self, plane: &Plane) -> Option<ListPermit<'_>> {
+    pub(crate) async fn list_permit(&self, plane: &Plane) -> Permit<'_> {
         self.lists.permit(plane).await
     }
 

@@ -55,6 +55,9 @@ impl Planes {
     /// Records that a watch of a plane works, and returns whether it failed before.
     pub(crate) fn recovered(&self, plane: &Plane, kind: Kind) -> bool {
         let (news, whole) = plane.healthy(kind);
+        if news {
+            plane.connection().recovered();
+        }
         if whole {
             self.log_recovery(plane);
         }

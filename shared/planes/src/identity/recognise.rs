@@ -76,9 +76,9 @@ impl Planes {
             return Ok(());
         }
         // As with lists, thousands of planes must not be asked at once.
-        let _permit = self.list_permit(plane).await;
+        let permit = self.list_permit(plane).await;
         // In a box: thousands of watches that wait for their turn must not hold room for the question.
-        Box::pin(identities.judge(name, plane)).await?;
+        permit.hold(Box::pin(identities.judge(name, plane))).await?;
         plane.recognition.set(true);
         *asked = Some(Instant::now());
         Ok(())

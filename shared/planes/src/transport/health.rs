@@ -1,7 +1,8 @@
 //! Whether a server answers, as the requests of all planes behind it tell.
 //!
 //! Hundreds of planes may be behind one server. While it is away each of their watches waits by itself; the first
-//! request that it answers again wakes all of them, spread so that it is not stampeded.
+//! request that it answers again wakes all of them, spread so that it is not stampeded. Where it refuses, a plane that works
+//! again wakes a few others, those a few more, and so on.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -12,7 +13,7 @@ use std::time::Duration;
 
 use http::{Request, Response};
 use parking_lot::{Mutex, MutexGuard};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 use tower::{BoxError, Layer, Service};
 
@@ -26,6 +27,10 @@ const APART: Duration = Duration::from_millis(1);
 const LONGEST: Duration = Duration::from_secs(5);
 /// No wait is cut shorter than this: a server that answers every other request must not be asked without end.
 const SHORTEST: Duration = Duration::from_millis(100);
+
+/// So many watches that were refused try again when one works again. More than one, so that those that are refused for
+/// good do not end it, and few, for it may be the only one.
+const WOKEN: u32 = 4;
 
 /// A server that could not be reached.
 #[derive(Debug, thiserror::Error)]
@@ -43,6 +48,9 @@ struct Inner {
     /// How often it has come back.
     comebacks: watch::Sender<u64>,
     waiting: AtomicU32,
+    /// Wakes those that wait because they were refused, the first of them first.
+    refused: Notify,
+    waiting_refused: AtomicU32,
 }
 
 #[derive(Debug)]
@@ -62,6 +70,8 @@ impl ServerHealth {
             state: Mutex::new(state),
             comebacks: watch::Sender::new(0),
             waiting: AtomicU32::new(0),
+            refused: Notify::new(),
+            waiting_refused: AtomicU32::new(0),
         }))
     }
 
@@ -110,7 +120,7 @@ impl ServerHealth {
     pub async fn wait(&self, longest: Duration, since: u64, chance: f64) {
         let began = Instant::now();
         let mut comebacks = self.0.comebacks.subscribe();
-        let waiting = Waiting::on(&self.0);
+        let waiting = Waiting::among(&self.0.waiting);
         let back = comebacks.wait_for(|comebacks| *comebacks != since);
         let is_back = tokio::time::timeout(longest, back).await.is_ok();
         if !is_back {
@@ -120,25 +130,42 @@ impl ServerHealth {
         let at = (Instant::now() + spread).max(began + SHORTEST).min(began + longest.max(spread));
         tokio::time::sleep_until(at).await;
     }
+
+    /// Waits out a refusal, for no longer than until others of the server work again and it is its turn.
+    pub async fn wait_refused(&self, longest: Duration) {
+        let began = Instant::now();
+        let _waiting = Waiting::among(&self.0.waiting_refused);
+        if tokio::time::timeout(longest, self.0.refused.notified()).await.is_ok() {
+            tokio::time::sleep_until(began + SHORTEST.min(longest)).await;
+        }
+    }
+
+    /// A watch that had failed works again.
+    pub fn recovered(&self) {
+        // No more than wait: the next one is not to be woken by what was before.
+        for _ in 0..self.0.waiting_refused.load(Ordering::Relaxed).min(WOKEN) {
+            self.0.refused.notify_one();
+        }
+    }
 }
 
 /// One that waits, for as long as it does.
-struct Waiting<'a>(&'a Inner);
+struct Waiting<'a>(&'a AtomicU32);
 
 impl<'a> Waiting<'a> {
-    fn on(inner: &'a Inner) -> Self {
-        inner.waiting.fetch_add(1, Ordering::Relaxed);
-        Self(inner)
+    fn among(all: &'a AtomicU32) -> Self {
+        all.fetch_add(1, Ordering::Relaxed);
+        Self(all)
     }
 
     fn count(&self) -> u32 {
-        self.0.waiting.load(Ordering::Relaxed)
+        self.0.load(Ordering::Relaxed)
     }
 }
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        self.0.waiting.fetch_sub(1, Ordering::Relaxed);
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -289,6 +316,36 @@ mod tests {
         let start = Instant::now();
         server.wait(Duration::from_secs(10), since, 1.0).await;
         assert_eq!(start.elapsed(), SHORTEST, "it came back before the wait began");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn i8_one_that_works_again_wakes_the_few_that_have_waited_longest() {
+        let (server, start) = (ServerHealth::new("s"), Instant::now());
+        // Nobody waits: nobody is woken later by this.
+        server.recovered();
+        let woken: Vec<_> = (0..10)
+            .map(|_| {
+                let server = server.clone();
+                tokio::spawn(async move {
+                    server.wait_refused(Duration::from_secs(30)).await;
+                    start.elapsed()
+                })
+            })
+            .collect();
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        server.recovered();
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        server.recovered();
+        let mut times = Vec::new();
+        for one in woken {
+            times.push(one.await.unwrap());
+        }
+        let few = WOKEN as usize;
+        assert!(times[..few].iter().all(|at| *at == SHORTEST), "no wait is shorter: {times:?}");
+        let second = Duration::from_millis(5001);
+        assert!(times[few..2 * few].iter().all(|at| *at == second), "{times:?}");
+        assert!(times[2 * few..].iter().all(|at| *at == Duration::from_secs(30)), "{times:?}");
+        assert_eq!(server.0.waiting_refused.load(Ordering::Relaxed), 0);
     }
 
     #[tokio::test(start_paused = true)]

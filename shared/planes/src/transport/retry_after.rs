@@ -1,5 +1,7 @@
-//! A server that says 429 is left alone for as long as it asks, plane by plane.
+//! A server that says 429 is left alone for as long as it asks, resource by resource of each plane: one that begins its
+//! storage says so of each of them, when it is touched first.
 
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,6 +13,8 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 use tower::{BoxError, Layer, Service, ServiceExt};
 
+use super::measure::describe;
+
 /// Where the server does not say for how long.
 const UNSAID: Duration = Duration::from_secs(1);
 /// However long the server says.
@@ -20,56 +24,47 @@ const SPREAD: f64 = 0.25;
 /// The fraction of the golden ratio: its multiples lie evenly between whole numbers, however many there are.
 const GOLDEN: f64 = 0.618_033_988_75;
 
-/// Has the requests of one plane wait while its server throttles them.
+/// Has the requests of one plane wait while its server throttles them, by the resource that they are for.
 #[derive(Clone, Debug, Default)]
-pub struct RetryAfterLayer(Arc<Mutex<Throttled>>);
+pub struct RetryAfterLayer(Arc<Mutex<BTreeMap<String, Throttled>>>);
 
 /// For how long requests wait.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Throttled {
-    until: Option<Instant>,
+    until: Instant,
     span: Duration,
     /// How many have had to wait.
     waiters: u32,
 }
 
 impl Throttled {
-    fn until(&self) -> Option<Instant> {
-        self.until.filter(|until| *until > Instant::now())
+    fn is_over(&self) -> bool {
+        self.until <= Instant::now()
     }
 
-    /// When the next that waits may go on, if it has to wait.
-    fn turn(&mut self) -> Option<Instant> {
-        let until = self.until()?;
+    /// When the next that waits may go on.
+    fn turn(&mut self) -> Instant {
         let late = (f64::from(self.waiters) * GOLDEN).fract();
         self.waiters = self.waiters.wrapping_add(1);
-        Some(until + self.span.mul_f64(SPREAD * late))
+        self.until + self.span.mul_f64(SPREAD * late)
     }
 }
 
 impl RetryAfterLayer {
-    /// Whether the server has throttled a request (429), and the time that it asked for is not over.
-    pub(crate) fn is_throttled(&self) -> bool {
-        self.0.lock().until().is_some()
+    /// When a request for that resource may be sent, if the server has throttled one (429) and the time that it asked for is
+    /// not over: those that wait do not all go on in one instant.
+    fn turn(&self, resource: &str) -> Option<Instant> {
+        self.0.lock().get_mut(resource).filter(|standing| !standing.is_over()).map(Throttled::turn)
     }
 
-    /// Waits until that is over, and a little longer: those that wait do not all go on in one instant.
-    pub(crate) async fn wait(&self) {
-        while let Some(turn) = self.turn() {
-            tokio::time::sleep_until(turn).await;
-        }
-    }
-
-    fn turn(&self) -> Option<Instant> {
-        self.0.lock().turn()
-    }
-
-    fn throttle(&self, span: Duration) {
+    fn throttle(&self, resource: String, span: Duration) {
         let span = span.min(LONGEST);
         let until = Instant::now() + span;
-        let mut standing = self.0.lock();
-        if standing.until().is_none_or(|standing| standing < until) {
-            (standing.until, standing.span) = (Some(until), span);
+        let mut throttled = self.0.lock();
+        throttled.retain(|_, standing| !standing.is_over());
+        let standing = throttled.entry(resource).or_insert(Throttled { until, span, waiters: 0 });
+        if standing.until < until {
+            (standing.until, standing.span) = (until, span);
         }
     }
 }
@@ -108,20 +103,25 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let layer = self.layer.clone();
         let clone = self.inner.clone();
+        let (_, resource) = describe(request.method(), request.uri().path(), None);
+        let mut turn = layer.turn(&resource);
         // The service that is ready goes with the request, unless that waits: it may hold a place among the plane's requests.
-        let ready = (!layer.is_throttled()).then(|| std::mem::replace(&mut self.inner, clone.clone()));
+        let ready = turn.is_none().then(|| std::mem::replace(&mut self.inner, clone.clone()));
         Box::pin(async move {
             let answer = if let Some(mut ready) = ready {
                 ready.call(request).await
             } else {
-                layer.wait().await;
+                while let Some(at) = turn {
+                    tokio::time::sleep_until(at).await;
+                    turn = layer.turn(&resource);
+                }
                 clone.oneshot(request).await
             };
             let answer = answer.map_err(Into::into)?;
             if answer.status() == StatusCode::TOO_MANY_REQUESTS {
                 let said =
                     answer.headers().get(header::RETRY_AFTER).and_then(|v| v.to_str().ok()?.parse().ok());
-                layer.throttle(said.map_or(UNSAID, Duration::from_secs));
+                layer.throttle(resource, said.map_or(UNSAID, Duration::from_secs));
             }
             Ok(answer)
         })
@@ -168,6 +168,18 @@ mod tests {
         assert_eq!(service.clone().oneshot(Request::new(())).await.unwrap().status(), 429);
         assert_eq!(start.elapsed(), Duration::ZERO, "the answer itself is not held back");
         assert_eq!(service.oneshot(Request::new(())).await.unwrap().status(), 200);
+        assert_eq!(start.elapsed(), Duration::from_secs(7));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn i8_a_resource_that_is_throttled_holds_up_no_other() {
+        let service = RetryAfterLayer::default().layer(throttling());
+        let start = Instant::now();
+        let ask = |path: &str| service.clone().oneshot(Request::get(path).body(()).unwrap());
+        assert_eq!(ask("/apis/g/v1/namespaces/n/widgets").await.unwrap().status(), 429);
+        assert_eq!(ask("/apis/g/v1/gadgets?watch=true").await.unwrap().status(), 200);
+        assert_eq!(start.elapsed(), Duration::ZERO);
+        assert_eq!(ask("/apis/g/v1/widgets?watch=true").await.unwrap().status(), 200);
         assert_eq!(start.elapsed(), Duration::from_secs(7));
     }
 

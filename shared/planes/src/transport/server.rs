@@ -140,12 +140,12 @@ impl Server {
     }
 
     fn at(&self, path: Option<PathAndQuery>, plane: &PlaneId) -> Connection {
-        let (starts, retry_after) = (WatchStarts::default(), RetryAfterLayer::default());
+        let starts = WatchStarts::default();
         let Transport { limits, metrics, budget, .. } = &self.transport;
         let service = ServiceBuilder::new()
             // Outside of all limits and time-outs: who waits here holds nothing.
             .layer(self.transport.throttle.clone())
-            .layer(retry_after.clone())
+            .layer(RetryAfterLayer::default())
             .layer(GlobalConcurrencyLimitLayer::new(limits.in_flight))
             .layer(WeighLayer::new(plane, budget, metrics))
             .layer(MeasureLayer::new(plane, metrics))
@@ -163,7 +163,7 @@ impl Server {
             PlaneId::Hub | PlaneId::Management | PlaneId::Cell => Clients::Kept(make()),
         };
         let health = Some(Health { server: Source::Server(self.access.clone()), starts });
-        Connection { client, health, retry_after, discovery: Discovery::default() }
+        Connection { client, health, discovery: Discovery::default() }
     }
 }
 
@@ -181,7 +181,6 @@ pub struct ConnectionAttempt {
 pub struct Connection {
     client: Clients,
     health: Option<Health>,
-    retry_after: RetryAfterLayer,
     discovery: Discovery,
 }
 
@@ -211,8 +210,7 @@ enum Source {
 /// Of a server of which nothing is known.
 impl From<Client> for Connection {
     fn from(client: Client) -> Self {
-        let retry_after = RetryAfterLayer::default();
-        Self { client: Clients::Kept(client), health: None, retry_after, discovery: Discovery::default() }
+        Self { client: Clients::Kept(client), health: None, discovery: Discovery::default() }
     }
 }
 
@@ -221,17 +219,6 @@ impl Connection {
     pub fn new(client: Client, server: ServerHealth, starts: WatchStarts) -> Self {
         let health = Some(Health { server: Source::Fixed(server), starts });
         Self { health, ..client.into() }
-    }
-
-    /// The same of a client whose requests wait for as long as this layer says.
-    #[must_use]
-    pub fn with_retry_after(self, retry_after: RetryAfterLayer) -> Self {
-        Self { retry_after, ..self }
-    }
-
-    /// What its requests wait for while the server throttles them, plane by plane.
-    pub(crate) fn retry_after(&self) -> &RetryAfterLayer {
-        &self.retry_after
     }
 
     /// What the discovery of its server says, which planes of one server share.
@@ -273,7 +260,8 @@ impl Connection {
         }
     }
 
-    /// Waits out a failed attempt: where the server did not answer, no longer than until it answers any request.
+    /// Waits out a failed attempt: where the server did not answer, no longer than until it answers any request, and where it
+    /// refused, no longer than until others of it work again.
     pub(crate) async fn wait(
         &self,
         wait: Duration,
@@ -281,12 +269,22 @@ impl Connection {
         attempt: &ConnectionAttempt,
         waits: &mut Backoffs,
     ) {
-        let Some(server) = self.server().filter(|_| failure == Failure::Unreachable) else {
-            return tokio::time::sleep(wait).await;
-        };
-        server.wait(wait, attempt.comebacks, waits.chance()).await;
-        if server.comebacks() != attempt.comebacks {
-            waits.came_back();
+        match (failure, self.server()) {
+            (Failure::Unreachable, Some(server)) => {
+                server.wait(wait, attempt.comebacks, waits.chance()).await;
+                if server.comebacks() != attempt.comebacks {
+                    waits.came_back();
+                }
+            }
+            (Failure::Refused, Some(server)) => server.wait_refused(wait).await,
+            _ => tokio::time::sleep(wait).await,
+        }
+    }
+
+    /// A watch that had failed works again.
+    pub(crate) fn recovered(&self) {
+        if let Some(server) = self.server() {
+            server.recovered();
         }
     }
 

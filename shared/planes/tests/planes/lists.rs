@@ -53,9 +53,7 @@ impl Lists {
 
 /// A connection whose requests wait while that server throttles them.
 fn throttled_by(server: &ApiServer) -> Connection {
-    let retry_after = RetryAfterLayer::default();
-    let client = kube::Client::new(retry_after.layer(server.service()), "default");
-    Connection::from(client).with_retry_after(retry_after)
+    kube::Client::new(RetryAfterLayer::default().layer(server.service()), "default").into()
 }
 
 /// A client of a server that begins the answer to a list and never goes on.

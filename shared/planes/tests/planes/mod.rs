@@ -30,7 +30,10 @@ mod milo_vanished;
 #[cfg(test)]
 mod missing_entitlements;
 #[cfg(test)]
+mod onboarding;
+#[cfg(test)]
 mod optional;
+#[cfg(test)]
 mod pauses;
 #[cfg(test)]
 mod pump;
