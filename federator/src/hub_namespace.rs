@@ -126,6 +126,11 @@ impl Federator {
         let Some(uid) = namespace.map(|n| n.uid().to_owned()).filter(|u| !u.is_empty()) else {
             return Ok(None);
         };
+        // The namespace was made anew, or all of the plane was, under watches that tell of it as of deletions (I4).
+        let is_another = self.planes.tenants().of(of.home).iter().any(|known| *known != hub_namespace(&uid));
+        if is_another && !self.planes.confirm(of.project).await {
+            return Err(Error::NotEngaged(of.project.id.clone()));
+        }
         // Meanwhile the WD may have gone, and its namespace with it: then this is nothing to remember.
         if of.digest().is_some_and(|stands| stands.uid == wd.uid) {
             self.namespaces.insert(of.home.clone(), NamespaceUid { uid: uid.clone(), epoch });

@@ -31,10 +31,7 @@ impl Planes {
             if plane.recognition.is_unserved() {
                 self.listeners().iter().for_each(|listener| listener.unserved(plane));
             }
-            if rejection.refused.is_some() && plane.recognition.holds() {
-                plane.recognition.set(false);
-                tracing::warn!(plane = %name, error = rejection.reason, "plane identity changed, dropping cached state");
-                self.reengage(plane);
+            if self.drops_another(plane, &rejection) {
                 return std::future::pending().await;
             }
             let wait = waits.after(Attempt::Identity, rejection.failure, plane.is_starting());
@@ -52,6 +49,31 @@ impl Planes {
                 _ = lost.changed(), if rejection.refused.is_some() => {}
             }
         }
+    }
+
+    /// Asks a plane who it is, where something of it is as if it were another than before: a namespace has another UID.
+    /// Returns whether it is the one that its name stands for; where it is not, or does not say, nothing is to be done there.
+    pub async fn confirm(self: &Arc<Self>, plane: &Plane) -> bool {
+        let (Some(identities), PlaneId::Project(name)) = (&self.identities, &plane.id) else { return true };
+        match self.ask(identities, plane, name).await {
+            Ok(()) => true,
+            Err(rejection) => {
+                self.drops_another(plane, &rejection);
+                false
+            }
+        }
+    }
+
+    /// Reengages a plane with nothing known of it, if it is another cluster than before. Returns whether it is.
+    fn drops_another(self: &Arc<Self>, plane: &Plane, rejection: &IdentityError) -> bool {
+        let is_another = rejection.refused.is_some() && plane.recognition.holds();
+        if is_another {
+            plane.recognition.set(false);
+            let error = &rejection.reason;
+            tracing::warn!(plane = %plane.id, error, "plane identity changed, dropping cached state");
+            self.reengage(plane);
+        }
+        is_another
     }
 
     /// Publishes a refusal as an Event on the Project or the Secret: once for each refusal, by the leader.
