@@ -73,6 +73,11 @@ pub fn snapshot(status: &Status, samples: &Samples) -> Snapshot {
             finalizers: counts(&families, "fedhub_finalizers_held", "reason"),
             deletes: counts(&families, "fedhub_deletes_withheld_total", "reason"),
             entitlements: counts(&families, "fedhub_entitlements_missing", "").iter().map(|(_, n)| n).sum(),
+            orphans: counts(&families, "fedhub_objects", "state")
+                .iter()
+                .filter(|(state, _)| state == "orphaned")
+                .map(|(_, n)| n)
+                .sum(),
             hub_restored: series(&families, "fedhub_hub_restored")
                 .iter()
                 .any(|it| it.get_gauge().get_value() > 0.0),

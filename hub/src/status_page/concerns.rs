@@ -64,6 +64,10 @@ pub fn concerns(snapshot: &Snapshot) -> Vec<Concern> {
     if let Some(text) = are(sum(&snapshot.withheld.finalizers), "finalizer", "held") {
         add(text, None);
     }
+    let orphans = usize::try_from(snapshot.withheld.orphans).unwrap_or(usize::MAX);
+    if let Some(text) = are(orphans, "orphan", "on the hub: fedhub audit names what runs without an owner") {
+        add(text, None);
+    }
     found
 }
 

@@ -218,6 +218,8 @@ pub struct Withheld {
     pub deletes: Vec<Count>,
     /// Projects whose entitlement is missing, and was not seen to be deleted.
     pub entitlements: u64,
+    /// WDs on the hub whose project WD is gone (F11).
+    pub orphans: u64,
     /// Whether the hub is considered restored from a backup.
     pub hub_restored: bool,
 }

@@ -283,7 +283,7 @@ fn cells(city: &City) -> Markup {
 }
 
 fn withheld(withheld: &Withheld) -> Markup {
-    let Withheld { quarantined, finalizers, deletes, entitlements, hub_restored } = withheld;
+    let Withheld { quarantined, finalizers, deletes, entitlements, orphans, hub_restored } = withheld;
     html! {
         section aria-labelledby="withheld" {
             h2 #withheld { "Withheld for safety" }
@@ -299,12 +299,8 @@ fn withheld(withheld: &Withheld) -> Markup {
                     (reasons("Instances quarantined", quarantined))
                     (reasons("Finalizers held", finalizers))
                     (reasons("Deletions withheld since the start", deletes))
-                    tr {
-                        th scope="row" { "Entitlements missing" }
-                        @if *entitlements == 0 { td.soft { "none" } }
-                        @else { td { (state(Tone::Bad, "an operator decides")) } }
-                        td.n { (entitlements) }
-                    }
+                    (decisions("Entitlements missing", *entitlements, "an operator decides"))
+                    (decisions("Orphans on the hub", *orphans, "run on until an operator runs fedhub audit --reclaim"))
                     tr {
                         th scope="row" { "Hub" }
                         td colspan="2" {
@@ -314,6 +310,17 @@ fn withheld(withheld: &Withheld) -> Markup {
                     }
                 }
             }
+        }
+    }
+}
+
+/// So many things wait for an operator.
+fn decisions(what: &str, count: u64, until: &str) -> Markup {
+    html! {
+        tr {
+            th scope="row" { (what) }
+            @if count == 0 { td.soft { "none" } } @else { td { (state(Tone::Bad, until)) } }
+            td.n { (count) }
         }
     }
 }

@@ -200,11 +200,12 @@ async fn the_fleet_says_what_needs_attention_and_that_nothing_does() {
             "City ORD has 2 cells",
             "3 Instances are quarantined",
             "1 finalizer is held",
+            "5 orphans are on the hub: fedhub audit names what runs without an owner",
         ]
     );
     let broken = body(&Page::Fleet(&broken())).await;
     assert!(
-        broken.contains("<h1>12 things need attention</h1>") && broken.contains("<title>(12) Fleet"),
+        broken.contains("<h1>13 things need attention</h1>") && broken.contains("<title>(13) Fleet"),
         "{broken}"
     );
     assert!(broken.contains("on standby"), "{broken}");

@@ -169,6 +169,7 @@ pub fn broken() -> Snapshot {
         finalizers: vec![("hub_state_lost".to_owned(), 1)],
         deletes: vec![("hub_restored".to_owned(), 41)],
         entitlements: 2,
+        orphans: 5,
         hub_restored: true,
     };
     snapshot.hops[1].trend = Trend::default();
