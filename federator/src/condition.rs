@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fedhub_api::cells::CellDown;
+use fedhub_api::cells::{CellDown, Hold};
 use fedhub_api::conditions::{find, put};
 use fedhub_api::facts::deployment::{FEDERATED, put_counters};
 use fedhub_api::facts::{Deployment, Digest, DigestExt};
@@ -82,7 +82,7 @@ impl ConditionWriter {
                 continue;
             };
             let progress = self.progress(&key, &project, &wd);
-            let waits = progress == Some(Progress::AwaitingCell);
+            let waits = progress.as_ref().is_some_and(Progress::awaits_cell);
             self.federator.stalls.judge(&key, waits.then_some(wait.generation), now);
             let is_behind = *behind
                 .entry(key.plane.clone())
@@ -161,7 +161,8 @@ impl ConditionWriter {
         Some(match failure {
             // What is in its cell needs nothing of the hub.
             Some(failure) if !applied => Progress::Failed(failure),
-            _ => Progress::reached(down, on_hub.is_some(), applied),
+            _ => Progress::reached(down, on_hub.is_some(), applied)
+                .held_by(self.federator.stalls.held(key, facts.generation)),
         })
     }
 
@@ -225,8 +226,10 @@ impl ConditionWriter {
 /// Whether the condition that stands differs. None is needed where all went well without.
 fn is_news(progress: &Progress, wd: &Digest) -> bool {
     let Some(facts) = wd.deployment() else { return false };
+    let stands = |progress: &Progress| facts.federated == progress.digest(facts.generation);
     let unsaid = facts.federated == 0 && *progress == Progress::Applied;
-    !unsaid && facts.federated != progress.digest(facts.generation)
+    let overdue = *progress == Progress::AwaitingCell && stands(&Progress::Held(Hold::Unknown));
+    !unsaid && !overdue && !stands(progress)
 }
 
 impl Federator {

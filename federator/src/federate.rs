@@ -7,6 +7,7 @@
 
 use std::time::Duration;
 
+use fedhub_api::cells::Hold;
 use fedhub_api::facts::deployment::mark_hash;
 use fedhub_api::hub_metadata::HubMetadata;
 use fedhub_cache::normalization::settled_hash;
@@ -120,9 +121,10 @@ pub(crate) fn follow(seen: &Snapshot) -> FederationPlan {
 fn moving(seen: &Snapshot) -> Option<Refusal> {
     let from = under_way(seen)?.from;
     let to = seen.city().to_owned();
-    Some(match &seen.cell_down {
-        Some(down) => Refusal::CellUnreachable(from, to, down.clone()),
-        None => Refusal::Moving(from, to),
+    Some(match (&seen.cell_down, &seen.held) {
+        (Some(down), _) => Refusal::CellUnreachable(from, to, down.clone()),
+        (None, Some(Hold::Refused(refusal))) => Refusal::RefusedByCell(from, to, refusal.clone()),
+        (None, hold) => Refusal::Moving(from, to, hold.is_some()),
     })
 }
 

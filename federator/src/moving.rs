@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::Duration;
 
+use fedhub_api::cells::CellRefusal;
 use fedhub_api::conditions::said;
 use fedhub_api::facts::deployment::{mark_hash, reported};
 use fedhub_cache::digest::Uid;
@@ -50,10 +51,15 @@ impl Move {
         Self { from: from.to_owned(), since: stamp(now) }
     }
 
+    /// For how long it has been under way.
+    pub fn lasted(&self, now: Timestamp) -> Duration {
+        let since = self.since.parse().unwrap_or(now);
+        Duration::try_from(now.duration_since(since)).unwrap_or_default()
+    }
+
     /// When to check it again: in as much time as has passed since it began.
     pub fn resync_after(&self, now: Timestamp) -> Duration {
-        let since = self.since.parse().unwrap_or(now);
-        Duration::try_from(now.duration_since(since)).unwrap_or_default().clamp(FIRST, LONGEST)
+        self.lasted(now).clamp(FIRST, LONGEST)
     }
 }
 
@@ -72,6 +78,8 @@ pub struct Bound {
     status: Value,
     /// Whether Karmada says of such a cell that it has not applied the WD there.
     unapplied: bool,
+    /// Why Karmada fails to apply it there.
+    pub refusal: Option<CellRefusal>,
 }
 
 impl Bound {
@@ -82,11 +90,13 @@ impl Bound {
         let clusters = list(&binding.spec()["clusters"]);
         let items = list(&binding.status()["aggregatedStatus"]);
         let unapplied = items.iter().any(|item| ours(&item["clusterName"]) && item["applied"] != true);
+        let refusal = items.iter().filter(|item| ours(&item["clusterName"])).find_map(CellRefusal::of);
         let theirs = items.into_iter().find(|item| ours(&item["clusterName"]) && reported(&item["status"]));
         Self {
             here: !clusters.is_empty() && clusters.iter().all(|cluster| ours(&cluster["name"])),
             status: theirs.map(|mut item| item["status"].take()).unwrap_or_default(),
             unapplied,
+            refusal,
         }
     }
 

@@ -7,7 +7,7 @@
 
 use std::fmt;
 
-use fedhub_api::cells::{CELL_UNREACHABLE, CellDown};
+use fedhub_api::cells::{CELL_UNREACHABLE, CellDown, Hold, REFUSED_BY_CELL};
 use fedhub_api::conditions::{explained, find, said};
 use fedhub_api::facts::deployment::{FEDERATED, federated};
 use fedhub_api::responsibility::attributed;
@@ -35,6 +35,8 @@ pub enum Progress {
     Failed(Failure),
     /// On the hub; its cell has not seen it yet.
     AwaitingCell,
+    /// On the hub, and held on its way to its cell.
+    Held(Hold),
     /// Karmada does not reach its cell, or it is declared lost.
     CellUnreachable(CellDown),
     /// Its cell has seen it.
@@ -116,9 +118,12 @@ impl Progress {
         let applied = reported == Some(seen.project.generation);
         match refusal {
             Some(Refusal::CellUnreachable(.., down)) => Self::CellUnreachable(down.clone()),
+            Some(Refusal::RefusedByCell(.., refusal)) => Self::Held(Hold::Refused(refusal.clone())),
             Some(refusal) if *refusal != Refusal::ServiceSuspended => Self::Refused(refusal.clone()),
             // What is suspended is federated all the same.
-            _ => Self::reached(seen.cell_down.clone(), seen.hub.is_some(), applied),
+            _ => {
+                Self::reached(seen.cell_down.clone(), seen.hub.is_some(), applied).held_by(seen.held.clone())
+            }
         }
     }
 
@@ -132,6 +137,20 @@ impl Progress {
         }
     }
 
+    /// The same of a WD that this holds on its way to its cell.
+    #[must_use]
+    pub fn held_by(self, hold: Option<Hold>) -> Self {
+        match (self, hold) {
+            (Self::AwaitingCell, Some(hold)) => Self::Held(hold),
+            (progress, _) => progress,
+        }
+    }
+
+    /// Whether its cell is still to take it.
+    pub fn awaits_cell(&self) -> bool {
+        matches!(self, Self::AwaitingCell | Self::Held(_))
+    }
+
     /// Whether something stands in the way of the WD.
     pub fn is_trouble(&self) -> bool {
         !matches!(self, Self::Pending | Self::AwaitingCell | Self::Applied)
@@ -140,7 +159,7 @@ impl Progress {
     /// Status, reason and message.
     fn parts(&self) -> (&'static str, &'static str, String) {
         match self {
-            Self::Pending => ("Unknown", "Pending", "waiting to be federated".to_owned()),
+            Self::Pending => ("Unknown", "Pending", attributed(HELD, "waiting to be federated").into_owned()),
             // On its way, and no failure.
             Self::Refused(moving @ Refusal::Moving(..)) => ("Unknown", moving.reason(), moving.to_string()),
             Self::Refused(refusal) => ("False", refusal.reason(), refusal.to_string()),
@@ -148,7 +167,7 @@ impl Progress {
                 let message = failure.to_string();
                 match failure {
                     Failure::HubUnreachable => ("False", "HubUnreachable", message),
-                    Failure::Throttled => ("False", "Throttled", message),
+                    Failure::Throttled => ("False", "Throttled", attributed(HELD, &message).into_owned()),
                     Failure::Forbidden(_) => ("False", "Forbidden", message),
                     // C9: what the hub refuses is the user's to correct, which the reason does not show.
                     Failure::Invalid(_) => {
@@ -161,6 +180,8 @@ impl Progress {
             Self::AwaitingCell => {
                 ("Unknown", "AwaitingCell", "federated, waiting for the cell to take it".to_owned())
             }
+            Self::Held(hold @ Hold::Refused(_)) => ("False", REFUSED_BY_CELL, hold.to_string()),
+            Self::Held(hold @ Hold::Unknown) => ("Unknown", "AwaitingCell", hold.to_string()),
             Self::CellUnreachable(down) => ("False", CELL_UNREACHABLE, down.to_string()),
             // Another message would write the status of every WD once.
             Self::Applied => ("True", "Applied", "the cell has taken it".to_owned()),
@@ -169,6 +190,15 @@ impl Progress {
 
     /// The condition that shows this of `generation`, in the place of `old`.
     pub fn condition(&self, old: Option<&Value>, generation: i64, now: Timestamp) -> Value {
+        // What was known of the wait before a restart stands until Karmada is asked again.
+        let stands = |old: &&Value| {
+            *self == Self::AwaitingCell
+                && old["observedGeneration"] == generation
+                && matches!(said(old).1, REFUSED_BY_CELL | "AwaitingCell")
+        };
+        if let Some(old) = old.filter(stands) {
+            return old.clone();
+        }
         let (status, reason, message) = self.parts();
         let mut condition = explained(old, FEDERATED, status, reason, &message, now);
         condition["observedGeneration"] = json!(generation);
@@ -235,7 +265,7 @@ fn category(reason: &str) -> Category {
     match reason {
         "HubUnreachable" | CELL_UNREACHABLE => Category::Transient,
         "Throttled" => Category::Throttled,
-        "Forbidden" | "ServiceNotActive" => Category::Forbidden,
+        "Forbidden" | "ServiceNotActive" | REFUSED_BY_CELL => Category::Forbidden,
         "FederationConflict" => Category::TenantConflict,
         _ => Category::Invalid,
     }

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use fedhub_api::cells::CellDown;
+use fedhub_api::cells::{CellDown, Hold};
 use fedhub_api::facts::{Digest, DigestExt};
 use fedhub_cache::Part;
 use fedhub_core::errors::Error;
@@ -11,11 +11,13 @@ use fedhub_core::object::{Key, Kind, ObjectRef, ObjectView, PlaneId};
 use fedhub_core::trace::{Change, answers};
 use fedhub_engine::{Job, Outcome, Reconciler, Step};
 use fedhub_planes::{Plane, ServiceState};
+use tokio::time::Instant;
 
 use crate::Federator;
 use crate::cleanup::CleanupBlocked;
 use crate::controller::Target;
 use crate::desired::Bodies;
+use crate::moving::Move;
 use crate::plan::{FederationPlan, NextStep, Remnant, plan};
 use crate::setup::SetupGuard;
 use crate::snapshot::{KnownPolicy, LiveRead, Snapshot, Wd};
@@ -82,14 +84,18 @@ impl<'a> DeploymentReconcile<'a> {
         }
     }
 
-    /// Whether a cell of the new city has reported on a WD that moves, as Karmada's `ResourceBinding` says.
-    async fn has_arrived(&self, seen: &Snapshot) -> Result<bool, Error> {
+    /// Puts what Karmada's `ResourceBinding` says of a WD that moves: whether a cell of the new city has reported on it, and
+    /// what keeps it from there.
+    async fn ask_of_move(&self, seen: &mut Snapshot) -> Result<(), Error> {
         let (hub, space) = (self.federator.planes.hub(), &seen.hub_namespace_name);
         let Some(body) = hub.get_or_fetch(Kind::WorkloadDeployment, space, &seen.name).await? else {
-            return Ok(false);
+            return Ok(());
         };
         let bound = self.federator.bound(space, &seen.name, seen.city()).await?;
-        Ok(bound.is_some_and(|bound| bound.has_arrived(&body)))
+        let lasted = seen.hub.as_ref().and_then(Move::recorded).map(|recorded| recorded.lasted(seen.now));
+        seen.arrived = bound.as_ref().is_some_and(|bound| bound.has_arrived(&body));
+        seen.held = Hold::of(bound.and_then(|bound| bound.refusal), lasted.unwrap_or_default());
+        Ok(())
     }
 }
 
@@ -117,8 +123,9 @@ impl Reconciler for DeploymentReconcile<'_> {
         answers(|| Some(Change { uid: seen.project.uid.to_string(), generation: seen.project.generation }));
         self.stalled |= federator.is_stalled(&seen, self.of.key).await?;
         seen.stalled = self.stalled;
+        seen.held = federator.stalls.held(self.of.key, seen.project.generation);
         if seen.hub.as_ref().is_some_and(|hub| hub.moving().is_some()) && !self.is_synced(&seen) {
-            seen.arrived = self.has_arrived(&seen).await?;
+            self.ask_of_move(&mut seen).await?;
         }
         Ok(ControlFlow::Continue(seen))
     }
@@ -204,6 +211,7 @@ impl Federator {
             service,
             arrived: false,
             stalled: false,
+            held: None,
             distrust: self.planes.distrust(),
             last_restore: self.planes.last_restore(),
             seen_deleted: self.was_seen_deleted(key, &project_wd.uid, &hub_namespace),
@@ -222,7 +230,9 @@ impl Federator {
             return Ok(false);
         }
         let bound = self.bound(&seen.hub_namespace_name, &seen.name, seen.city()).await?;
-        Ok(bound.is_some_and(|bound| bound.is_behind(seen.project.generation)))
+        let is_behind = bound.as_ref().is_some_and(|bound| bound.is_behind(seen.project.generation));
+        self.stalls.answered(key, bound.and_then(|bound| bound.refusal), Instant::now());
+        Ok(is_behind)
     }
 
     /// Whether the WD is in sync, without any request. Then its objects are not kept any longer.

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use fedhub_api::cells::CellDown;
+use fedhub_api::cells::{CellDown, CellRefusal, Hold};
 use fedhub_core::message::Quoted;
 use fedhub_core::names::{LABEL_VALUE_RULE, SERVICE_NAME, is_label_value};
 use fedhub_core::object::TooLarge;
@@ -48,8 +48,11 @@ pub enum Refusal {
     AmbiguousCity(String),
     /// What stands on the hub belongs to another WD (I6).
     FederationConflict(Conflict),
-    /// It leaves the first city for the second, whose cell has not reported yet (F6).
-    Moving(String, String),
+    /// It leaves the first city for the second, whose cell has not reported yet (F6); `true` where it should
+    /// have by now.
+    Moving(String, String, bool),
+    /// It leaves the first city for the second, whose cell refuses it.
+    RefusedByCell(String, String, CellRefusal),
     /// It leaves the first city for the second, whose cell Karmada does not reach or is declared lost (U2, C11).
     CellUnreachable(String, String, CellDown),
     /// The service of its project is suspended (W9).
@@ -121,12 +124,18 @@ impl fmt::Display for Refusal {
                 write!(f, "more than one cell serves city {}", Quoted(city))
             }
             Self::FederationConflict(conflict) => conflict.fmt(f),
-            Self::Moving(from, to) => write!(
+            Self::Moving(from, to, false) => write!(
                 f,
                 "moving from city {} to city {}: waiting for the new city's cell to report",
                 Quoted(from),
                 Quoted(to)
             ),
+            Self::Moving(from, to, true) => {
+                write!(f, "moving from city {} to city {}: {}", Quoted(from), Quoted(to), Hold::Unknown)
+            }
+            Self::RefusedByCell(from, to, refusal) => {
+                write!(f, "moving from city {} to city {}: {refusal}", Quoted(from), Quoted(to))
+            }
             Self::CellUnreachable(from, to, down) => {
                 write!(f, "moving from city {} to city {}: {down}", Quoted(from), Quoted(to))
             }

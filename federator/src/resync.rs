@@ -10,6 +10,7 @@
 
 use std::time::Duration;
 
+use fedhub_api::cells::{CellRefusal, Hold};
 use fedhub_core::object::Key;
 use indexmap::IndexMap;
 use parking_lot::{Mutex, MutexGuard};
@@ -25,11 +26,14 @@ const AT_ONCE: usize = 50;
 
 struct Stall {
     generation: i64,
+    since: Instant,
     next: Instant,
     /// How often it has had its turn.
     turns: u8,
     /// Whether the next pass is to ask.
     turn: bool,
+    /// What Karmada said then.
+    held: Option<Hold>,
 }
 
 /// How long a WD that has had that many turns waits for the next.
@@ -52,7 +56,8 @@ impl Stalls {
             return;
         };
         if all.get(key).is_none_or(|stall| stall.generation != generation) {
-            let stall = Stall { generation, next: now + FIRST, turns: 0, turn: false };
+            let stall =
+                Stall { generation, since: now, next: now + FIRST, turns: 0, turn: false, held: None };
             all.insert(key.clone(), stall);
         }
     }
@@ -72,6 +77,18 @@ impl Stalls {
     /// Whether a pass over that WD is to ask Karmada; the next one is not.
     pub fn take_turn(&self, key: &Key) -> bool {
         self.all().get_mut(key).is_some_and(|stall| std::mem::take(&mut stall.turn))
+    }
+
+    /// Remembers what Karmada said of a WD when it was asked.
+    pub fn answered(&self, key: &Key, refusal: Option<CellRefusal>, now: Instant) {
+        if let Some(stall) = self.all().get_mut(key) {
+            stall.held = Hold::of(refusal, now.saturating_duration_since(stall.since));
+        }
+    }
+
+    /// What holds that generation of a WD, as far as Karmada was asked.
+    pub fn held(&self, key: &Key, generation: i64) -> Option<Hold> {
+        self.all().get(key).filter(|stall| stall.generation == generation)?.held.clone()
     }
 
     /// Forgets what is not kept.

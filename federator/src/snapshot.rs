@@ -3,7 +3,7 @@
 use std::ops::Deref;
 use std::time::Duration;
 
-use fedhub_api::cells::CellDown;
+use fedhub_api::cells::{CellDown, Hold};
 use fedhub_api::facts::deployment::mark_hash;
 use fedhub_api::facts::{Deployment, Digest, DigestExt, Facts};
 use fedhub_cache::ServerNormalization;
@@ -106,6 +106,8 @@ pub struct Snapshot {
     pub arrived: bool,
     /// Whether Karmada is to apply the hub WD again (F8).
     pub stalled: bool,
+    /// What holds it on its way to its cell, as far as Karmada was asked.
+    pub held: Option<Hold>,
     /// Why what the hub lacks may have been lost, if there is reason to think so (F9).
     pub distrust: Option<Distrust>,
     /// When the hub was last noticed to have been restored, also after it is trusted again.
@@ -179,7 +181,8 @@ impl Snapshot {
             .number(self.cells as u64)
             .number(self.writes as u64)
             .number(self.service as u64)
-            .maybe(self.cell_down.as_ref().map(CellDown::to_string).as_deref());
+            .maybe(self.cell_down.as_ref().map(CellDown::to_string).as_deref())
+            .maybe(self.held.as_ref().map(Hold::to_string).as_deref());
         let policies = self.policies.iter();
         policies.fold(sum, |sum, p| sum.text(p.object.uid()).text(p.object.version())).end().max(1)
     }

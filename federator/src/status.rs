@@ -5,6 +5,7 @@
 use fedhub_api::cells::{CELL_UNREACHABLE, CellDown};
 use fedhub_api::conditions;
 use fedhub_api::facts::deployment::{COUNTERS, FEDERATED, PROJECTS_OWN, put_counters, reported, unreported};
+use fedhub_api::responsibility::attributed;
 use fedhub_cache::ServerNormalization;
 use fedhub_cache::normalization::settled;
 use fedhub_core::object::ObjectView;
@@ -105,7 +106,14 @@ pub fn desired(seen: &Snapshot, refusal: Option<&Refusal>, bodies: &Bodies) -> O
                 return None;
             }
             let old = conditions::find(current, AVAILABLE);
-            let pending = conditions::explained(old, AVAILABLE, "Unknown", "Pending", PENDING, seen.now);
+            let pending = conditions::explained(
+                old,
+                AVAILABLE,
+                "Unknown",
+                "Pending",
+                &attributed("", PENDING),
+                seen.now,
+            );
             conditions::put(&mut status, pending);
         }
         Some(_) | None => {}

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use fedhub_api::conditions::next_deadline;
 use fedhub_api::transitions;
 use fedhub_cache::Part;
 use fedhub_cache::digest::Version;
@@ -15,13 +16,13 @@ use fedhub_planes::{Precondition, StatusWrite, Write, WriteMode, Written};
 use serde_json::Value;
 
 use super::DeploymentController;
-use super::plan::{DeploymentPlan, refusal};
+use super::plan::{DeploymentPlan, deletion_refused, refusal};
 use crate::domain::autoscaling::desired;
 use crate::domain::instances::{Deployment, Instance};
 use crate::domain::network::Networking;
 use crate::domain::status::blocker::ConditionUpdate;
 use crate::domain::status::debounce::debounce;
-use crate::domain::status::deployment::{DeploymentFacts, same_but_for_stages, status};
+use crate::domain::status::deployment::{DeploymentFacts, moved, same_but_for_stages, status};
 use crate::domain::status::network::Network;
 use crate::{network_snapshot, writer};
 
@@ -38,8 +39,12 @@ pub(super) struct Progress {
     pub(super) refused: Option<RequestError>,
     /// What keeps Instances from being made.
     obstacle: Option<ConditionUpdate>,
+    /// What the cell answers where it does not let an Instance go.
+    pub(super) held: Option<ConditionUpdate>,
     /// What the autoscaler does, where there is to be one.
     pub(super) scaling: Option<ConditionUpdate>,
+    /// When the status has more to say although nothing changes.
+    pub(super) deadline: Option<Duration>,
     /// When the status is to be written, where that can wait.
     pub(super) debounce: Option<Duration>,
 }
@@ -56,6 +61,21 @@ impl Progress {
             }
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// The answer to the deletion of that Instance.
+    #[allow(clippy::result_large_err, reason = "it is what the reconcile returns")]
+    pub(super) fn deleted(
+        &mut self,
+        instance: &Object,
+        answer: Result<(), RequestError>,
+    ) -> Result<(), Error> {
+        if let Err(error) = answer.as_ref()
+            && is_refused(error)
+        {
+            self.held.get_or_insert_with(|| deletion_refused(instance, error));
+        }
+        self.step(answer)
     }
 
     /// The answer to a write whose event requeues the WD.
@@ -118,10 +138,14 @@ impl DeploymentController {
             progress.step(created)?;
         }
         for instance in delete {
-            progress.step(self.delete(instance).await)?;
+            progress.deleted(instance, self.delete(instance).await)?;
         }
         for (instance, patch) in patches {
-            progress.step(writer(&self.cell).patch(Kind::Instance, instance, patch).await)?;
+            let patched = writer(&self.cell).patch(Kind::Instance, instance, patch).await;
+            if progress.obstacle.is_none() {
+                progress.obstacle = patched.as_ref().err().filter(|error| is_refused(error)).map(refusal);
+            }
+            progress.step(patched)?;
         }
         Ok(())
     }
@@ -166,7 +190,7 @@ impl DeploymentController {
         let mut own = cell.store(Kind::Instance).objects(Some(wd.namespace()));
         own.retain(|i| deployment.owns(&Instance::of(i)));
         let now = self.cell.clock().now();
-        let status = status(&DeploymentFacts {
+        let facts = DeploymentFacts {
             deployment: wd,
             instances: &own,
             desired: desired(wd),
@@ -175,8 +199,12 @@ impl DeploymentController {
             location: &networking.location,
             scaling: progress.scaling.as_ref(),
             obstacle: progress.obstacle.as_ref(),
+            held: progress.held.as_ref(),
             now,
-        });
+        };
+        let status = status(&facts);
+        // One that wants no Instance waits for nothing, at no time.
+        progress.deadline = next_deadline(&status, moved(&facts), now).filter(|_| facts.desired > 0);
         let normalization = store.normalization(wd.namespace(), wd.name(), Part::Status);
         if settled(&status, wd.status(), normalization) {
             return Ok(());

@@ -21,9 +21,11 @@ impl DeploymentController {
         let views: Vec<_> = all.iter().map(|i| self.view(&deployment, i)).collect();
         match plan(&deployment, 0, &views).step {
             Step::Delete(them) => {
+                let mut progress = Progress::default();
                 for instance in all.iter().filter(|i| them.iter().any(|it| it.uid == i.uid())) {
-                    self.delete(instance).await?;
+                    progress.deleted(instance, self.delete(instance).await)?;
                 }
+                self.report_held(progress, wd, &deployment).await?;
                 Ok(Outcome::AwaitChange)
             }
             Step::Rest if wd.has_finalizer(WORKLOAD_FINALIZER) => {
@@ -33,7 +35,7 @@ impl DeploymentController {
             }
             Step::Rest => Ok(Outcome::Unchanged),
             Step::Create(_) | Step::Replace(_) | Step::Wait(_) => {
-                self.report_overdue(wd, &deployment).await?;
+                self.report_held(Progress::default(), wd, &deployment).await?;
                 Ok(Outcome::AwaitChange)
             }
         }

@@ -37,6 +37,7 @@ mod plan;
 mod reconcile;
 mod triggers;
 mod unbind;
+mod unread;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use fedhub_api::LocationReference;
-use fedhub_api::responsibility::INSTANCES_REFUSED;
+use fedhub_api::responsibility::{DELETION_REFUSED, INSTANCES_REFUSED, attributed};
 use fedhub_core::errors::{self, RequestError};
+use fedhub_core::message::Quoted;
 use fedhub_core::names::FORMER_TEMPLATE_HASH;
 use fedhub_core::object::{Object, ObjectRef, ObjectView};
 use serde_json::{Value, json};
@@ -135,9 +136,45 @@ fn obstacle_of(wait: &Wait<'_>) -> Option<ConditionUpdate> {
 /// The obstacle of an Instance that the cell refused to create. What is invalid is the template's fault, what is forbidden
 /// is not: rights, admission and quotas of the cell are its operator's (C9).
 pub(super) fn refusal(error: &RequestError) -> ConditionUpdate {
+    let answer = errors::chain(error);
+    // A policy of the cell's admission answers with the code of validation, unless it names another reason.
+    let is_denied = [" denied request: ", " denied the request: "].iter().any(|mark| answer.contains(mark));
     let reason = match error.code() {
-        Some(400 | 413 | 422) => "ConfigurationError",
+        Some(400 | 413 | 422) if !is_denied => "ConfigurationError",
         _ => INSTANCES_REFUSED,
     };
-    ConditionUpdate::no(reason, errors::chain(error))
+    ConditionUpdate::no(reason, answer)
+}
+
+/// What is told of an Instance that the cell does not let go: like what it does not let be made, whatever the answer.
+pub(super) fn deletion_refused(instance: &Object, error: &RequestError) -> ConditionUpdate {
+    let message = format!("Instance {}: {}", Quoted(instance.name()), errors::chain(error));
+    // The condition that tells it is True, and says who acts none the less.
+    ConditionUpdate::no(DELETION_REFUSED, attributed(DELETION_REFUSED, &message))
+}
+
+#[cfg(test)]
+mod tests {
+    use fedhub_core::object::PlaneId;
+    use kube::core::Status;
+
+    use super::*;
+
+    #[test]
+    fn c9_what_the_admission_of_a_cell_denies_is_the_operators_whatever_its_code() {
+        let of = |code: u16, message: &str| {
+            let source = kube::Error::Api(Box::new(Status::failure(message, "Any").with_code(code)));
+            let resource = "instances".to_owned();
+            refusal(&RequestError { verb: "create", resource, plane: PlaneId::Cell, source }).reason
+        };
+        let policy = "instances \"web-0\" is forbidden: ValidatingAdmissionPolicy 'a' with binding 'a' denied request: no";
+        for (code, message, expected) in [
+            (422, "Instance \"web-0\" is invalid: spec: Required value", "ConfigurationError"),
+            (422, policy, INSTANCES_REFUSED),
+            (403, policy, INSTANCES_REFUSED),
+            (400, "admission webhook \"a.b\" denied the request: no", INSTANCES_REFUSED),
+        ] {
+            assert_eq!(of(code, message), expected, "{code} {message}");
+        }
+    }
 }

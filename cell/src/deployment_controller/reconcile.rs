@@ -1,5 +1,7 @@
 //! The reconcile of one WD.
 
+use fedhub_api::conditions::find;
+use fedhub_api::transitions::TERMINATION_OVERDUE;
 use fedhub_core::errors::Error;
 use fedhub_core::names::WORKLOAD_FINALIZER;
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, PlaneId};
@@ -47,7 +49,7 @@ impl DeploymentController {
         if let Some(refusal) = progress.refused {
             return Err(refusal.into());
         }
-        Ok(match progress.debounce {
+        Ok(match progress.debounce.into_iter().chain(progress.deadline).min() {
             // There is more to come, which must not wait for its turn behind what was written.
             _ if progress.stepped => Outcome::AwaitChange,
             Some(wait) => Outcome::RequeueAfter(wait),
@@ -57,15 +59,20 @@ impl DeploymentController {
         })
     }
 
-    /// Names the Instances of a terminating WD that take longer to go than they may (C12). What else its status says
-    /// matters no more.
-    pub(super) async fn report_overdue(&self, wd: &Object, deployment: &Deployment<'_>) -> Result<(), Error> {
+    /// Names the Instances of a terminating WD that take longer to go than they may, and those that the cell does not let
+    /// go (C12). What else its status says matters no more.
+    pub(super) async fn report_held(
+        &self,
+        mut progress: Progress,
+        wd: &Object,
+        deployment: &Deployment<'_>,
+    ) -> Result<(), Error> {
         let overdue = |i: &Object| i.is_terminating() && is_overdue(i) && deployment.owns(&Instance::of(i));
         let instances = self.cell.anchor().store(Kind::Instance);
-        if !instances.objects(Some(wd.namespace())).iter().any(|i| overdue(i)) {
-            return Ok(());
+        let is_news = progress.held.is_some() || find(wd.status(), TERMINATION_OVERDUE).is_some();
+        if !is_news && !instances.objects(Some(wd.namespace())).iter().any(|i| overdue(i)) {
+            return progress.refused.map(Error::from).map_or(Ok(()), Err);
         }
-        let mut progress = Progress::default();
         let networking = Networking::off(Location::Unasked);
         self.write_status(&mut progress, wd, deployment, &networking).await?;
         progress.refused.map(Error::from).map_or(Ok(()), Err)
@@ -84,13 +91,13 @@ impl Controller for DeploymentController {
             (PlaneId::Cell, Kind::NetworkBinding) => true,
             _ => return Err(Error::Bug(format!("{} is not a key of the cell's WDs", job.key))),
         };
-        if !cell.synced() {
-            return Err(Error::NotEngaged(PlaneId::Cell));
-        }
         if unbind {
-            return self.unbind().await;
+            return if cell.synced() { self.unbind().await } else { Err(Error::NotEngaged(PlaneId::Cell)) };
         }
         let wd = cell.store(Kind::WorkloadDeployment).object(&job.key.namespace, &job.key.name);
+        if !cell.synced() {
+            return self.report_unread(wd.as_deref()).await;
+        }
         answers(|| Change::of_mark(wd.as_ref()?));
         match wd {
             None => Ok(Outcome::Unchanged),

@@ -8,12 +8,15 @@ use fedhub_core::object::{Kind, Object, ObjectView, PlaneId};
 use fedhub_planes::{Listener, Plane};
 
 use super::DeploymentController;
+use super::unread::unread;
 
 impl DeploymentController {
     fn enqueue(&self, namespace: &str, name: &str) {
         let cell = self.cell.anchor();
-        // Before the cell is in sync there is nothing to decide by.
-        if cell.synced() && cell.store(Kind::WorkloadDeployment).digest(namespace, name).is_some() {
+        // Before the cell is in sync there is nothing to decide by, but that it may not come into sync.
+        if (cell.synced() || !unread(cell).is_empty())
+            && cell.store(Kind::WorkloadDeployment).digest(namespace, name).is_some()
+        {
             self.queue.add(cell.key(Kind::WorkloadDeployment, namespace, name), &cell.id);
         }
     }
@@ -87,12 +90,21 @@ impl Listener for DeploymentController {
     }
 
     fn synced(&self, plane: &Plane, _kind: Kind) {
+        if plane.id == PlaneId::Cell && !plane.synced() {
+            self.enqueue_all();
+        }
         if plane.id == PlaneId::Cell && plane.synced() {
             self.queue.mark_healthy(&plane.id);
             self.enqueue_all();
             if !self.config.networking {
                 self.queue.add(plane.key(Kind::NetworkBinding, "", ""), &plane.id);
             }
+        }
+    }
+
+    fn failing(&self, plane: &Plane) {
+        if plane.id == PlaneId::Cell && !plane.synced() {
+            self.enqueue_all();
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fedhub_api::conditions::{find, put, said};
+use fedhub_api::conditions::{find, next_deadline, put, said};
 use fedhub_cache::ServerNormalization;
 use fedhub_cache::normalization::settled;
 use fedhub_core::object::{Object, ObjectView, set_field};
@@ -38,6 +38,7 @@ pub fn plan(seen: &InstanceFacts<'_>, normalization: Option<ServerNormalization>
     let news = news(seen, &status, normalization);
     let wait = debounced(seen, &status).filter(|_| news && opened.is_none());
     let again = requeue_after(instance, seen.quota, seen.now);
+    let deadline = next_deadline(&status, None, seen.now);
     let old = instance.status();
     // All conditions stand as they are meant, and yet the whole does not: something was not kept.
     let written_before = !status["conditions"].is_null() && old.get("conditions") == status.get("conditions");
@@ -45,7 +46,7 @@ pub fn plan(seen: &InstanceFacts<'_>, normalization: Option<ServerNormalization>
         status: (news && wait.is_none())
             .then(|| StatusWrite { mode: WriteMode::of(true, written_before, normalization), status }),
         opens: opened.is_some().then(|| opens(seen)),
-        requeue_after: [again, wait].into_iter().flatten().min(),
+        requeue_after: [again, wait, deadline].into_iter().flatten().min(),
     }
 }
 

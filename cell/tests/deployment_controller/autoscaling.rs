@@ -77,6 +77,8 @@ async fn c13_a_wd_that_scales_has_an_autoscaler_that_goes_when_it_does_not() {
     assert_eq!((world.names().len(), &world.wd()["status"]["desiredReplicas"]), (3, &json!(3)));
 
     // Neither a look nor a restart writes anything (I7).
+    // What waits for longer than it may has said so.
+    quiet(700).await;
     let from = position(&world.cell);
     world.bend(json!({"metadata": {"labels": {"mine": "yes"}}}));
     quiet(600).await;
@@ -321,6 +323,8 @@ async fn c13_i7_what_the_server_makes_of_an_autoscaler_is_not_written_again() {
     world.settle().await;
     let target = &world.autoscaler().unwrap()["spec"]["metrics"][0]["resource"]["target"];
     assert_eq!(*target, json!({"type": "AverageValue", "averageValue": "500m"}));
+    // What waits for longer than it may has said so.
+    quiet(700).await;
     let from = position(&world.cell);
     world.bend(json!({"metadata": {"labels": {"mine": "yes"}}}));
     quiet(600).await;

@@ -17,6 +17,8 @@ mod network_plans;
 #[cfg(test)]
 mod networks;
 #[cfg(test)]
+mod refused;
+#[cfg(test)]
 mod rollouts;
 #[cfg(test)]
 mod scale_settings;

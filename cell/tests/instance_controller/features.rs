@@ -75,6 +75,8 @@ async fn c6_quota_that_is_switched_off_opens_its_gate_and_gives_its_claims_back(
     );
     let left: Vec<_> = world.alpha.names("ResourceClaim").into_iter().map(|(_, name)| name).collect();
     assert_eq!(left, ["instance-wd-9-k", "instance-x-0"]);
+    // What waits for longer than it may has said so.
+    quiet(700).await;
     let settled = (position(&world.cell), position(&world.alpha));
     quiet(600).await;
     assert!(asked(&world.cell, settled.0).is_empty() && asked(&world.alpha, settled.1).is_empty(), "I7");
@@ -194,6 +196,8 @@ async fn c6_referenced_data_that_is_switched_off_opens_its_gate() {
     assert!(gates(&world.instance("wd-0")).is_empty());
     let (status, reason, _) = world.says("wd-0", "ReferencedDataReady");
     assert_eq!((status.as_str(), reason.as_str()), ("True", "ReferencedDataDisabled"));
+    // What waits for longer than it may has said so.
+    quiet(700).await;
     let from = position(&world.cell);
     quiet(600).await;
     assert!(asked(&world.cell, from).iter().all(|asked| !asked.contains("instances")), "I7");

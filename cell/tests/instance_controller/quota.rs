@@ -115,7 +115,8 @@ async fn i7_a_restart_asks_and_writes_nothing_whatever_the_verdict() {
     quiet(5).await;
     world.grant();
     world.answer("instance-wd-1-k", "False", "QuotaExceeded", "used up");
-    quiet(60).await;
+    // What waits for longer than it may has said so.
+    quiet(900).await;
     run.stop().await;
     let (cell, alpha) = (position(&world.cell), position(&world.alpha));
     let run = world.process(Some(CELL));

@@ -180,7 +180,8 @@ async fn i7_a_restart_on_an_unchanged_world_asks_and_writes_nothing() {
     let run = world.run();
     quiet(5).await;
     world.run_an_instance("wd-0");
-    quiet(60).await;
+    // What waits for longer than it may has said so.
+    quiet(900).await;
     run.stop().await;
     let (before, from) = (world.cell.objects_hash(), position(&world.cell));
     let run = world.run();

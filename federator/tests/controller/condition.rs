@@ -57,13 +57,13 @@ async fn u2_i7_what_has_no_status_is_told_once_after_five_seconds_and_not_after_
     quiet(4).await;
     assert_eq!(federated(&world.wd(WD).unwrap()), None);
     until("the condition", || is(&world.wd(WD).unwrap(), "Unknown", "AwaitingCell")).await;
-    quiet(600).await;
+    quiet(240).await;
     let status = |writes: &[Vec<String>; 3]| writes[1].iter().filter(|w| w.contains("/status/")).count();
     assert_eq!(status(&world.writes(from)), 1);
     run.stop().await;
     let from = world.positions();
     let run = world.run();
-    quiet(600).await;
+    quiet(240).await;
     assert_eq!(world.writes(from), nothing());
     let read = world.asked(from).concat().into_iter().filter(|it| it.starts_with("get workloaddeployments"));
     assert_eq!(read.collect::<Vec<_>>(), [""; 0], "its digest says that it is in order");
@@ -229,7 +229,7 @@ async fn u2_c11_a_cell_that_karmada_does_not_reach_is_named_and_since_when() {
     world.hub.patch_status("Cluster", "", "cell-1", &ready("False")).unwrap();
     quiet(2).await;
     world.hub.patch_status("Cluster", "", "cell-1", &ready("True")).unwrap();
-    quiet(600).await;
+    quiet(240).await;
     assert_eq!(world.writes(from), nothing(), "a short outage is not reported");
     world.hub.patch_status("Cluster", "", "cell-1", &ready("False")).unwrap();
     until("the condition", || is(&world.wd(WD).unwrap(), "False", "CellUnreachable")).await;
@@ -244,7 +244,7 @@ async fn u2_c11_a_cell_that_karmada_does_not_reach_is_named_and_since_when() {
     };
     assert_eq!(available(), ("Unknown".to_owned(), "CellUnreachable".to_owned()));
     let from = world.positions();
-    quiet(600).await;
+    quiet(240).await;
     assert_eq!(world.writes(from), nothing(), "I7: it stands");
     world.hub.patch_status("Cluster", "", "cell-1", &ready("True")).unwrap();
     until("the condition", || is(&world.wd(WD).unwrap(), "True", "Applied")).await;
@@ -282,7 +282,7 @@ async fn c11_a_cell_that_is_declared_lost_is_told_of_with_whose_job_it_is() {
     };
     let from = world.positions();
     declare("yesterday");
-    quiet(600).await;
+    quiet(240).await;
     assert_eq!(world.writes(from), nothing(), "no time is no declaration");
     declare("2025-12-30T00:00:00Z");
     until("the condition", || is(&world.wd(WD).unwrap(), "False", "CellUnreachable")).await;

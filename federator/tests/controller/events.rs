@@ -45,7 +45,7 @@ async fn u3_a_turn_in_the_cell_is_told_once_on_the_wd_and_not_after_a_restart() 
     run.stop().await;
     let from = world.positions();
     let run = world.run();
-    quiet(600).await;
+    quiet(240).await;
     assert_eq!(world.writes(from), nothing());
     assert_eq!(warnings(&world), ["ImageUnavailable"], "nothing twice");
     let mut hangs = says("True", "ReplicasAvailable", "1/1 replicas available");

@@ -17,6 +17,8 @@ mod forced;
 #[cfg(test)]
 mod held;
 #[cfg(test)]
+mod held_moves;
+#[cfg(test)]
 mod late_create;
 #[cfg(test)]
 mod milo;

@@ -12,12 +12,12 @@ use crate::controller::support::*;
 
 const DEPLOYMENT: &str = "WorkloadDeployment";
 const POLICY: &str = "PropagationPolicy";
-const BINDING: &str = "ResourceBinding";
+pub(super) const BINDING: &str = "ResourceBinding";
 
 /// The part of Karmada that a move needs, in the order of its detector: a policy that changed releases what it does not
 /// select; what is unclaimed is claimed by the policy that selects it; what is claimed and selected is bound to the
 /// city's cell.
-struct Karmada {
+pub(super) struct Karmada {
     hub: ApiServer,
     /// Policies by name and space, at the version that was looked at.
     seen: RefCell<BTreeMap<(String, String), String>>,
@@ -25,7 +25,7 @@ struct Karmada {
     lost: RefCell<u32>,
 }
 
-fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
+pub(super) fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
     value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
@@ -117,7 +117,7 @@ impl Karmada {
     }
 
     /// The cells that `alpha`'s WD is bound to.
-    fn bound(&self, world: &World, name: &str) -> Vec<String> {
+    pub(super) fn bound(&self, world: &World, name: &str) -> Vec<String> {
         let space = hub_space(&world.alpha);
         let binding = self.hub.get(BINDING, &space, &format!("{name}-workloaddeployment"));
         let clusters = binding.map(|b| b["spec"]["clusters"].as_array().cloned().unwrap_or_default());
@@ -135,7 +135,7 @@ impl Karmada {
     }
 
     /// Works until that holds.
-    async fn until(&self, what: &str, holds: impl Fn() -> bool) {
+    pub(super) async fn until(&self, what: &str, holds: impl Fn() -> bool) {
         for _ in 0..60_000 {
             if holds() {
                 return;
@@ -162,7 +162,7 @@ fn by(cell: &str, replicas: u64) -> Value {
     status
 }
 
-fn go_to(world: &World, name: &str, city: &str) {
+pub(super) fn go_to(world: &World, name: &str, city: &str) {
     world.alpha.patch(DEPLOYMENT, SPACE, name, &json!({"spec": {"cityCode": city}})).unwrap();
 }
 
@@ -170,12 +170,12 @@ fn is_moving(world: &World, name: &str) -> bool {
     world.hub_wd(name).unwrap()["metadata"]["annotations"][MOVING].is_string()
 }
 
-fn says(world: &World, name: &str) -> String {
+pub(super) fn says(world: &World, name: &str) -> String {
     reason(&world.wd(name).unwrap()).unwrap_or_default()
 }
 
 /// Two WDs in DFW on which its cell has reported.
-async fn two_in_dfw(world: &World) -> (Run, Karmada) {
+pub(super) async fn two_in_dfw(world: &World) -> (Run, Karmada) {
     put_wd(&world.alpha, "sibling", "DFW");
     let (run, karmada) = (world.federated().await, Karmada::of(world));
     for name in [WD, "sibling"] {
@@ -187,7 +187,7 @@ async fn two_in_dfw(world: &World) -> (Run, Karmada) {
 }
 
 /// It is in ORD, whose cell reports, and all comes to rest.
-async fn arrives(world: &World, karmada: &Karmada, hub_uid: &str) {
+pub(super) async fn arrives(world: &World, karmada: &Karmada, hub_uid: &str) {
     karmada.until("the other cell", || karmada.bound(world, WD) == ["cell-2"]).await;
     karmada.report(world, WD, 2);
     karmada.until("the end of the move", || !is_moving(world, WD) && says(world, WD) == "cell2").await;

@@ -1,5 +1,6 @@
 //! F8: Karmada loses that it has applied a WD, or the last status that its cell reported.
 
+use fedhub_api::conditions::find;
 use fedhub_core::names::RESYNC;
 use serde_json::{Value, json};
 
@@ -92,14 +93,21 @@ async fn f8_i7_karmada_is_made_to_apply_what_it_says_it_has_not_and_left_alone_a
 }
 
 #[tokio::test(start_paused = true)]
-async fn f8_i7_a_cell_that_is_silent_is_asked_after_ever_more_seldom_and_nothing_is_written() {
+async fn f8_i7_a_cell_that_is_silent_is_asked_after_ever_more_seldom_and_that_is_said_once() {
     let world = World::telling();
     let run = world.federated().await;
     karmada_says(&world, true);
     quiet(30).await;
     let from = world.positions();
-    quiet(3600).await;
+    quiet(5 * 60).await;
     assert_eq!(world.writes(from), nothing());
+    quiet(55 * 60).await;
+    let condition = find(&world.wd(WD).unwrap()["status"], "Federated").cloned().unwrap_or_default();
+    assert_eq!((&condition["status"], &condition["reason"]), (&json!("Unknown"), &json!("AwaitingCell")));
+    let message = condition["message"].as_str().unwrap_or_default();
+    assert!(message.contains("what holds it is not known. Action required by the platform"), "{message}");
+    let written = world.writes(from);
+    assert!(written[0].is_empty() && written[1].len() == 1, "{written:?}");
     let get = format!("get resourcebindings/{BINDING}");
     let asked = world.asked(from)[0].iter().filter(|it| **it == get).count();
     assert_eq!(asked, 2 * 7, "of either plane's: {:?}", world.asked(from)[0]);
@@ -130,5 +138,43 @@ async fn f8_karmada_is_made_to_pass_on_the_last_status_where_it_kept_an_older_on
     assert_eq!(world.writes(from)[0], [WRITE; 2], "the annotation goes, and nothing comes after");
     assert_eq!(resync(&world.hub_wd(WD).unwrap()), None);
     assert_eq!(run.metrics.resyncs.get(), 1);
+    run.stop().await;
+}
+
+/// An answer of a cell's admission as Karmada 1.16 passes it on.
+const DENIED: &str = "Failed to apply all manifests (0/1): workloaddeployments.compute.datumapis.com \"web\" is \
+    forbidden: ValidatingAdmissionPolicy 'freeze' with binding 'freeze' denied request: nothing may be created now";
+
+/// Until an operator acts, the user reads what the cell refuses and who has to act, before and after a restart.
+#[tokio::test(start_paused = true)]
+async fn u2_i7_a_refusal_of_the_cell_is_told_within_two_minutes_and_taken_back_with_its_report() {
+    let world = World::telling();
+    let run = world.federated().await;
+    karmada_aggregates(&world, json!({"clusterName": "cell-1", "appliedMessage": DENIED}));
+    let said = || {
+        let condition = find(&world.wd(WD).unwrap()["status"], "Federated").cloned().unwrap_or_default();
+        let text = |field: &str| condition[field].as_str().unwrap_or_default().to_owned();
+        [text("status"), text("reason"), text("message")]
+    };
+    quiet(120).await;
+    let told = said();
+    assert_eq!(told[..2], ["False", "RefusedByCell"]);
+    assert!(
+        told[2].starts_with("the cell refuses it: \"nothing may be created now\". Action required by the")
+    );
+    let events = || ["FederationFailed", "FederationRecovered"].map(|it| event_notes(&world.alpha, it).len());
+    assert_eq!(events(), [1, 0]);
+    quiet(3600).await;
+    run.stop().await;
+    let from = world.positions();
+    let run = world.run();
+    quiet(600).await;
+    assert_eq!((said(), events()), (told, [1, 0]));
+    assert!(world.writes(from)[1].is_empty(), "{:?}", world.writes(from)[1]);
+    karmada_says(&world, true);
+    world.report(WD, &seen(Some(1)));
+    until("the report", || said()[..2] == ["True", "Applied"]).await;
+    quiet(5).await;
+    assert_eq!(events(), [1, 1]);
     run.stop().await;
 }

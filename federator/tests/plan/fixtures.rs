@@ -128,6 +128,7 @@ pub fn seen(
         service: ServiceState::Active,
         bound: None,
         stalled: false,
+        held: None,
         distrust: None,
         last_restore: None,
         seen_deleted: false,

@@ -1,6 +1,6 @@
 //! What users and operators read of the federator, in `tests/snapshots`.
 
-use fedhub_api::cells::CellDown;
+use fedhub_api::cells::{CellDown, CellRefusal, Hold};
 use fedhub_api::conditions::{find, put, said};
 use fedhub_api::facts::deployment::FEDERATED;
 use fedhub_core::errors::{Error, RequestError};
@@ -32,7 +32,8 @@ fn refusals() -> Vec<Refusal> {
         Refusal::NoCellForCity(_) => Refusal::NoCellForCity(city()),
         Refusal::AmbiguousCity(_) => Refusal::AmbiguousCity(city()),
         Refusal::FederationConflict(_) => Refusal::FederationConflict(Conflict::Deployment),
-        Refusal::Moving(..) => Refusal::Moving(city(), "ORD".to_owned()),
+        Refusal::Moving(..) => Refusal::Moving(city(), "ORD".to_owned(), true),
+        Refusal::RefusedByCell(..) => Refusal::RefusedByCell(city(), "ORD".to_owned(), denied()),
         Refusal::CellUnreachable(..) => Refusal::CellUnreachable(city(), "ORD".to_owned(), down()),
         Refusal::ServiceSuspended => Refusal::ServiceSuspended,
         Refusal::ServiceNotActive => Refusal::ServiceNotActive,
@@ -65,6 +66,11 @@ fn down() -> CellDown {
     CellDown { cell: "cell-dfw".to_owned(), since: "2026-01-02T15:04:05Z".to_owned(), lost: false }
 }
 
+/// What the admission of a cell answers.
+fn denied() -> CellRefusal {
+    CellRefusal::Denied("nothing may be created during the freeze".to_owned())
+}
+
 /// Whether that progress is told in an Event.
 fn is_told(progress: &Progress) -> bool {
     said(&federated(progress)).0 == "False"
@@ -76,6 +82,7 @@ fn progresses() -> Vec<Progress> {
         Progress::Refused(_) => Progress::Refused(Refusal::NoCellForCity("DFW".to_owned())),
         Progress::Failed(_) => Progress::Failed(Failure::HubUnreachable),
         Progress::AwaitingCell => Progress::AwaitingCell,
+        Progress::Held(_) => Progress::Held(Hold::Refused(denied())),
         Progress::CellUnreachable(_) => Progress::CellUnreachable(down()),
         Progress::Applied => Progress::Applied,
     ]

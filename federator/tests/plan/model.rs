@@ -108,6 +108,7 @@ impl Model {
             service: self.service,
             bound: self.bound.clone(),
             stalled: false,
+            held: None,
             distrust: self.distrust,
             last_restore: self.last_restore,
             seen_deleted: self.seen_deleted,

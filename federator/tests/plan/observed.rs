@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fedhub_api::cells::CellDown;
+use fedhub_api::cells::{CellDown, Hold};
 use fedhub_cache::ServerNormalization;
 use fedhub_core::finalizers;
 use fedhub_core::names::{FEDERATOR_FINALIZER, PlaneName};
@@ -37,6 +37,7 @@ pub struct Observed {
     pub service: ServiceState,
     pub bound: Option<Bound>,
     pub stalled: bool,
+    pub held: Option<Hold>,
     pub distrust: Option<Distrust>,
     pub last_restore: Option<Timestamp>,
     pub seen_deleted: bool,
@@ -102,6 +103,7 @@ impl Observed {
             service: self.service,
             arrived: self.bound.as_ref().zip(self.hub.as_ref()).is_some_and(arrived),
             stalled: self.stalled,
+            held: self.held.clone(),
             distrust: self.distrust,
             last_restore: self.last_restore,
             seen_deleted: self.seen_deleted,

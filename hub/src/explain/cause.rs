@@ -175,6 +175,10 @@ causes! {
     QuotaPending: Instances, "quota is asked for and not granted yet", Reason("PendingQuota"), "the reason PendingQuota";
     QuotaServiceFailed: Instances, "the project's quota service does not work",
         Reason("QuotaBackendUnavailable"), "a reason that the quota service gives";
+    QuotaClaimTaken: Instances, "the ResourceClaim of an Instance's name in the project was not made by its cell",
+        Reason("QuotaClaimTaken"), "the reason QuotaClaimTaken";
+    InstanceTypeUnavailable: Instances, "the cell does not have the InstanceType, or cannot read its size",
+        Reason("InstanceTypeUnavailable"), "the reason InstanceTypeUnavailable";
     NetworkNotReady: Instances, "a network is on its way", Reason("NetworkProvisioning"), "the reason NetworkProvisioning";
     NetworkFailed: Instances, "the cell's network service failed", Reason("NetworkFailedToCreate"), "the reason NetworkFailedToCreate";
     NetworkInvalid: Instances, "the template names a network that is not there or does not fit",
@@ -198,6 +202,10 @@ causes! {
         Reason("AutoscalerRefused"), "the reason AutoscalerNameTaken, AutoscalerRefused or AmbiguousSelector";
     TerminationOverdue: Instances, "an Instance takes longer to terminate than it may",
         Reason("TerminationDeadlineExceeded"), "TerminationOverdue, or the Instance's deletionTimestamp";
+    DeletionRefused: Instances, "the cell refuses that fedhub deletes an Instance",
+        Reason("DeletionRefused"), "the reason DeletionRefused of TerminationOverdue";
+    CellMisconfigured: CellWd, "fedhub in the cell lacks a right or a CRD that its flags ask for",
+        Reason("CellMisconfigured"), "the reason CellMisconfigured";
     InstancesChanging: Instances, "Instances start, end or are replaced, one after the other",
         Operator("see the cell's provider of Instances where this lasts"), "a reason that is a stage";
     CellReported: Instances, "the cell reports a reason that this version does not know, such as a provider's own",
@@ -291,6 +299,8 @@ impl Cause {
             | "QuotaProjectNotFound"
             | "QuotaNamespaceNotFound"
             | "ValidationFailed" => Self::QuotaServiceFailed,
+            "QuotaClaimTaken" => Self::QuotaClaimTaken,
+            "InstanceTypeUnavailable" => Self::InstanceTypeUnavailable,
             "NetworkProvisioning" => Self::NetworkNotReady,
             "NetworkFailedToCreate" => Self::NetworkFailed,
             "NetworkNotFound" | "AddressFamilyNotCarried" => Self::NetworkInvalid,
@@ -309,6 +319,7 @@ impl Cause {
             "CellNameTaken" => Self::CellNameTaken,
             "AutoscalerNameTaken" | "AutoscalerRefused" | "AmbiguousSelector" => Self::AutoscalerFault,
             "TerminationDeadlineExceeded" => Self::TerminationOverdue,
+            "DeletionRefused" => Self::DeletionRefused,
             "Suspended" => Self::WdSuspended,
             "CellUnreachable" => Self::CellNotReady,
             "CellLost" => Self::CellLost,
@@ -333,6 +344,8 @@ impl Cause {
             "FederationConflict" => Self::HubIdentityRefused,
             "CleanupHeld" => Self::CleanupConflict,
             "AwaitingCell" => Self::CellControllerBehind,
+            "RefusedByCell" => Self::ApplyFailed,
+            "CellMisconfigured" => Self::CellMisconfigured,
             _ if responsible(reason) == Some(Responsible::Nobody) => Self::InstancesChanging,
             _ => Self::CellReported,
         }

@@ -1,11 +1,13 @@
 //! Conditions inside an untyped status.
 
+use std::time::Duration;
+
 use fedhub_core::clock::stamp;
 use fedhub_core::message::bounded;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::responsibility::attributed;
+use crate::responsibility::{attributed, separated, waits};
 
 /// The condition of a type, if the status has one.
 pub fn find<'a>(status: &'a Value, kind: &str) -> Option<&'a Value> {
@@ -93,6 +95,47 @@ pub fn explained(
     stand(old, kind, status, reason, &message, now)
 }
 
+/// How long something may last on which nobody has to act, before its condition says that it lasts.
+pub const WAIT_DEADLINE: Duration = Duration::from_mins(10);
+
+/// The same of what a controller waits for that looks again after [`next_deadline`]. Where the condition has not been true
+/// for [`WAIT_DEADLINE`], nor anything else has `moved` on the way to it, it says so in the place of that nobody has to act.
+pub fn awaited(
+    old: Option<&Value>,
+    kind: &str,
+    (status, reason, message): (&str, &str, &str),
+    moved: Option<Timestamp>,
+    now: Timestamp,
+) -> Value {
+    let condition = explained(old, kind, status, reason, message, now);
+    if time_left(&condition, moved, now) != Some(Duration::ZERO) {
+        return condition;
+    }
+    let (what, minutes) = (separated(reason, said(&condition).2).what, WAIT_DEADLINE.as_secs() / 60);
+    let late =
+        format!("{kind} has not been True for more than {minutes} minutes, and what holds it is not known");
+    let message = if what.is_empty() { late } else { format!("{what}. {late}") };
+    // No reason of the table, so that the operator acts if it lasts.
+    stand(old, kind, status, reason, &attributed("", &message), now)
+}
+
+/// How long a condition may still wait; `None` where it waits for nothing.
+fn time_left(condition: &Value, moved: Option<Timestamp>, now: Timestamp) -> Option<Duration> {
+    let (status, reason, message) = said(condition);
+    if status == "True" || is_default(condition) || !waits(reason, message) {
+        return None;
+    }
+    let since: Timestamp = condition["lastTransitionTime"].as_str()?.parse().ok()?;
+    let waited = Duration::try_from(now.duration_since(moved.map_or(since, |moved| moved.max(since))));
+    Some(WAIT_DEADLINE.saturating_sub(waited.unwrap_or_default()))
+}
+
+/// After how long [`awaited`] has more to say of one of these conditions.
+pub fn next_deadline(status: &Value, moved: Option<Timestamp>, now: Timestamp) -> Option<Duration> {
+    let conditions = status.get("conditions").and_then(Value::as_array).into_iter().flatten();
+    conditions.filter_map(|condition| time_left(condition, moved, now)).filter(|left| !left.is_zero()).min()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,6 +160,58 @@ mod tests {
         let word = stand(Some(&old), "Federated", "Unknown", "AwaitingCell", "", now);
         assert!(!is_default(&word), "{word}");
         assert_eq!(stand(Some(&old), "Federated", "Unknown", "Pending", "Waiting", now), old);
+    }
+
+    #[test]
+    fn c9_what_nobody_has_to_act_on_has_a_deadline() {
+        let began = Timestamp::from_second(1_000_000).unwrap();
+        let at = |seconds: u64| began + Duration::from_secs(seconds);
+        let first = |status, reason| awaited(None, "Ready", (status, reason, "words"), None, began);
+        let (wait, late) = ("words. No action required", "if this lasts");
+        for (status, reason, passed, moved, expected) in [
+            ("False", "Pending", 599, None, wait),
+            ("False", "Pending", 600, None, late),
+            ("Unknown", "Starting", 6_000, None, late),
+            ("False", "Pending", 700, Some(101), wait),
+            ("False", "Pending", 701, Some(101), late),
+            ("False", "Suspended", 6_000, None, wait),
+            ("False", "ImageUnavailable", 6_000, None, "and the pull secrets"),
+            ("False", "AProvidersOwn", 6_000, None, late),
+            ("True", "Pending", 6_000, None, "words"),
+        ] {
+            let stands = first(status, reason);
+            let moved = moved.map(at);
+            let condition = awaited(Some(&stands), "Ready", (status, reason, "words"), moved, at(passed));
+            let (same_status, same_reason, message) = said(&condition);
+            assert_eq!((same_status, same_reason), (status, reason));
+            assert!(message.ends_with(expected), "{reason} {passed}: {message}");
+            assert_eq!(condition["lastTransitionTime"], stands["lastTransitionTime"]);
+            let lifted = awaited(Some(&stands), "Ready", (status, reason, message), moved, at(passed));
+            assert_eq!(lifted, condition, "what is lifted says it once");
+        }
+    }
+
+    #[test]
+    fn c9_a_controller_is_told_when_a_wait_is_over_its_deadline() {
+        let began = Timestamp::from_second(1_000_000).unwrap();
+        let at = |seconds: u64| began + Duration::from_secs(seconds);
+        let of = |reason: &str, now| awaited(None, "Ready", ("False", reason, "words"), None, now);
+        let status =
+            json!({"conditions": [of("Pending", at(0)), of("Starting", at(60)), of("Suspended", at(0))]});
+        for (now, moved, expected) in [
+            (0, None, Some(600)),
+            (100, None, Some(500)),
+            (600, None, Some(60)),
+            (660, None, None),
+            (660, Some(659), Some(599)),
+        ] {
+            let left = next_deadline(&status, moved.map(at), at(now)).map(|left| left.as_secs());
+            assert_eq!(left, expected, "{now} {moved:?}");
+        }
+        assert_eq!(next_deadline(&json!({}), None, began), None);
+        let default = json!({"conditions": [{"type": "Ready", "status": "Unknown", "reason": "Pending",
+            "message": "No action required", "lastTransitionTime": "1970-01-01T00:00:00Z"}]});
+        assert_eq!(next_deadline(&default, None, began), None, "the schema's");
     }
 
     #[test]

@@ -12,7 +12,10 @@ use std::num::NonZeroU8;
 
 use fedhub_core::message::MESSAGE_MAX;
 
-pub use table::{DEADLINE_EXCEEDED, INSTANCES_REFUSED, Responsible};
+pub use table::{
+    CELL_MISCONFIGURED, DEADLINE_EXCEEDED, DELETION_REFUSED, INSTANCES_REFUSED, PROGRESS_DEADLINE_EXCEEDED,
+    Responsible,
+};
 
 use table::{Entry, Source, TABLE};
 
@@ -54,6 +57,12 @@ pub fn remedy(reason: &str) -> &'static str {
 /// Whether a reason does not go away by waiting alone: its user or the platform operator has to act.
 pub fn needs_action(reason: &str) -> bool {
     responsible(reason).is_some_and(|responsible| responsible != Responsible::Nobody)
+}
+
+/// Whether a condition of that reason, whose message says that nobody has to act, waits for something of which nothing else
+/// is known.
+pub fn waits(reason: &str, message: &str) -> bool {
+    message.ends_with(NOBODY) && find(reason).is_some_and(|entry| entry.waits)
 }
 
 /// Whether the condition `Federated` of a deployment reports that reason (F10).

@@ -141,7 +141,8 @@ fn of_overdue(old: &Value, new: &Value) -> Option<Transition> {
     let overdue = |status| find(status, TERMINATION_OVERDUE).map(said).filter(|(is, ..)| *is == "True");
     match (overdue(old), overdue(new)) {
         (None, Some(overdue)) => Some(warning(overdue)),
-        (Some(_), None) => find(new, "ReplicasReady").map(said).map(|ready| ended(DEADLINE_EXCEEDED, ready)),
+        (Some(old), Some(new)) if old.1 != new.1 => Some(warning(new)),
+        (Some(old), None) => find(new, "ReplicasReady").map(said).map(|ready| ended(old.1, ready)),
         _ => None,
     }
 }

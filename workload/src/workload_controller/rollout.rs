@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use fedhub_api::facts::workload::RolloutSaid;
 use fedhub_api::facts::{Digest, DigestExt};
-use fedhub_api::responsibility::attributed;
+use fedhub_api::responsibility::{PROGRESS_DEADLINE_EXCEEDED, attributed};
 use fedhub_cache::digest::Uid;
 use fedhub_core::message::{Quoted, named};
 use fedhub_core::object::{Key, PlaneId};
@@ -24,8 +24,6 @@ use super::snapshot::{Site, SiteState, Snapshot};
 
 /// How long a rollout may make no progress before its condition `Progressing` says so.
 pub const PROGRESS_DEADLINE: Duration = Duration::from_mins(10);
-/// The reason of that condition then.
-pub const PROGRESS_DEADLINE_EXCEEDED: &str = "ProgressDeadlineExceeded";
 
 /// The placements of a Workload with their sites.
 pub type Sites<'a> = [(&'a str, Vec<Site<'a>>)];

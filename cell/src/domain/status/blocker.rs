@@ -1,8 +1,8 @@
 //! What keeps an Instance or a deployment from being ready, and which of several reasons is reported (C9).
 //! [`fedhub_api::responsibility`] names who has to act.
 
-use fedhub_api::conditions::{explained, stand};
-use fedhub_api::responsibility::{DEADLINE_EXCEEDED, INSTANCES_REFUSED};
+use fedhub_api::conditions::{awaited, stand};
+use fedhub_api::responsibility::{DEADLINE_EXCEEDED, DELETION_REFUSED, INSTANCES_REFUSED};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -42,7 +42,18 @@ impl ConditionUpdate {
 
     /// The condition of type `kind` that replaces `old`; where it is not True, with who has to act (C9).
     pub fn condition(&self, old: Option<&Value>, kind: &str, now: Timestamp) -> Value {
-        explained(old, kind, &self.status, &self.reason, &self.message, now)
+        self.condition_since(old, kind, None, now)
+    }
+
+    /// The same where something may have `moved` since that condition turned.
+    pub fn condition_since(
+        &self,
+        old: Option<&Value>,
+        kind: &str,
+        moved: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Value {
+        awaited(old, kind, (&self.status, &self.reason, &self.message), moved, now)
     }
 
     /// The same with the message as it is: for conditions that others own.
@@ -70,6 +81,7 @@ pub fn priority(reason: &str) -> u8 {
         | "InvalidScaleSettings"
         | "InstanceNameTaken"
         | INSTANCES_REFUSED
+        | DELETION_REFUSED
         | DEADLINE_EXCEEDED => 5,
         "NetworkNotFound" | FAMILY_NOT_CARRIED => 6,
         "NetworkFailedToCreate" => 7,

@@ -39,6 +39,8 @@ pub struct DeploymentFacts<'a> {
     pub scaling: Option<&'a ConditionUpdate>,
     /// What else keeps its Instances from being made, if anything does.
     pub obstacle: Option<&'a ConditionUpdate>,
+    /// What keeps one of its Instances from being deleted, if anything does.
+    pub held: Option<&'a ConditionUpdate>,
     /// The time now.
     pub now: Timestamp,
 }
@@ -83,7 +85,7 @@ pub fn status(seen: &DeploymentFacts<'_>) -> Value {
         (AVAILABLE, available(seen, counts, blocker)),
     ] {
         let words = with_overdue(seen, words);
-        put(&mut status, words.condition(find(old, kind), kind, seen.now));
+        put(&mut status, words.condition_since(find(old, kind), kind, moved(seen), seen.now));
     }
     match seen.scaling {
         Some(words) => put(&mut status, words.condition(find(old, SCALING_ACTIVE), SCALING_ACTIVE, seen.now)),
@@ -122,6 +124,21 @@ pub fn same_but_for_stages(one: &Value, other: &Value) -> bool {
         status
     };
     without(one) == without(other)
+}
+
+/// When an Instance came or went last, or became or ceased to be ready: a large deployment may take its time as long as they
+/// move. One that wants no Instance waits for nothing.
+pub fn moved(seen: &DeploymentFacts<'_>) -> Option<Timestamp> {
+    if seen.desired == 0 {
+        return Some(seen.now);
+    }
+    let of = |i: &ObjectRef| {
+        let turned =
+            find(i.status(), READY).and_then(|ready| ready["lastTransitionTime"].as_str()?.parse().ok());
+        let metadata = [&i.metadata.creation_timestamp, &i.metadata.deletion_timestamp];
+        metadata.into_iter().flatten().map(|at| at.0).chain(turned).max()
+    };
+    seen.instances.iter().filter_map(of).max()
 }
 
 /// How many Instances there are of each kind. One that is being deleted is none of them (C12).
@@ -288,10 +305,11 @@ fn terminating<'a>(
     all.into_iter()
 }
 
-/// Those that take longer to go than they may (C12).
+/// The one that the cell does not let go, then those that take longer to go than they may (C12).
 fn overdue(seen: &DeploymentFacts<'_>) -> impl Iterator<Item = ConditionUpdate> {
-    terminating(seen, DEADLINE_EXCEEDED)
-        .map(|(i, message)| ConditionUpdate::no(DEADLINE_EXCEEDED, of_instance(i, message)))
+    let late = terminating(seen, DEADLINE_EXCEEDED)
+        .map(|(i, message)| ConditionUpdate::no(DEADLINE_EXCEEDED, of_instance(i, message)));
+    seen.held.cloned().into_iter().chain(late)
 }
 
 /// The condition with the overdue Instances appended: they are reported in any case (C12).

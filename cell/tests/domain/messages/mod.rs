@@ -124,6 +124,7 @@ fn deployments() -> Vec<(String, String)> {
             location: &Location::Unasked,
             scaling: None,
             obstacle: None,
+            held: None,
             now: now(),
         });
         ["ReplicasReady", "Available", "TerminationOverdue"].into_iter().filter_map(move |kind| {

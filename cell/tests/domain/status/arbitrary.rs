@@ -128,8 +128,12 @@ proptest! {
         ours.extend(["Programmed", "Available"].iter().filter(|kind| said_for(kind)));
         untouched(i.status(), &first, &ours, &["suspended"])?;
         let rested = but(i.clone(), |i| i.data["status"] = first.clone());
-        let second = of(&rested, now() + jiff::SignedDuration::from_secs(3600));
+        let second = of(&rested, now());
         prop_assert_eq!(&second, &first, "I7: nothing new to say");
+        let [late, later] = [3600, 7200].map(|after| now() + jiff::SignedDuration::from_secs(after));
+        let second = of(&rested, late);
+        let rested = but(rested.clone(), |i| i.data["status"] = second.clone());
+        prop_assert_eq!(&of(&rested, later), &second, "I7: that it lasts is said once");
         prop_assert_eq!(transitions::of_instance(Signal::of_instance(&first), &second), None, "and no Event");
     }
 
@@ -144,7 +148,7 @@ proptest! {
         let mut of = |wd: &Object, now| {
             let s = deployment::status(&deployment::DeploymentFacts {
                 deployment: wd, instances: &all, desired, template_hash: HASH, network: &network, location: &location,
-                scaling: None, obstacle: None, now,
+                scaling: None, obstacle: None, held: None, now,
             });
             // The next listing comes in another order.
             let n = all.len().max(1);
@@ -156,7 +160,11 @@ proptest! {
         ours.extend(find(&first, "TerminationOverdue").map(|_| "TerminationOverdue"));
         untouched(&status, &first, &ours, &["suspended"])?;
         let rested = but(wd.clone(), |wd| wd.data["status"] = first.clone());
-        prop_assert_eq!(of(&rested, now() + jiff::SignedDuration::from_secs(3600)), first.clone());
+        prop_assert_eq!(of(&rested, now()), first.clone());
+        let [late, later] = [3600, 7200].map(|after| now() + jiff::SignedDuration::from_secs(after));
+        let second = of(&rested, late);
+        let rested = but(rested.clone(), |wd| wd.data["status"] = second.clone());
+        prop_assert_eq!(of(&rested, later), second, "I7: that it lasts is said once");
         let count = |name: &str| first[name].as_u64().unwrap();
         prop_assert!(count("currentReplicas") <= count("updatedReplicas") && count("updatedReplicas") <= count("replicas"));
         prop_assert!(count("readyReplicas") <= count("replicas"));

@@ -98,6 +98,7 @@ pub fn deployment_status(
         location,
         scaling: None,
         obstacle: None,
+        held: None,
         now: now(),
     })
 }

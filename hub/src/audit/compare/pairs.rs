@@ -81,6 +81,7 @@ impl<'a> Pair<'a> {
             service,
             arrived: false,
             stalled: false,
+            held: None,
             distrust: context.distrust(),
             last_restore: context.history().last_restore,
             seen_deleted: false,

@@ -1,6 +1,7 @@
 //! Steps of the decision for a WD that is gone or on its way out.
 
 use fedhub_api::conditions::{find, said};
+use fedhub_api::transitions::TERMINATION_OVERDUE;
 use fedhub_core::names::{
     FEDERATOR_FINALIZER, HUB_LOST, HUB_NAMESPACE_UID, REFERENCED_DATA_FINALIZER, SOURCE_UID,
 };
@@ -13,6 +14,7 @@ use super::super::chain::{Chain, created_at, deleted_at, turned_at};
 use super::super::hop::Hop;
 use super::diagnosis::Diagnosis;
 use super::plane::hub_failure;
+use super::returned::torn_down;
 
 /// The project has no such WD.
 pub fn absent(chain: &Chain) -> Option<Diagnosis> {
@@ -34,7 +36,21 @@ pub fn absent(chain: &Chain) -> Option<Diagnosis> {
     Some(Diagnosis::blocked(Cause::WdNotFound, None, evidence))
 }
 
+/// What keeps the cell from removing the WD, in its own words.
+fn refused_by_cell(chain: &Chain) -> Option<Diagnosis> {
+    let cells = chain.cells.values().filter_map(|cell| cell.wd.found());
+    let overdue = cells.filter_map(|left| find(left.status(), TERMINATION_OVERDUE));
+    overdue.filter(|it| said(it).0 == "True").map(torn_down).next()
+}
+
 fn awaits_cell(chain: &Chain, left: &Object) -> Diagnosis {
+    if let Some(refused) = refused_by_cell(chain) {
+        return refused;
+    }
+    if !left.is_terminating() {
+        let evidence = "the cell still has the WD, and nobody has deleted it there: the Work on the hub may be held, or the cell may refuse the deletion";
+        return Diagnosis::behind(chain, Cause::KarmadaSlow, Hop::Work, None, evidence);
+    }
     let finalizers = left.metadata.finalizers.clone().unwrap_or_default().join(", ");
     let evidence = if finalizers.is_empty() {
         "the cell still has the WD".to_owned()
@@ -108,6 +124,9 @@ fn on_hub(chain: &Chain, wd: &Object, hub: &Object, since: Option<Timestamp>) ->
         return Diagnosis::behind(chain, Cause::DeletionAwaitsCell, Hop::CellWd, since, evidence);
     }
     if hub.is_terminating() {
+        if let Some(refused) = refused_by_cell(chain) {
+            return refused;
+        }
         let holders = hub.metadata.finalizers.clone().unwrap_or_default().join(", ");
         let evidence = format!("the hub WD is being deleted; its finalizers: {holders}");
         return Diagnosis::behind(chain, Cause::KarmadaSlow, Hop::Work, deleted_at(hub), evidence);

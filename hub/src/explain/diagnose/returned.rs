@@ -1,7 +1,9 @@
 //! Steps of the decision on the way back: from the cell to the project.
 
 use fedhub_api::conditions::{find, said};
-use fedhub_api::responsibility::{DEADLINE_EXCEEDED, Responsible, needs_action, responsible};
+use fedhub_api::responsibility::{
+    CELL_MISCONFIGURED, DEADLINE_EXCEEDED, DELETION_REFUSED, Responsible, needs_action, responsible,
+};
 use fedhub_api::transitions::TERMINATION_OVERDUE;
 use fedhub_core::names::{PROJECTED_FROM, SUSPENDED, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE};
 use fedhub_core::object::{Object, ObjectView};
@@ -20,6 +22,9 @@ use super::diagnosis::Diagnosis;
 pub fn cell_wd(chain: &Chain) -> Option<Diagnosis> {
     let hub = chain.hub.wd.found()?;
     let since = written_at(hub);
+    if let Some(misconfigured) = misconfigured(chain.cell().and_then(|cell| cell.wd.found()).unwrap_or(hub)) {
+        return Some(misconfigured);
+    }
     let Some(cell) = chain.cell().filter(|cell| cell.wd.failure().is_none()) else {
         return observed(chain, hub);
     };
@@ -36,6 +41,12 @@ pub fn cell_wd(chain: &Chain) -> Option<Diagnosis> {
         format!("the cell's WD has the generation {}, observed is {observed}", own.unwrap_or_default());
     (observed.as_i64() != own)
         .then(|| Diagnosis::behind(chain, Cause::CellControllerBehind, Hop::CellWd, written_at(wd), evidence))
+}
+
+/// That the cell cannot work, for want of which it observes no generation.
+fn misconfigured(wd: &Object) -> Option<Diagnosis> {
+    let available = find(wd.status(), "Available").filter(|it| said(it).1 == CELL_MISCONFIGURED)?;
+    Some(Diagnosis::blocked(Cause::CellMisconfigured, turned_at(available), said(available).2))
 }
 
 /// What the hub has of the cell's status, where the cell was not read.
@@ -98,7 +109,7 @@ pub fn conditions(chain: &Chain) -> Option<Diagnosis> {
     }
     let overdue = find(wd.status(), TERMINATION_OVERDUE).filter(|it| said(it).0 == "True");
     if let Some(overdue) = overdue {
-        return Some(Diagnosis::blocked(Cause::TerminationOverdue, turned_at(overdue), said(overdue).2));
+        return Some(torn_down(overdue));
     }
     if wd.annotation(SUSPENDED) == Some("true") {
         let evidence = "the WD is annotated with compute.datumapis.com/suspended=true";
@@ -112,6 +123,13 @@ pub fn conditions(chain: &Chain) -> Option<Diagnosis> {
         return Some(Diagnosis::behind(chain, cause, Hop::Instances, since, evidence));
     }
     of_wd(chain, wd, &instances)
+}
+
+/// What keeps an Instance of a WD from being torn down, by the condition [`TERMINATION_OVERDUE`].
+pub fn torn_down(overdue: &Value) -> Diagnosis {
+    let (_, reason, message) = said(overdue);
+    let cause = if reason == DELETION_REFUSED { Cause::DeletionRefused } else { Cause::TerminationOverdue };
+    Diagnosis::blocked(cause, turned_at(overdue), message)
 }
 
 /// What keeps a WD from being ready that has reported: first what needs action, then what its Instances say, then a stage.
@@ -169,7 +187,11 @@ fn of_instance(chain: &Chain, instance: &Object) -> Option<Diagnosis> {
     if said(ready).0 == "True" {
         return None;
     }
-    let mut diagnosis = judged(chain, ready, created_at(instance));
+    // While its gates stand, its quota may be what somebody has to act on.
+    let quota =
+        find(instance.status(), "QuotaGranted").filter(|it| said(it).0 != "True" && needs_action(said(it).1));
+    let condition = quota.filter(|_| said(ready).1 == "SchedulingGatesPresent").unwrap_or(ready);
+    let mut diagnosis = judged(chain, condition, created_at(instance));
     diagnosis.evidence = format!("Instance {}: {}", instance.name(), diagnosis.evidence);
     Some(diagnosis)
 }

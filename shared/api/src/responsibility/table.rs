@@ -18,6 +18,15 @@ pub const DEADLINE_EXCEEDED: &str = "TerminationDeadlineExceeded";
 /// A reason of the conditions of a deployment: its cell lets no Instance be made.
 pub const INSTANCES_REFUSED: &str = "InstancesRefused";
 
+/// The reason of `Progressing`: a rollout has come no further for longer than it may.
+pub const PROGRESS_DEADLINE_EXCEEDED: &str = "ProgressDeadlineExceeded";
+
+/// The reason of `TerminationOverdue` and of the conditions of a deployment: its cell lets an Instance not be deleted.
+pub const DELETION_REFUSED: &str = "DeletionRefused";
+
+/// A reason of the conditions of a deployment: fedhub in its cell cannot read what it needs there.
+pub const CELL_MISCONFIGURED: &str = "CellMisconfigured";
+
 /// The source of a reason, which decides the Event that reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
@@ -34,6 +43,8 @@ pub(super) struct Entry {
     pub responsible: Responsible,
     /// What to do; empty for nobody.
     pub remedy: &'static str,
+    /// Whether it is a stage on the way to what is wanted.
+    pub waits: bool,
 }
 
 const fn entry(
@@ -42,7 +53,7 @@ const fn entry(
     reason: &'static str,
     remedy: &'static str,
 ) -> Entry {
-    Entry { reason, source, responsible, remedy }
+    Entry { reason, source, responsible, remedy, waits: false }
 }
 
 const fn user(reason: &'static str, remedy: &'static str) -> Entry {
@@ -55,6 +66,11 @@ const fn operator(reason: &'static str, remedy: &'static str) -> Entry {
 
 const fn nobody(reason: &'static str) -> Entry {
     entry(Source::Cell, Responsible::Nobody, reason, "")
+}
+
+/// A stage on the way to what is wanted: one that lasts is held by something (see [`crate::conditions::awaited`]).
+const fn wait(reason: &'static str) -> Entry {
+    Entry { waits: true, ..nobody(reason) }
 }
 
 const fn federation(responsible: Responsible, reason: &'static str, remedy: &'static str) -> Entry {
@@ -113,6 +129,8 @@ pub(super) const TABLE: &[Entry] = &[
     ),
     operator("InstanceNameTaken", "delete the instance of that name in the cell, which fedhub did not make"),
     operator(INSTANCES_REFUSED, "let fedhub create instances in the cell, see what refuses them"),
+    operator(DELETION_REFUSED, "let fedhub delete instances in the cell, see what refuses it"),
+    operator(CELL_MISCONFIGURED, "give fedhub in the cell the rights and CRDs that its flags ask for"),
     operator(DEADLINE_EXCEEDED, "look into the controllers that hold the finalizers"),
     operator("AutoscalerNameTaken", "delete or rename the HorizontalPodAutoscaler of that name in the cell"),
     operator(
@@ -124,22 +142,22 @@ pub(super) const TABLE: &[Entry] = &[
         "NoMatchingLocations",
         "choose cities that are served, or ask the platform operator for a cell or a location there",
     ),
-    user("ProgressDeadlineExceeded", "see what the workload's deployments say holds the rollout up"),
+    user(PROGRESS_DEADLINE_EXCEEDED, "see what the workload's deployments say holds the rollout up"),
     nobody("NoAvailablePlacements"),
     nobody("NoAvailableDeployments"),
-    nobody("InstancesProvisioning"),
-    nobody("Provisioning"),
-    nobody("NetworkProvisioning"),
-    nobody("ReferencedDataNotReady"),
-    nobody("AwaitingPropagation"),
-    nobody("Resolving"),
-    nobody("SchedulingGatesPresent"),
-    nobody("Pending"),
-    nobody("PendingEvaluation"),
-    nobody("PendingProgramming"),
-    nobody("ProgrammingInProgress"),
-    nobody("Starting"),
-    nobody("Stopping"),
+    wait("InstancesProvisioning"),
+    wait("Provisioning"),
+    wait("NetworkProvisioning"),
+    wait("ReferencedDataNotReady"),
+    wait("AwaitingPropagation"),
+    wait("Resolving"),
+    wait("SchedulingGatesPresent"),
+    wait("Pending"),
+    wait("PendingEvaluation"),
+    wait("PendingProgramming"),
+    wait("ProgrammingInProgress"),
+    wait("Starting"),
+    wait("Stopping"),
     nobody("ScalingDisabled"),
     nobody("Suspended"),
     nobody("Terminating"),
@@ -175,6 +193,11 @@ pub(super) const TABLE: &[Entry] = &[
     federation(Responsible::Operator, "CleanupHeld", "look into the federation hub"),
     federation(Responsible::Operator, "HubUnreachable", "look into the federation hub"),
     federation(Responsible::Operator, "CellUnreachable", "bring the cell back, or declare it lost"),
+    federation(
+        Responsible::Operator,
+        "RefusedByCell",
+        "look into what refuses it in the cell: an object of its name, admission or rights",
+    ),
     federation(Responsible::User, "CellLost", "choose another city to run it again"),
     federation(Responsible::Operator, "Forbidden", "grant fedhub the permission"),
     federation(Responsible::Nobody, "Throttled", ""),

@@ -17,6 +17,8 @@ fn c9_every_reason_says_whose_job_it_is() {
         ("InstanceNameTaken", Responsible::Operator),
         (INSTANCES_REFUSED, Responsible::Operator),
         (DEADLINE_EXCEEDED, Responsible::Operator),
+        (DELETION_REFUSED, Responsible::Operator),
+        (CELL_MISCONFIGURED, Responsible::Operator),
         ("Moving", Responsible::Nobody),
         ("InstancesProvisioning", Responsible::Nobody),
     ] {

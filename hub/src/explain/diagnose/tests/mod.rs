@@ -3,6 +3,7 @@
 mod causes;
 mod fixtures;
 mod property;
+mod verdicts;
 
 pub use causes::chain_of;
 use fixtures::instance;
