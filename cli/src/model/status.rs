@@ -48,6 +48,11 @@ pub fn is_observed(object: &Object) -> bool {
     object.status()["observedGeneration"].as_i64().is_some_and(|seen| seen >= generation(object))
 }
 
+/// Whether a Workload is suspended, with all its instances.
+pub fn is_suspended(workload: &Object) -> bool {
+    workload.spec()["suspend"] == true
+}
+
 /// How a Workload is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display, clap::ValueEnum)]
 pub enum Health {

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use fedhub_api::conditions::{find, said};
 use fedhub_api::facts::placed::NO_MATCHING_LOCATIONS;
 use fedhub_api::facts::workload::is_paused;
-use fedhub_api::responsibility::is_reported_by_federation;
+use fedhub_api::responsibility::{PROGRESS_DEADLINE_EXCEEDED, is_reported_by_federation};
 use fedhub_core::object::{Object, ObjectView};
 use serde_json::Value;
 
@@ -21,6 +21,7 @@ use super::stage::Stage;
 use super::template::{carries_spec, carries_template};
 use crate::model::status::{awaited, generation, is_going, is_observed, is_ready};
 use crate::model::{Counts, Obstacle, Paused, Site, Workload};
+use crate::view::condition::SUSPENDED;
 
 /// One city of one placement. Its key is both: a city may be in several placements.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,7 +89,9 @@ pub fn judge(seen: &Workload<'_>) -> Judgement {
         generation: generation(workload),
         taken_up: !workload.status()["observedGeneration"].is_null(),
         // Whatever a city says itself is newer and nearer.
-        obstacle: refusal.filter(|_| !rows.iter().any(|row| row.obstacle.is_some())),
+        obstacle: refusal
+            .or_else(|| overdue(workload))
+            .filter(|_| !rows.iter().any(|row| row.obstacle.is_some())),
         strays: seen.strays.len(),
         paused: Paused::of(workload),
         has_earlier: has_earlier(workload),
@@ -115,7 +118,8 @@ fn verdict(workload: &Object, judgement: &Judgement) -> Verdict {
     let blocked = unfinished().all(|row| row.phase == Phase::Blocked);
     // A refused write of a deployment may not show in its row: planes prune, and what only the Workload has tells nothing.
     let refused = obstacle.is_some() && (rows.is_empty() || progressing);
-    if blocked && (unfinished().next().is_some() || refused) {
+    let is_late = overdue(workload).is_some() && unfinished().next().is_some();
+    if is_late || blocked && (unfinished().next().is_some() || refused) {
         return Verdict::Blocked;
     }
     let done = is_observed(workload) && !progressing && !rows.is_empty() && *strays == 0;
@@ -146,6 +150,14 @@ fn refusal(workload: &Object) -> Option<Obstacle> {
         return Obstacle::of(available).filter(|_| OWN.contains(&reason));
     }
     message.strip_prefix(SERVES).map(|message| Obstacle::new(NO_MATCHING_LOCATIONS, message))
+}
+
+/// That the newest generation has come no further for longer than it may.
+fn overdue(workload: &Object) -> Option<Obstacle> {
+    let progressing = find(workload.status(), "Progressing")?;
+    let is_late = said(progressing).1 == PROGRESS_DEADLINE_EXCEEDED
+        && progressing["observedGeneration"] == generation(workload);
+    is_late.then(|| Obstacle::of(progressing)).flatten()
 }
 
 fn row(workload: &Object, observed: bool, refusal: Option<&Obstacle>, site: &Site<'_>) -> Row {
@@ -182,7 +194,8 @@ fn leaving(site: &Site<'_>) -> Stage {
     let conditions = ["TerminationOverdue", "Available", "Federated"];
     let status = site.deployment.map_or(&Value::Null, |deployment| deployment.status());
     let overdue = conditions.iter().filter_map(|kind| find(status, kind)).find_map(|condition| {
-        let held = matches!(said(condition).1, "CleanupHeld" | "TerminationDeadlineExceeded");
+        let held =
+            matches!(said(condition).1, "CleanupHeld" | "TerminationDeadlineExceeded" | "DeletionRefused");
         held.then(|| Obstacle::new(said(condition).1, said(condition).2))
     });
     let phase = if overdue.is_some() { Phase::Blocked } else { Phase::Draining };
@@ -221,13 +234,19 @@ fn deployed(site: &Site<'_>, deployment: &Object) -> Stage {
     if complete && is_settled(site, deployment, counts.desired) {
         return (Phase::Done, None, None);
     }
-    let obstacle = obstacle(site, deployment);
+    let obstacle = suspension(status).or_else(|| obstacle(site, deployment));
     let phase = match &obstacle {
         Some(_) => Phase::Blocked,
         None if complete && old(site, Some(counts)) > 0 => Phase::Draining,
         None => Phase::Updating,
     };
     (phase, obstacle, awaits())
+}
+
+/// That a deployment is suspended, by itself or with its Workload: its instances start when it is resumed.
+fn suspension(status: &Value) -> Option<Obstacle> {
+    const WORDS: &str = "the instances are suspended: they are kept, and do not run";
+    (status["suspended"] == true).then(|| Obstacle::new(SUSPENDED, WORDS))
 }
 
 /// Whether a number of wanted Instances can be that of the deployment's settings: the one that it names, or at least the

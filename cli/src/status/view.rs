@@ -1,17 +1,19 @@
 //! The overview of a project.
 
 use fedhub_api::facts::workload::is_paused;
+use fedhub_core::message::Quoted;
 use fedhub_core::object::ObjectView;
 use fedhub_terminal::plain;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::model::status::is_suspended;
 use crate::model::{Paused, Site, Workload};
 use crate::problem::Problem;
 use crate::reading::missing;
 use crate::rollout::judge::judge;
 use crate::view::Look;
-use crate::view::condition::{Finding, Standing};
+use crate::view::condition::{Finding, Standing, of_rollout};
 use crate::view::object::age_of;
 use crate::view::sheet::{Cell, Column, Cut, sheet};
 use crate::view::site;
@@ -93,7 +95,20 @@ pub fn text(overview: &Overview<'_>, look: &Look, now: Timestamp) -> String {
         let sentence = Paused::of(it.object)?.sentence(it.object.name());
         Some(wrapped(&sentence, 0, look.terminal.width))
     });
-    std::iter::once(table).chain(pauses).chain(troubles).collect::<Vec<_>>().join("\n\n")
+    let suspensions = overview.workloads.iter().filter(|it| is_suspended(it.object)).map(|it| {
+        let sentence = format!(
+            "The workload {} is suspended: its instances are kept, and do not run.",
+            Quoted(it.object.name())
+        );
+        wrapped(&sentence, 0, look.terminal.width)
+    });
+    let late = overview.workloads.iter().filter_map(|it| {
+        let finding = of_rollout(it.object.status())?;
+        let head = finding.standing().colour().paint(&plain(it.object.name()), look.terminal.colours);
+        Some(format!("{head}\n{}", finding.lines(2, look.terminal.width)))
+    });
+    let troubles = late.chain(troubles);
+    std::iter::once(table).chain(suspensions).chain(pauses).chain(troubles).collect::<Vec<_>>().join("\n\n")
 }
 
 /// The same for programs.
@@ -107,6 +122,8 @@ pub fn value(overview: &Overview<'_>) -> Value {
             "ready": counts.map(|it| it.ready),
             "upToDate": counts.filter(|_| crate::model::status::is_observed(it.object)).map(|it| it.updated),
             "paused": is_paused(it.object),
+            "suspended": is_suspended(it.object),
+            "progressDeadlineExceeded": of_rollout(it.object.status()).is_some(),
             "locations": it.cities(),
             "cities": overview.unknown.is_none().then(|| it.sites.iter().map(site::json).collect::<Value>()),
         })

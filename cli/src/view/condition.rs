@@ -1,7 +1,7 @@
 //! What a condition that is not as it should be says to a user: what is wrong, who has to act, what to do.
 
 use fedhub_api::conditions::{find, is_default, said};
-use fedhub_api::responsibility::{Responsible, separated};
+use fedhub_api::responsibility::{PROGRESS_DEADLINE_EXCEEDED, Responsible, separated};
 use fedhub_api::transitions::TERMINATION_OVERDUE;
 use fedhub_terminal::output::Colour;
 use fedhub_terminal::plain;
@@ -35,6 +35,9 @@ impl Standing {
         }
     }
 }
+
+/// The reason of what is suspended: it is as it is meant to be, and stays so.
+pub const SUSPENDED: &str = "Suspended";
 
 /// A condition in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,6 +93,9 @@ impl Finding {
             Some(Responsible::Operator) => {
                 format!("The platform operator has to act; tell them the reason: {}", self.reason)
             }
+            Some(Responsible::Nobody) if self.reason == SUSPENDED => {
+                "It runs again once it is resumed".to_owned()
+            }
             Some(Responsible::Nobody) => "Nobody has to act: it passes by itself".to_owned(),
             None => "If this lasts, the platform operator has to act".to_owned(),
         }
@@ -134,6 +140,9 @@ fn in_users_words(remedy: &str) -> &str {
         | "choose cities that are served, or ask the platform operator for a cell or a location there" => {
             "choose another city, or ask the platform operator to serve this one"
         }
+        "see what the workload's deployments say holds the rollout up" => {
+            "see what its cities say, and look at its events"
+        }
         "see the project's ServiceEntitlement for what suspended the service" => {
             "see what the command access says of the project"
         }
@@ -168,6 +177,11 @@ pub fn of_instance(status: &Value) -> Option<Finding> {
         _ => None,
     };
     Some(other.unwrap_or(ready))
+}
+
+/// That the rollout of a Workload has made no progress for longer than it may.
+pub fn of_rollout(status: &Value) -> Option<Finding> {
+    find(status, "Progressing").filter(|it| said(it).1 == PROGRESS_DEADLINE_EXCEEDED).map(Finding::of)
 }
 
 /// What the status of a Workload says that it is not available; `None` where it is.

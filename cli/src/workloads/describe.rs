@@ -7,8 +7,9 @@ use serde_json::Value;
 
 use super::view::{Row, colour, progress};
 use crate::instances::view::what_runs;
+use crate::model::status::is_suspended;
 use crate::model::{Paused, Site};
-use crate::view::condition::{Standing, of_workload, sentence};
+use crate::view::condition::{Standing, of_rollout, of_workload, sentence};
 use crate::view::labelled::labelled;
 use crate::view::object::{age_of, instance_spec};
 use crate::view::sheet::Cell;
@@ -30,11 +31,14 @@ pub fn text(row: &Row<'_>, is_known: bool, look: &Look, now: Timestamp) -> Strin
         ("URL", row.url.words().into()),
         ("Age", age_of(object, now).into()),
     ];
-    let head: Vec<_> = head.into_iter().chain(paused).collect();
+    let suspended =
+        is_suspended(object).then(|| ("Suspended", "its instances are kept, and do not run".into()));
+    let head: Vec<_> = head.into_iter().chain(suspended).chain(paused).collect();
     let mut parts = vec![labelled(&head, 0, look)];
     if let Some(finding) = of_workload(object.status()) {
         parts.push(finding.lines(2, width));
     }
+    parts.extend(of_rollout(object.status()).map(|finding| finding.lines(2, width)));
     parts.push(format!("Placements\n{}", placements(row, is_known, look)));
     parts.push(format!("Template\n{}", labelled(&what_runs(instance_spec(object)), 2, look)));
     parts.join("\n\n")

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::url::Url;
-use crate::model::status::is_observed;
+use crate::model::status::{is_observed, is_suspended};
 use crate::model::{Health, Workload};
 use crate::view::object::{age_of, bare, containers, image, instance_spec, instance_type, is_city};
 use crate::view::sheet::{Cell, Column, Cut, sheet};
@@ -134,6 +134,7 @@ impl Row<'_> {
             "ready": ready,
             "upToDate": updated,
             "paused": is_paused(object),
+            "suspended": is_suspended(object),
             "placements": self.placements(),
             "locations": self.workload.cities(),
             "image": containers(spec).find_map(|it| it["image"].as_str()),

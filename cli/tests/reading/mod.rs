@@ -11,5 +11,6 @@ mod plane;
 mod program;
 mod quota;
 mod support;
+mod suspended;
 mod widths;
 mod workloads;
