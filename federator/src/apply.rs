@@ -13,7 +13,7 @@ use fedhub_planes::{Plane, Precondition, StatusWrite, Write, Written};
 use tokio::time::Instant;
 
 use crate::Federator;
-use crate::condition::announce_move;
+use crate::announce::announce_move;
 use crate::desired::Bodies;
 use crate::loss;
 use crate::plan::{FederationPlan, NextStep};
@@ -85,14 +85,13 @@ impl DeploymentReconcile<'_> {
             }
         }
         let deployment = deployment.and_then(|change| change.render(seen, bodies));
-        let creates = matches!(deployment, Some(Write::Create(_)));
         if let Some(write) = deployment
             && let Some(stored) = federator.write_to_hub(WD, write).await?
         {
             wrote = true;
             match &mut target {
                 Some(hub) => *hub = stored,
-                None => self.federated(seen, creates),
+                None => self.federated(seen),
             }
         }
         if let Some(from) = moved {
@@ -108,11 +107,9 @@ impl DeploymentReconcile<'_> {
         if let Some(intent) = status
             && let Some(write) = status::write(seen, intent.refusal.as_ref(), bodies)
         {
-            let status = write.status.clone();
-            if federator.write_status(project, &wd, write, self.job.since).await? {
-                wrote = true;
-                federator.announce(project, &bodies.project, &status);
-            }
+            // What comes by itself has no way behind it.
+            let since = (!seen.is_due).then_some(self.job.since);
+            wrote |= federator.write_status(project, &wd, write, since).await?;
         }
         if release {
             let released = finalizers::without(&wd, FEDERATOR_FINALIZER);
@@ -123,14 +120,11 @@ impl DeploymentReconcile<'_> {
     }
 
     /// The hub WD was made or changed.
-    fn federated(&self, seen: &Snapshot, created: bool) {
+    fn federated(&self, seen: &Snapshot) {
         let (metrics, key) = (self.federator.planes.metrics(), self.of.key);
         metrics.propagated(Hop::ProjectToHub, self.job.since.elapsed());
         let (generation, now) = (seen.project.generation, Instant::now());
         self.federator.convergence.lock().federated(key, generation, seen.city(), self.job.since, now);
-        if created {
-            self.federator.pending.federated(key, generation, now);
-        }
         let (plane, namespace, name) = (&self.of.home.plane, &key.namespace, &key.name);
         if seen.stalled {
             metrics.resyncs.inc();
@@ -162,23 +156,27 @@ impl DeploymentReconcile<'_> {
 }
 
 impl Federator {
-    /// Writes the status of `wd`, in answer to an event that came at `since`; returns whether it was stored.
+    /// Writes the status of `wd`, in answer to an event of the hub that came at `since`, if it is one; returns whether it was
+    /// stored.
     pub(crate) async fn write_status(
         &self,
         project: &Plane,
         wd: &ObjectRef,
         write: StatusWrite,
-        since: Instant,
+        since: Option<Instant>,
     ) -> Result<bool, RequestError> {
-        let observed = write.status["observedGeneration"].as_i64();
-        let stored = self.writer(project).write_status(WD, wd, write).await?.is_some();
-        if let Some(observed) = observed.filter(|_| stored) {
+        let status = write.status.clone();
+        if self.writer(project).write_status(WD, wd, write).await?.is_none() {
+            return Ok(false);
+        }
+        if let Some(observed) = status["observedGeneration"].as_i64() {
             self.converged(&project.key(WD, wd.namespace(), wd.name()), wd.uid(), observed);
         }
-        if stored {
+        if let Some(since) = since {
             self.planes.metrics().propagated(Hop::HubToProjectStatus, since.elapsed());
         }
-        Ok(stored)
+        self.announce(project, wd, &status);
+        Ok(true)
     }
 
     async fn write_to_hub(&self, kind: Kind, write: Write) -> Result<Option<ObjectRef>, RequestError> {

@@ -10,6 +10,7 @@ use fedhub_core::names::{CITY_CODE, FEDERATOR_MANAGER};
 use fedhub_core::object::{Key, ObjectRef, ObjectView};
 use fedhub_engine::Queue;
 use fedhub_planes::{Distrust, Plane, PlaneWriter, Planes, ProjectNamespace};
+use tokio::time::Instant;
 
 use crate::cleanup::BlockedFinalizers;
 use crate::convergence::SharedConvergence;
@@ -17,11 +18,11 @@ use crate::deletions::Deletion;
 use crate::moving::Touches;
 use crate::namespaces::NamespaceUids;
 use crate::orphan::Orphans;
-use crate::pending::PendingConditions;
 use crate::policy::UnusedPolicies;
-use crate::resync::Stalls;
+use crate::progress::{Outlook, outlook};
+use crate::resync::Waits;
 use crate::setup::SetupLocks;
-use crate::snapshot::source;
+use crate::snapshot::{Snapshot, source};
 
 /// The WD that something is about, and where it is.
 #[derive(Clone, Copy)]
@@ -43,46 +44,61 @@ impl Target<'_> {
     }
 }
 
+/// How long the federator waits for what.
+#[derive(Clone, Copy, Debug)]
+pub struct FederatorConfig {
+    /// How long a policy is unused before it goes (F7).
+    pub policy_gc_delay: Duration,
+    /// How long a status is waited for before a WD's progress is written by itself (U2).
+    pub patience: Duration,
+}
+
 /// Carries `WorkloadDeployments` to the hub and their status back.
 pub struct Federator {
     pub(crate) planes: Arc<Planes>,
     pub(crate) queue: Arc<Queue>,
+    /// The queues of those who make WDs.
+    sources: Vec<Arc<Queue>>,
     pub(crate) unused: UnusedPolicies,
-    pub(crate) policy_gc_delay: Duration,
+    pub(crate) config: FederatorConfig,
     pub(crate) namespaces: NamespaceUids,
     pub(crate) setups: SetupLocks,
     pub(crate) blocked: BlockedFinalizers,
-    pub(crate) pending: PendingConditions,
     /// The hub WDs that were seen deleted, by the keys of their project WDs.
     pub(crate) seen_deleted: DashMap<Key, Deletion>,
     pub(crate) orphans: Orphans,
     pub(crate) touches: Touches,
-    pub(crate) stalls: Stalls,
+    pub(crate) waits: Waits,
     pub(crate) convergence: SharedConvergence,
 }
 
 impl Federator {
-    /// A federator over `planes`, fed through `queue`. `policy_gc_delay`: how long a policy is unused before it goes (F7).
-    pub fn new(planes: Arc<Planes>, queue: Arc<Queue>, policy_gc_delay: Duration) -> Arc<Self> {
+    /// A federator over `planes`, fed through `queue`. `sources` are the queues of those who make WDs.
+    pub fn new(
+        planes: Arc<Planes>,
+        queue: Arc<Queue>,
+        sources: Vec<Arc<Queue>>,
+        config: FederatorConfig,
+    ) -> Arc<Self> {
         Arc::new(Self {
             planes,
             queue,
+            sources,
             unused: UnusedPolicies::default(),
-            policy_gc_delay,
+            config,
             namespaces: NamespaceUids::default(),
             setups: SetupLocks::default(),
             blocked: BlockedFinalizers::default(),
-            pending: PendingConditions::default(),
             seen_deleted: DashMap::new(),
             orphans: Orphans::default(),
             touches: Touches::default(),
-            stalls: Stalls::default(),
+            waits: Waits::new(config.patience),
             convergence: SharedConvergence::default(),
         })
     }
 
     /// How many entries each memory holds, by its name: none may grow without end.
-    pub fn remembered(&self) -> [(&'static str, usize); 10] {
+    pub fn remembered(&self) -> [(&'static str, usize); 9] {
         [
             ("namespaces", self.namespaces.len()),
             ("setups", self.setups.len()),
@@ -90,15 +106,22 @@ impl Federator {
             ("unused", self.unused.len()),
             ("orphans", self.orphans.len()),
             ("touches", self.touches.len()),
-            ("pending", self.pending.len()),
             ("seen_deleted", self.seen_deleted.len()),
-            ("stalls", self.stalls.len()),
+            ("waits", self.waits.len()),
             ("convergence", self.convergence.lock().len()),
         ]
     }
 
     pub(crate) fn writer<'a>(&'a self, plane: &'a Plane) -> PlaneWriter<'a> {
         PlaneWriter { plane, manager: FEDERATOR_MANAGER, metrics: self.planes.metrics() }
+    }
+
+    /// What a pass over a WD is to come back for.
+    pub(crate) fn outlook(&self, seen: &Snapshot, key: &Key) -> Outlook {
+        let waited = self.waits.waited(key, seen.project.generation, false, Instant::now());
+        outlook(seen, waited, self.config.patience, || {
+            self.sources.iter().chain([&self.queue]).any(|queue| queue.is_behind(&key.plane))
+        })
     }
 
     /// The Clusters that carry a city's code.

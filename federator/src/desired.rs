@@ -90,28 +90,24 @@ pub(crate) fn namespace(seen: &Snapshot, current: Option<&ObjectRef>) -> Object 
     namespace
 }
 
-/// What a city's policy needs.
-pub(crate) enum PolicyStep {
-    InSync,
-    Write(Write),
-    Terminating,
-}
-
-/// One policy for each city of a hub namespace, found by its label, not by its name (F5).
-pub(crate) fn policy(namespace: &str, city: &str, policies: &[KnownPolicy]) -> PolicyStep {
+/// The one policy for a city of a hub namespace, found by its label, not by its name (F5).
+pub(crate) fn carrier<'a>(city: &str, policies: &'a [KnownPolicy]) -> Option<&'a KnownPolicy> {
     let carries = |p: &&KnownPolicy| p.object.label(CITY_CODE) == Some(city);
-    let current = policies.iter().filter(carries).min_by_key(|p| p.object.is_terminating()).or_else(|| {
+    policies.iter().filter(carries).min_by_key(|p| p.object.is_terminating()).or_else(|| {
         // Its label was taken off by hand: by its name it is ours.
         let names = [policy_name(city, |_| false), policy_name(city, |_| true)];
         let bald = |p: &&KnownPolicy| p.object.label(CITY_CODE).is_none();
         policies.iter().filter(bald).find(|p| names.iter().any(|n| n == p.object.name()))
-    });
+    })
+}
+
+/// What a city's policy needs, where it is not being deleted.
+pub(crate) fn policy(namespace: &str, city: &str, policies: &[KnownPolicy]) -> Option<Write> {
+    let current = carrier(city, policies);
     let (spec, normalization) = (policy_spec(namespace, city), current.and_then(|p| p.normalization));
     let differs = current.is_none_or(|p| !settled(&spec, p.object.spec(), normalization));
-    match current.map(|current| &current.object) {
-        Some(current) if current.is_terminating() => return PolicyStep::Terminating,
-        Some(current) if current.label(CITY_CODE) == Some(city) && !differs => return PolicyStep::InSync,
-        _ => {}
+    if !differs && current.is_some_and(|current| current.object.label(CITY_CODE) == Some(city)) {
+        return None;
     }
     let taken = |name: &str| policies.iter().any(|p| p.object.name() == name);
     let mut policy = current.map_or_else(
@@ -121,7 +117,7 @@ pub(crate) fn policy(namespace: &str, city: &str, policies: &[KnownPolicy]) -> P
     policy.metadata.labels.get_or_insert_default().insert(CITY_CODE.to_owned(), city.to_owned());
     set_field(&mut policy, "spec", spec);
     let object = Box::new(policy);
-    PolicyStep::Write(match current {
+    Some(match current {
         Some(_) => Write::Replace { object, mode: WriteMode::of(differs, true, normalization) },
         None => Write::Create(object),
     })

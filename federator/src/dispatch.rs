@@ -1,5 +1,8 @@
 //! The federator's keys: one pass over a WD or a policy, and what is published once per pass.
 
+use std::time::Duration;
+
+use fedhub_api::facts::{Digest, DigestExt};
 use fedhub_cache::Part;
 use fedhub_cache::normalization::settled;
 use fedhub_core::errors::{self, Error};
@@ -7,12 +10,15 @@ use fedhub_core::names::PlaneName;
 use fedhub_core::object::{Key, Kind, ObjectView, PlaneId};
 use fedhub_engine::{Controller, Job, Outcome, reconcile};
 use fedhub_planes::events::{EventType, ObjectReference, reference};
-use fedhub_planes::{Plane, ProjectNamespace};
+use fedhub_planes::{Plane, ProjectNamespace, WriteState};
+use tokio::time::Instant;
 
 use crate::Federator;
 use crate::cleanup::CleanupBlocked;
 use crate::controller::Target;
-use crate::progress::Failure;
+use crate::finalize::GOING;
+use crate::orphan::is_of;
+use crate::progress::{Failure, Outlook, Progress};
 use crate::reconcile::DeploymentReconcile;
 use crate::snapshot::is_leaving;
 use crate::status;
@@ -41,32 +47,106 @@ impl Federator {
         let home = ProjectNamespace { plane: plane.clone(), namespace: key.namespace.to_string() };
         let of = Target { project: &project, home: &home, key };
         let _memory = self.planes.budget().working(&key.plane, self.object_bytes(of)).await;
+        let began = Instant::now();
         let mut pass = DeploymentReconcile::new(self, of, job);
         let mut outcome = match self.begin(of).await {
             Ok(()) => reconcile(&mut pass, job).await,
             Err(error) => Err(error),
         };
         let mut blocked = pass.blocked;
-        let remains = pass.remnant.map(Failure::Remains);
+        let outlook = pass.outlook;
         drop(pass);
         let mut answer = None;
-        if let Err(error) = &outcome
-            && of.digest().is_some_and(|wd| is_leaving(&project, &wd))
-        {
-            blocked = CleanupBlocked::of(error, &key.plane);
-            answer = blocked.filter(|why| why.is_refusal()).map(|_| errors::chain(error));
-            match blocked {
-                Some(CleanupBlocked::NamespaceGone) => outcome = Ok(Outcome::Failed),
-                Some(why) => self.explain(&project, job, why, answer.as_deref()).await,
-                None => {}
+        match (&outcome, of.digest()) {
+            (Err(error), Some(wd)) if is_leaving(&project, &wd) => {
+                // The hub is read anew now and then.
+                let is_read = matches!(error, Error::NotEngaged(PlaneId::Hub));
+                let generation = wd.deployment().map_or(0, |facts| facts.generation);
+                blocked = CleanupBlocked::of(error, &key.plane)
+                    .filter(|_| !is_read || self.has_lasted(key, generation, began, GOING));
+                answer = blocked.filter(|why| why.is_refusal()).map(|_| errors::chain(error));
+                match blocked {
+                    Some(CleanupBlocked::NamespaceGone) => outcome = Ok(Outcome::Failed),
+                    Some(why) => self.explain(of, &Shown::Blocked(why, answer.clone())).await,
+                    None => {}
+                }
             }
+            (Err(error), Some(wd)) => {
+                if let Some(failure) = Failure::of(error) {
+                    self.show_failure(of, &wd, failure, began).await;
+                }
+            }
+            (Ok(_), Some(wd)) => self.come_back(of, &wd, outlook),
+            (_, None) => self.waits.end(key),
         }
         self.block_cleanup(&project, key, blocked, answer.as_deref()).await;
-        // Where the plane was disengaged during this pass, no later one clears the failure.
-        let failure = outcome.as_ref().err().and_then(Failure::of).or(remains);
-        self.pending.ended(key, failure.filter(|_| !project.stop.is_cancelled()));
-        self.notice(&project, key);
+        // Where the plane was disengaged during this pass, no later one forgets it.
+        if project.stop.is_cancelled() {
+            self.waits.end(key);
+        }
         outcome
+    }
+
+    /// Sees to it that there is a pass when the next thing is due of which no event tells.
+    fn come_back(&self, of: Target<'_>, wd: &Digest, outlook: Outlook) {
+        let key = of.key;
+        let now = Instant::now();
+        let generation = wd.deployment().map(|facts| facts.generation);
+        let Some(generation) = generation.filter(|_| outlook != Outlook::Settled) else {
+            return self.waits.end(key);
+        };
+        self.waits.begin(key, generation, false, now);
+        let wait = match outlook {
+            Outlook::Settled => None,
+            // What is due and was not stored, the plane does not take; or it is a refusal of before a restart, which stands
+            // until Karmada is asked.
+            Outlook::Due(Duration::ZERO) => self.waits.turn_in(key, now).filter(|wait| !wait.is_zero()),
+            Outlook::Due(left) => Some(left),
+            Outlook::AwaitsReport => self.waits.turn_in(key, now),
+        };
+        if let Some(wait) = wait {
+            self.queue.add_after(key.clone(), wait);
+        }
+    }
+
+    /// Shows on a WD what keeps its passes from the hub, once that has lasted (U2).
+    async fn show_failure(&self, of: Target<'_>, wd: &Digest, failure: Failure, began: Instant) {
+        let Some(facts) = wd.deployment() else { return };
+        // What is in its cell needs nothing of the hub, and what is there waits for its cell.
+        let is_applied = facts.observed_generation() == Some(facts.generation);
+        let needs_none = is_applied || failure == Failure::HubUnreachable && self.is_on_hub(of, wd);
+        if needs_none || !Progress::Failed(failure.clone()).is_news(facts) {
+            self.waits.end(of.key);
+        } else if self.has_lasted(of.key, facts.generation, began, self.config.patience) {
+            self.explain(of, &Shown::Failed(failure)).await;
+            self.waits.end(of.key);
+        }
+    }
+
+    /// Whether passes over a WD have failed for so long, of which the last began then. Where they have not, there is one when
+    /// they may have.
+    fn has_lasted(&self, key: &Key, generation: i64, began: Instant, patience: Duration) -> bool {
+        self.waits.begin(key, generation, true, began);
+        let waited = self.waits.waited(key, generation, true, Instant::now());
+        let left = patience.saturating_sub(waited);
+        if !left.is_zero() {
+            self.queue.add_after(key.clone(), left);
+        }
+        left.is_zero()
+    }
+
+    /// Whether the hub has the newest generation of a WD, as far as is known.
+    fn is_on_hub(&self, of: Target<'_>, wd: &Digest) -> bool {
+        let space = self.marked_hub_namespace(of.home, wd);
+        let hub = space.and_then(|space| {
+            self.planes
+                .hub()
+                .store(of.key.kind)
+                .digest(&space, &of.key.name)
+                .filter(|hub| is_of(hub, Some(&wd.uid)))
+        });
+        let carried = |wd: &Digest| wd.deployment().map(|facts| (facts.generation, facts.mirrored_hash));
+        hub.is_some_and(|hub| carried(&hub) == carried(wd))
     }
 
     /// Does what comes before a pass over a WD.
@@ -117,34 +197,51 @@ impl Federator {
         }
     }
 
-    /// Writes on the WD why its finalizer stays, where no plan could for want of an answer.
-    async fn explain(&self, project: &Plane, job: &Job, why: CleanupBlocked, answer: Option<&str>) {
-        if let Err(error) = self.write_blocked(project, job, why, answer).await {
-            let Key { plane, namespace, name, .. } = &job.key;
+    /// Writes on the WD what no plan could for want of an answer, where its plane takes writes.
+    async fn explain(&self, of: Target<'_>, shown: &Shown) {
+        if of.project.write_state() == WriteState::Active
+            && let Err(error) = self.write_shown(of, shown).await
+        {
+            let Key { plane, namespace, name, .. } = of.key;
             tracing::warn!(
-                %plane, namespace, name, reason = why.label(), error = errors::chain(&error),
-                "failed to write the condition of a blocked cleanup"
+                %plane, namespace, name, ?shown, error = errors::chain(&error),
+                "failed to write the condition of a failure"
             );
         }
     }
 
-    async fn write_blocked(
-        &self,
-        project: &Plane,
-        job: &Job,
-        why: CleanupBlocked,
-        answer: Option<&str>,
-    ) -> Result<(), Error> {
-        let key = &job.key;
+    async fn write_shown(&self, of: Target<'_>, shown: &Shown) -> Result<(), Error> {
+        let Target { project, key, .. } = of;
         let Some(wd) = project.get_or_fetch(key.kind, &key.namespace, &key.name).await? else {
             return Ok(());
         };
-        let status = status::blocked(wd.status(), why, answer, self.planes.clock().now());
+        let generation = wd.metadata.generation.unwrap_or_default();
+        let now = self.planes.clock().now();
+        let status = match shown {
+            Shown::Failed(failure) => status::failed(wd.status(), failure.clone(), generation, now),
+            Shown::Blocked(why, answer) => {
+                let blocked = status::blocked(wd.status(), *why, answer.as_deref(), now);
+                if *why == CleanupBlocked::HubUnreachable {
+                    status::failed(&blocked, Failure::HubUnreachable, generation, now)
+                } else {
+                    blocked
+                }
+            }
+        };
         let normalization = project.store(key.kind).normalization(&key.namespace, &key.name, Part::Status);
         if !settled(&status, wd.status(), normalization) {
             let write = status::status_write(status, wd.status(), normalization);
-            self.write_status(project, &wd, write, job.since).await?;
+            self.write_status(project, &wd, write, None).await?;
         }
         Ok(())
     }
+}
+
+/// What a pass that failed shows on its WD.
+#[derive(Debug)]
+enum Shown {
+    /// Why it is not on the hub.
+    Failed(Failure),
+    /// Why its finalizer stays, with what a plane answered.
+    Blocked(CleanupBlocked, Option<String>),
 }

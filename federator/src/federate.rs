@@ -17,7 +17,7 @@ use fedhub_core::object::{ObjectRef, ObjectView};
 use fedhub_planes::{ServiceState, Write, WriteMode};
 
 use crate::cleanup::CleanupBlocked;
-use crate::desired::{self, HubChange, Mark, PolicyStep};
+use crate::desired::{self, HubChange, Mark};
 use crate::loss;
 use crate::moving::{Move, changes_city, under_way};
 use crate::origin::conflict;
@@ -90,8 +90,6 @@ pub enum NextStep {
     ReadLive,
     /// An event will come.
     AwaitChange,
-    /// An event will come, when that is gone.
-    AwaitRemoval(Remnant),
     /// An event will come, but perhaps from what is not watched: plan again after this time.
     RequeueAfter(Duration),
     /// The finalizer stays, visibly (I3).
@@ -101,20 +99,42 @@ pub enum NextStep {
 /// Has the hub follow a WD that is not being deleted.
 pub(crate) fn follow(seen: &Snapshot) -> FederationPlan {
     let only = |status| FederationPlan { status, ..FederationPlan::default() };
-    if let Some(refusal) = Refusal::of(seen).or_else(|| conflict(seen)) {
-        return only(status(seen, Some(refusal)));
-    }
-    let cells = Refusal::of_cells(seen.city(), seen.cells);
+    let refusal = refusal(seen);
     // I10: while it is not known where a WD is to go, what is federated stays where it is.
     let stays = seen.hub.as_ref().is_some_and(|hub| hub.city == seen.project.city);
-    let waits = match cells {
+    let waits = match &refusal {
         Some(Refusal::AmbiguousCity(_)) => !stays,
-        Some(_) => changes_city(seen),
-        None => false,
+        Some(Refusal::NoCellForCity(_)) => changes_city(seen),
+        Some(Refusal::Moving(..) | Refusal::CellUnreachable(..) | Refusal::ServiceSuspended) | None => false,
+        Some(_) => true,
     };
-    let suspended = || (seen.service == ServiceState::Suspended).then_some(Refusal::ServiceSuspended);
-    let status = status(seen, cells.or_else(|| moving(seen)).or_else(suspended));
+    let status = status(seen, refusal);
     if waits { only(status) } else { federate(seen, status) }
+}
+
+/// Why a WD that is not being deleted is not on the hub as it is, or does not run there.
+pub(crate) fn refusal(seen: &Snapshot) -> Option<Refusal> {
+    let suspended = || (seen.service == ServiceState::Suspended).then_some(Refusal::ServiceSuspended);
+    Refusal::of(seen)
+        .or_else(|| conflict(seen))
+        .or_else(|| Refusal::of_cells(seen.city(), seen.cells))
+        .or_else(|| moving(seen))
+        .or_else(suspended)
+}
+
+/// What is being deleted on the hub, and has to be gone before the WD can be there.
+pub(crate) fn remnant(seen: &Snapshot) -> Option<Remnant> {
+    let namespace = seen.hub_namespace.as_ref()?;
+    if namespace.is_terminating() {
+        // It cannot be used before it is gone and made again, under the same name.
+        return Some(Remnant::Namespace);
+    }
+    // F7: a policy that is terminating counts as absent, and no other can be made under its name.
+    let policy = desired::carrier(seen.city(), &seen.policies);
+    if policy.is_some_and(|policy| policy.object.is_terminating()) {
+        return Some(Remnant::Policy);
+    }
+    seen.hub.as_ref().is_some_and(|hub| hub.terminating).then_some(Remnant::Deployment)
 }
 
 /// That the WD moves, and what is in its way (F6, U2).
@@ -131,27 +151,20 @@ fn moving(seen: &Snapshot) -> Option<Refusal> {
 /// What brings a WD to the hub, with the status to publish meanwhile.
 pub(crate) fn federate(seen: &Snapshot, status: Option<StatusIntent>) -> FederationPlan {
     let (mark, moving) = (mark(seen), under_way(seen));
-    let wait = |remnant, policy, status| {
-        let then = NextStep::AwaitRemoval(remnant);
-        FederationPlan { mark: mark.clone(), policy, status, then, ..FederationPlan::default() }
+    let Some(current) = &seen.hub_namespace else {
+        let namespace = Some(Write::Create(Box::new(desired::namespace(seen, None))));
+        return FederationPlan { mark, namespace, then: NextStep::Requeue, ..FederationPlan::default() };
     };
-    let current = match &seen.hub_namespace {
-        None => {
-            let namespace = Some(Write::Create(Box::new(desired::namespace(seen, None))));
-            return FederationPlan { mark, namespace, then: NextStep::Requeue, ..FederationPlan::default() };
+    let remnant = remnant(seen);
+    let policy = match remnant {
+        Some(Remnant::Namespace | Remnant::Policy) => None,
+        Some(Remnant::Deployment) | None => {
+            desired::policy(&seen.hub_namespace_name, seen.city(), &seen.policies)
         }
-        // It cannot be used before it is gone and made again, under the same name.
-        Some(namespace) if namespace.is_terminating() => return wait(Remnant::Namespace, None, status),
-        Some(namespace) => namespace,
     };
-    let policy = match desired::policy(&seen.hub_namespace_name, seen.city(), &seen.policies) {
-        PolicyStep::Write(write) => Some(write),
-        PolicyStep::InSync => None,
-        // F7: a policy that is terminating counts as absent, and no other can be made under its name.
-        PolicyStep::Terminating => return wait(Remnant::Policy, None, status),
-    };
-    if seen.hub.as_ref().is_some_and(|hub| hub.terminating) {
-        return wait(Remnant::Deployment, policy, status);
+    if remnant.is_some() {
+        let then = NextStep::AwaitChange;
+        return FederationPlan { mark, policy, status, then, ..FederationPlan::default() };
     }
     let moved = seen.hub.as_ref().filter(|_| moving.is_none()).and_then(Move::recorded);
     FederationPlan {
@@ -229,5 +242,5 @@ pub(crate) fn hub_metadata(seen: &Snapshot, moving: Option<&Move>) -> HubMetadat
 
 /// The status, where it may differ from what it is to be.
 pub(crate) fn status(seen: &Snapshot, refusal: Option<Refusal>) -> Option<StatusIntent> {
-    status::may_differ(seen, refusal.as_ref()).then_some(StatusIntent { refusal })
+    (seen.is_due || status::may_differ(seen, refusal.as_ref())).then_some(StatusIntent { refusal })
 }

@@ -15,7 +15,7 @@ use crate::refusal::Refusal;
 use crate::snapshot::{LiveRead, Snapshot, Wd};
 
 /// How long a hub WD that is being deleted may take before its deletion is shown as held.
-const GOING: Duration = Duration::from_secs(5);
+pub(crate) const GOING: Duration = Duration::from_secs(5);
 
 /// The hub WD goes first, seen gone by a live read; only then the finalizer.
 pub fn plan(seen: &Snapshot) -> FederationPlan {

@@ -12,11 +12,11 @@
 //!
 //! Rules with a file of their own: moves between cities ([`moving`]), policies that no WD uses (`policy`), a hub that
 //! lost its state ([`loss`]), finalizers that stay ([`cleanup`]), orphans (`orphans`), what Karmada has not applied
-//! (`resync`), how long it all takes ([`convergence`]), and the condition `Federated` ([`progress`] decides, [`condition`] writes where no status comes).
+//! (`resync`), how long it all takes ([`convergence`]), the condition `Federated` ([`progress`]) and Events (`announce`).
 
+mod announce;
 pub mod apply;
 pub mod cleanup;
-pub mod condition;
 pub mod controller;
 pub mod convergence;
 mod deletions;
@@ -32,7 +32,6 @@ mod namespaces;
 pub mod origin;
 mod orphan;
 mod orphans;
-mod pending;
 pub mod plan;
 mod policies;
 mod policy;
@@ -46,7 +45,6 @@ pub mod snapshot;
 pub mod status;
 mod triggers;
 
-pub use condition::ConditionWriter;
-pub use controller::Federator;
+pub use controller::{Federator, FederatorConfig};
 pub use orphan::is_orphaned;
 pub use policy::uses as uses_policy;

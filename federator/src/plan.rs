@@ -5,7 +5,6 @@ use fedhub_planes::{ServiceState, WriteState};
 use crate::federate::follow;
 pub use crate::federate::{FederationPlan, NextStep, StatusIntent};
 use crate::finalize;
-pub use crate::progress::Remnant;
 use crate::snapshot::Snapshot;
 
 /// Decides. See the specification, section 4, for the rules by their numbers.

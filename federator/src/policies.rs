@@ -51,7 +51,7 @@ impl Federator {
         };
         // A policy without a city is not ours to judge.
         let used = policy.label(CITY_CODE).is_none_or(used);
-        match self.unused.judge(&policy, used, self.policy_gc_delay, Instant::now()) {
+        match self.unused.judge(&policy, used, self.config.policy_gc_delay, Instant::now()) {
             // Karmada releases all that a deleted policy claims.
             PolicyVerdict::Delete => {
                 hub.delete(Kind::PropagationPolicy, &policy, Precondition::UidAndVersion).await?;

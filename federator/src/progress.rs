@@ -1,25 +1,36 @@
 //! How far the newest generation of a WD has come, as the condition `Federated` shows it (U2).
 //!
-//! Where all goes well it costs no write of its own: [`crate::plan`] puts it into the status that comes back. What has no
-//! status after a few seconds gets it from [`crate::condition`].
+//! Where all goes well it costs no write of its own: [`crate::plan`] puts it into the status that comes back. Where none has
+//! come after [`PATIENCE`], a pass of its own finds that due ([`outlook()`]); what keeps passes from the hub for that long
+//! is written where they end (`dispatch`).
 //!
 //! Decides F10 and U2.
 
 use std::fmt;
+use std::time::Duration;
 
 use fedhub_api::cells::{CELL_UNREACHABLE, CellDown, Hold, REFUSED_BY_CELL};
 use fedhub_api::conditions::{explained, find, said};
+use fedhub_api::facts::Deployment;
 use fedhub_api::facts::deployment::{FEDERATED, federated};
 use fedhub_api::responsibility::attributed;
 use fedhub_core::errors::{Category, Error, chain};
 use fedhub_core::message::Quoted;
 use fedhub_core::object::PlaneId;
 use fedhub_planes::events::EventType;
+use fedhub_planes::{ServiceState, WriteState};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::federate::{refusal, remnant};
 use crate::refusal::Refusal;
 use crate::snapshot::Snapshot;
+
+/// How long a status is waited for before the condition is written by itself.
+pub const PATIENCE: Duration = Duration::from_secs(5);
+/// How long what is no trouble is not written while there is more to do on its plane than is done at once, by the federator
+/// or before it: to write it takes as many requests as the work.
+const PATIENCE_BEHIND: Duration = Duration::from_mins(1);
 
 /// A reason in which nobody has to act unless it lasts, as of all that the table of them does not have.
 const HELD: &str = "HubObjectTerminating";
@@ -88,7 +99,8 @@ impl Failure {
         };
         let of_hub = request.plane == PlaneId::Hub;
         match request.category() {
-            Category::Transient if of_hub => Some(Self::HubUnreachable),
+            // Not engaged: not asked while it fails.
+            Category::Transient | Category::NotEngaged if of_hub => Some(Self::HubUnreachable),
             Category::Throttled if of_hub => Some(Self::Throttled),
             Category::Forbidden => Some(Self::Forbidden(request.to_string())),
             Category::Invalid => Some(Self::Invalid(chain(request))),
@@ -121,18 +133,19 @@ impl Progress {
             Some(Refusal::RefusedByCell(.., refusal)) => Self::Held(Hold::Refused(refusal.clone())),
             Some(refusal) if *refusal != Refusal::ServiceSuspended => Self::Refused(refusal.clone()),
             // What is suspended is federated all the same.
-            _ => {
-                Self::reached(seen.cell_down.clone(), seen.hub.is_some(), applied).held_by(seen.held.clone())
-            }
+            _ => match remnant(seen).filter(|_| !applied) {
+                Some(remnant) => Self::Failed(Failure::Remains(remnant)),
+                None => Self::reached(seen, applied).held_by(seen.held.clone()),
+            },
         }
     }
 
     /// Of a WD that nothing keeps from the hub.
-    pub fn reached(down: Option<CellDown>, on_hub: bool, applied: bool) -> Self {
-        match down {
-            Some(down) => Self::CellUnreachable(down),
+    fn reached(seen: &Snapshot, applied: bool) -> Self {
+        match &seen.cell_down {
+            Some(down) => Self::CellUnreachable(down.clone()),
             None if applied => Self::Applied,
-            None if on_hub => Self::AwaitingCell,
+            None if seen.hub.is_some() => Self::AwaitingCell,
             None => Self::Pending,
         }
     }
@@ -149,6 +162,15 @@ impl Progress {
     /// Whether its cell is still to take it.
     pub fn awaits_cell(&self) -> bool {
         matches!(self, Self::AwaitingCell | Self::Held(_))
+    }
+
+    /// Whether the condition that stands on a WD differs. None is needed where all went well without, and a refusal comes
+    /// with the rest of the status.
+    pub fn is_news(&self, project: &Deployment) -> bool {
+        let stands = |progress: &Self| project.federated == progress.digest(project.generation);
+        let is_unsaid = project.federated == 0 && *self == Self::Applied;
+        let is_overdue = *self == Self::AwaitingCell && stands(&Self::Held(Hold::Unknown));
+        !is_unsaid && !is_overdue && !matches!(self, Self::Refused(_)) && !stands(self)
     }
 
     /// Whether something stands in the way of the WD.
@@ -211,19 +233,56 @@ impl Progress {
     }
 }
 
+/// What a pass over a WD is to come back for, though no event may tell of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Outlook {
+    /// Nothing.
+    #[default]
+    Settled,
+    /// Its condition does not show how far it has come, and is due in this time, if no status brings it before.
+    Due(Duration),
+    /// Its cell has not reported, and Karmada is asked now and then (F8).
+    AwaitsReport,
+}
+
+/// What is to be come back for, where its generation has waited for so long, and its plane has more to do or not.
+pub fn outlook(
+    seen: &Snapshot,
+    waited: Duration,
+    patience: Duration,
+    is_behind: impl FnOnce() -> bool,
+) -> Outlook {
+    let is_followed = matches!(seen.service, ServiceState::Active | ServiceState::Suspended);
+    if seen.project.terminating || seen.writes != WriteState::Active || !is_followed {
+        return Outlook::Settled;
+    }
+    let progress = Progress::of(seen, refusal(seen).as_ref());
+    // What is still news after so long is a refusal of before a restart, which stands until Karmada is asked.
+    if progress.awaits_cell() && (waited >= PATIENCE_BEHIND || !progress.is_news(&seen.project)) {
+        return Outlook::AwaitsReport;
+    }
+    if !progress.is_news(&seen.project) {
+        return Outlook::Settled;
+    }
+    let left = patience.saturating_sub(waited);
+    let longest = PATIENCE_BEHIND.saturating_sub(waited);
+    let is_put_off = left.is_zero() && !longest.is_zero() && !progress.is_trouble() && is_behind();
+    Outlook::Due(if is_put_off { longest.min(patience) } else { left })
+}
+
 /// A transition that is published as an Event (F10).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transition {
     /// Good or bad.
     pub type_: EventType,
-    /// `FederationFailed` or `FederationRecovered`.
+    /// Its reason.
     pub reason: &'static str,
     /// What a user reads.
     pub note: String,
 }
 
 impl Transition {
-    /// Of a WD whose hub WD was made.
+    /// Of a WD that has come to the hub for the first time.
     pub fn federated(city: &str) -> Self {
         let note = format!("federated to city {city}");
         Self { type_: EventType::Normal, reason: "Federated", note }
@@ -238,9 +297,13 @@ impl Transition {
 
 /// The transition from one status to the next, by the condition of both. A state is published once, however often it is
 /// tried again, also across restarts.
-pub fn transition(before: &Value, after: &Value) -> Option<Transition> {
+pub fn transition(before: &Value, after: &Value, city: &str) -> Option<Transition> {
     let (old, new) = (find(before, FEDERATED).map(said), find(after, FEDERATED).map(said)?);
     let failed = |status: &str| status == "False";
+    let is_on_hub = |reason: &str| matches!(reason, "AwaitingCell" | "Applied");
+    if old.is_none_or(|(status, reason, _)| reason == "Pending" && !failed(status)) && is_on_hub(new.1) {
+        return Some(Transition::federated(city));
+    }
     let before = old.filter(|(status, ..)| failed(status));
     match (before, new) {
         (before, (status, reason, message)) if failed(status) => {
@@ -291,8 +354,10 @@ mod tests {
         let throttled = Progress::Failed(Failure::Throttled);
         let refused = Progress::Refused(Refusal::InvalidName);
         for (before, after, expected) in [
-            (None, Some(&Progress::AwaitingCell), None),
-            (None, Some(&Progress::Applied), None),
+            (None, Some(&Progress::AwaitingCell), Some("Federated")),
+            (None, Some(&Progress::Applied), Some("Federated")),
+            (Some(&Progress::Pending), Some(&Progress::Applied), Some("Federated")),
+            (None, Some(&Progress::Pending), None),
             (Some(&Progress::Applied), Some(&Progress::AwaitingCell), None),
             (Some(&Progress::AwaitingCell), Some(&Progress::Applied), None),
             (None, Some(&failed), Some("FederationFailed")),
@@ -303,10 +368,10 @@ mod tests {
             (Some(&refused), Some(&Progress::Applied), Some("FederationRecovered")),
             (Some(&failed), None, None),
         ] {
-            let transition = transition(&status(before), &status(after));
+            let transition = transition(&status(before), &status(after), "DFW");
             assert_eq!(transition.map(|it| it.reason), expected, "{before:?} {after:?}");
         }
-        let failed = transition(&status(None), &status(Some(&failed))).unwrap();
+        let failed = transition(&status(None), &status(Some(&failed)), "DFW").unwrap();
         assert!(failed.note.starts_with("transient: "), "{}", failed.note);
     }
 }

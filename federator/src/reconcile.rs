@@ -18,7 +18,8 @@ use crate::cleanup::CleanupBlocked;
 use crate::controller::Target;
 use crate::desired::Bodies;
 use crate::moving::Move;
-use crate::plan::{FederationPlan, NextStep, Remnant, plan};
+use crate::plan::{FederationPlan, NextStep, plan};
+use crate::progress::Outlook;
 use crate::setup::SetupGuard;
 use crate::snapshot::{KnownPolicy, LiveRead, Snapshot, Wd};
 
@@ -45,8 +46,8 @@ pub(crate) struct DeploymentReconcile<'a> {
     setup: Option<SetupGuard>,
     /// Why the finalizer stays.
     pub blocked: Option<CleanupBlocked>,
-    /// What has to be gone from the hub first.
-    pub remnant: Option<Remnant>,
+    /// What another pass is to come for.
+    pub outlook: Outlook,
 }
 
 impl<'a> DeploymentReconcile<'a> {
@@ -60,7 +61,7 @@ impl<'a> DeploymentReconcile<'a> {
             stalled: false,
             setup: None,
             blocked: None,
-            remnant: None,
+            outlook: Outlook::Settled,
         }
     }
 
@@ -121,12 +122,18 @@ impl Reconciler for DeploymentReconcile<'_> {
         self.put_read(&mut seen);
         seen.waited = self.job.unsettled_since.elapsed();
         answers(|| Some(Change { uid: seen.project.uid.to_string(), generation: seen.project.generation }));
-        self.stalled |= federator.is_stalled(&seen, self.of.key).await?;
-        seen.stalled = self.stalled;
-        seen.held = federator.stalls.held(self.of.key, seen.project.generation);
+        seen.held = federator.waits.held(self.of.key, seen.project.generation);
         if seen.hub.as_ref().is_some_and(|hub| hub.moving().is_some()) && !self.is_synced(&seen) {
             self.ask_of_move(&mut seen).await?;
         }
+        self.outlook = federator.outlook(&seen, self.of.key);
+        if self.outlook == Outlook::AwaitsReport {
+            self.stalled |= federator.is_stalled(&seen, self.of.key).await?;
+            seen.held = federator.waits.held(self.of.key, seen.project.generation);
+            self.outlook = federator.outlook(&seen, self.of.key);
+        }
+        seen.is_due = self.outlook == Outlook::Due(Duration::ZERO);
+        seen.stalled = self.stalled;
         Ok(ControlFlow::Continue(seen))
     }
 
@@ -164,10 +171,6 @@ impl Reconciler for DeploymentReconcile<'_> {
                 if wrote { Step::Updated } else { Step::Learned }
             }
             NextStep::AwaitChange => Step::End(Outcome::AwaitChange),
-            NextStep::AwaitRemoval(remnant) => {
-                self.remnant = Some(remnant);
-                Step::End(Outcome::AwaitChange)
-            }
             NextStep::RequeueAfter(wait) => Step::End(Outcome::RequeueAfter(wait)),
             NextStep::BlockCleanup(why) => {
                 self.blocked = Some(why);
@@ -212,6 +215,7 @@ impl Federator {
             arrived: false,
             stalled: false,
             held: None,
+            is_due: false,
             distrust: self.planes.distrust(),
             last_restore: self.planes.last_restore(),
             seen_deleted: self.was_seen_deleted(key, &project_wd.uid, &hub_namespace),
@@ -226,12 +230,12 @@ impl Federator {
 
     /// Whether Karmada is to apply the hub WD again (F8): asked only where it is that WD's turn.
     async fn is_stalled(&self, seen: &Snapshot, key: &Key) -> Result<bool, Error> {
-        if !self.stalls.take_turn(key) {
+        if !self.waits.take_turn(key, Instant::now()) {
             return Ok(false);
         }
         let bound = self.bound(&seen.hub_namespace_name, &seen.name, seen.city()).await?;
         let is_behind = bound.as_ref().is_some_and(|bound| bound.is_behind(seen.project.generation));
-        self.stalls.answered(key, bound.and_then(|bound| bound.refusal), Instant::now());
+        self.waits.answered(key, bound.and_then(|bound| bound.refusal), Instant::now());
         Ok(is_behind)
     }
 

@@ -114,6 +114,8 @@ pub struct Snapshot {
     pub last_restore: Option<Timestamp>,
     /// Whether the hub WD was seen deleted, while this WD was being deleted.
     pub seen_deleted: bool,
+    /// Whether the condition `Federated` is to be written though no status brings it along (U2).
+    pub is_due: bool,
     /// The time since the first event that no pass has settled yet.
     pub waited: Duration,
     /// Where the hub was read live: then hub namespace and hub WD are as that read shows them.
@@ -171,7 +173,7 @@ impl Snapshot {
     /// A hash of all that decides about a WD that stays, but for the time; never zero. Zero where it rests on what was
     /// read live.
     pub fn fingerprint(&self) -> u64 {
-        if self.live.is_some() || self.stalled {
+        if self.live.is_some() || self.stalled || self.is_due {
             return 0;
         }
         let sum = KeyedHasher::default()

@@ -17,7 +17,7 @@ use crate::cleanup::CleanupBlocked;
 use crate::desired::Bodies;
 use crate::moving::speaks_for_another_city;
 use crate::origin::conflict;
-use crate::progress::Progress;
+use crate::progress::{Failure, Progress};
 use crate::refusal::Refusal;
 use crate::snapshot::Snapshot;
 
@@ -46,18 +46,27 @@ pub fn may_differ(seen: &Snapshot, refusal: Option<&Refusal>) -> bool {
 
 /// The write of the status, where it is not as it should be.
 pub fn write(seen: &Snapshot, refusal: Option<&Refusal>, bodies: &Bodies) -> Option<StatusWrite> {
-    let mut status = desired(seen, refusal, bodies)?;
-    let (current, normalization) = (bodies.project.status(), seen.status_normalization);
-    if settled(&status, current, normalization) {
-        return None;
-    }
+    let current = bodies.project.status();
+    let normalization = seen.status_normalization;
+    let differs = |status: &Value| !settled(status, current, normalization);
+    let mut status = match desired(seen, refusal, bodies).filter(differs) {
+        None if seen.is_due => standing(current),
+        changed => changed?,
+    };
     // U2: published along with the rest.
     if !seen.project.terminating {
-        let standing = conditions::find(current, FEDERATED);
         let progress = Progress::of(seen, refusal);
-        conditions::put(&mut status, progress.condition(standing, seen.project.generation, seen.now));
+        let old = conditions::find(current, FEDERATED);
+        conditions::put(&mut status, progress.condition(old, seen.project.generation, seen.now));
     }
-    Some(status_write(status, current, normalization))
+    differs(&status).then(|| status_write(status, current, normalization))
+}
+
+/// A status that stays as it is.
+fn standing(current: &Value) -> Value {
+    let mut status = if current.is_object() { current.clone() } else { json!({}) };
+    put_counters(&mut status);
+    status
 }
 
 /// The write of a status that differs from the one that stands.
@@ -75,11 +84,7 @@ pub fn desired(seen: &Snapshot, refusal: Option<&Refusal>, bodies: &Bodies) -> O
     // I6: another's hub WD in this one's place does not count.
     let ours = bodies.hub.as_ref().filter(|_| conflict(seen).is_none());
     let reports = ours.map(|hub| hub.status()).filter(|s| reported(s));
-    let mut status = match (reports, current) {
-        (Some(hub), _) => mirrored(hub, current),
-        (None, Value::Object(_)) => current.clone(),
-        (None, _) => json!({}),
-    };
+    let mut status = reports.map_or_else(|| standing(current), |hub| mirrored(hub, current));
     match refusal {
         // What the cell of another city says of availability is no answer (F6).
         Some(refusal)
@@ -102,19 +107,14 @@ pub fn desired(seen: &Snapshot, refusal: Option<&Refusal>, bodies: &Bodies) -> O
             };
             let ours = conditions::find(&status, AVAILABLE)
                 .is_some_and(|c| c["reason"].as_str().is_some_and(is_over));
-            if !ours {
+            if ours {
+                let old = conditions::find(current, AVAILABLE);
+                let words = attributed("", PENDING);
+                let pending = conditions::explained(old, AVAILABLE, "Unknown", "Pending", &words, seen.now);
+                conditions::put(&mut status, pending);
+            } else if seen.cell_down.is_none() {
                 return None;
             }
-            let old = conditions::find(current, AVAILABLE);
-            let pending = conditions::explained(
-                old,
-                AVAILABLE,
-                "Unknown",
-                "Pending",
-                &attributed("", PENDING),
-                seen.now,
-            );
-            conditions::put(&mut status, pending);
         }
         Some(_) | None => {}
     }
@@ -127,7 +127,7 @@ pub fn desired(seen: &Snapshot, refusal: Option<&Refusal>, bodies: &Bodies) -> O
 
 /// C11: that a WD is available, and its Instances ready, is not known while its cell is down, whatever was reported last. Of
 /// one that is lost nothing runs.
-pub fn doubt(status: &mut Value, standing: &Value, down: &CellDown, now: Timestamp) {
+fn doubt(status: &mut Value, standing: &Value, down: &CellDown, now: Timestamp) {
     for kind in [AVAILABLE, REPLICAS_READY] {
         if conditions::is_true(status, kind) {
             let old = conditions::find(standing, kind);
@@ -170,13 +170,20 @@ pub fn held(standing: &Value, refusal: &Refusal, now: Timestamp) -> Value {
 }
 
 /// The status of a WD whose cleanup is blocked, where nothing is known of the hub but what a plane answered.
-pub fn blocked(standing: &Value, why: CleanupBlocked, answer: Option<&str>, now: Timestamp) -> Value {
-    let mut status = if standing.is_object() { standing.clone() } else { json!({}) };
+pub fn blocked(current: &Value, why: CleanupBlocked, answer: Option<&str>, now: Timestamp) -> Value {
+    let mut status = standing(current);
     let message = why.message(answer);
-    let old = conditions::find(standing, AVAILABLE);
+    let old = conditions::find(current, AVAILABLE);
     conditions::put(&mut status, conditions::explained(old, AVAILABLE, "False", CLEANUP_HELD, &message, now));
-    unknown(&mut status, standing, &message, now);
-    put_counters(&mut status);
+    unknown(&mut status, current, &message, now);
+    status
+}
+
+/// The status of a WD whose passes end with that failure.
+pub fn failed(current: &Value, failure: Failure, generation: i64, now: Timestamp) -> Value {
+    let mut status = standing(current);
+    let old = conditions::find(current, FEDERATED);
+    conditions::put(&mut status, Progress::Failed(failure).condition(old, generation, now));
     status
 }
 

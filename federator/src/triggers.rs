@@ -10,53 +10,19 @@ use fedhub_core::names::{CITY_CODE, PlaneName, hub_namespace, project_namespace_
 use fedhub_core::object::{Key, Kind, Object, ObjectView, PlaneId};
 use fedhub_planes::Listener;
 use fedhub_planes::{Plane, ProjectNamespace, ServiceState, WriteState};
-use tokio::time::Instant;
 
 use crate::Federator;
 use crate::controller::Target;
 use crate::hub_namespace::held;
 use crate::namespaces::NamespaceUid;
-use crate::progress::Progress;
+use crate::progress::Outlook;
 
 impl Federator {
     /// Enqueues a WD. One that cannot be worked on yet is enqueued when its plane comes into sync. Returns whether there
     /// will be a pass.
     pub(crate) fn enqueue(&self, plane: &PlaneName, namespace: &str, name: &str) -> bool {
-        let Some(project) = self.planes.project(plane) else { return false };
-        let key = project.key(Kind::WorkloadDeployment, namespace, name);
-        self.notice(&project, &key);
-        self.planes.ready(plane) && self.queue.add(key, &project.id)
-    }
-
-    /// Has it checked in a few seconds how far that WD has come (U2).
-    pub(crate) fn notice(&self, project: &Plane, key: &Key) {
-        let wd = project.store(Kind::WorkloadDeployment).digest(&key.namespace, &key.name);
-        let Some(facts) = wd.as_ref().and_then(Digest::deployment) else { return };
-        self.pending.notice(key, facts.generation, Instant::now());
-    }
-
-    /// The same, of those WDs of a plane.
-    fn notice_where(&self, project: &Plane, is_so: impl Fn(&Digest) -> bool) {
-        let key = |wd: View<'_>| project.key(Kind::WorkloadDeployment, wd.namespace, wd.name);
-        let pick = |wd: View<'_>| is_so(wd.digest).then(|| key(wd));
-        for key in project.store(Kind::WorkloadDeployment).select(None, pick) {
-            self.notice(project, &key);
-        }
-    }
-
-    /// The same, of those WDs whose condition may not be right, as after a restart: of cells that are down, those whose
-    /// condition is not that all is well, and those that have none and no report on their newest generation.
-    fn notice_doubtful(&self, project: &Plane) {
-        let mut down = self.planes.clusters();
-        down.retain(|cluster| CellDown::of(cluster).is_some());
-        let down: Vec<&str> = down.iter().filter_map(|cluster| cluster.label(CITY_CODE)).collect();
-        self.notice_where(project, |wd| {
-            let Some(facts) = wd.deployment().filter(|_| !wd.terminating) else { return false };
-            let is_down = wd.city().is_some_and(|city| down.contains(&city));
-            let is_unsaid = facts.federated == 0 && facts.observed_generation() != Some(facts.generation);
-            let is_applied = || facts.federated == Progress::Applied.digest(facts.generation);
-            is_down || is_unsaid || facts.federated != 0 && !is_applied()
-        });
+        let Some(project) = self.planes.engaged(plane) else { return false };
+        self.queue.add(project.key(Kind::WorkloadDeployment, namespace, name), &project.id)
     }
 
     fn enqueue_namespace(&self, plane: &PlaneName, namespace: &str) {
@@ -70,7 +36,7 @@ impl Federator {
 
     fn enqueue_all(&self, project: &Plane, of: impl Fn(&Digest) -> bool) {
         let PlaneId::Project(plane) = &project.id else { return };
-        if !self.planes.ready(plane) {
+        if self.planes.engaged(plane).is_none() {
             return;
         }
         let names = project
@@ -98,6 +64,8 @@ impl Federator {
         if in_sync {
             self.planes.metrics().reconciles_skipped.with_label_values(&["federator"]).inc();
         }
+        // Of what there is to come back for no event tells, and after a restart nothing is remembered.
+        let waits = self.outlook(&seen, &key) != Outlook::Settled;
         // Only a WD that is federated there proves its namespace; while a list is under way, one that it has not named yet
         // may be gone, and its namespace with it.
         let federated = seen.hub.is_some() && !seen.project.terminating && seen.writes == WriteState::Active;
@@ -108,7 +76,7 @@ impl Federator {
             let epoch = wds.epoch();
             self.namespaces.insert(at, NamespaceUid { uid: uid.to_owned(), epoch });
         }
-        in_sync
+        in_sync && !waits
     }
 
     /// The project plane and namespace that a hub namespace is for: by its labels or, where it has none yet, by the
@@ -154,8 +122,7 @@ impl Federator {
     /// Forgets all WDs but these.
     fn retain(&self, keep: impl Fn(&Key) -> bool) {
         self.blocked.retain(self.planes.metrics(), &keep);
-        self.pending.retain(&keep);
-        self.stalls.retain(&keep);
+        self.waits.retain(&keep);
         self.convergence.lock().retain(&keep);
         self.seen_deleted.retain(|key, _| keep(key));
     }
@@ -216,6 +183,7 @@ impl Federator {
         {
             let key = project.key(Kind::WorkloadDeployment, &wd.namespace, &wd.name);
             self.seen_deleted.remove(&key);
+            self.waits.end(&key);
             self.convergence.lock().forget(&key);
         }
     }
@@ -302,8 +270,16 @@ impl Federator {
         let (before, now) = (old.and_then(code), code(seen));
         let down = |known: &Known| known.object.as_deref().and_then(CellDown::of);
         if old.is_some_and(|old| down(old) != down(seen)) {
-            let here = |wd: &Digest| now.is_some() && wd.city() == now.as_deref();
-            self.planes.projects().iter().for_each(|project| self.notice_where(project, here));
+            // A short outage is not reported.
+            for project in self.planes.projects() {
+                let here = |wd: View<'_>| {
+                    let is_here = now.is_some() && wd.digest.city() == now.as_deref();
+                    is_here.then(|| project.key(Kind::WorkloadDeployment, wd.namespace, wd.name))
+                };
+                for key in project.store(Kind::WorkloadDeployment).select(None, here) {
+                    self.queue.add_after(key, self.config.patience);
+                }
+            }
         }
         let lost = |known: &Known| known.object.as_deref().and_then(lost_since);
         let recovers = |old: &Known| lost(old) != lost(seen) || down(old).is_some() && down(seen).is_none();
@@ -340,21 +316,22 @@ impl Listener for Federator {
         self.queue.mark_healthy(&plane.id);
         self.prune(plane);
         if !self.planes.hub().synced() {
-            return;
+            // Those that need it say so.
+            return self.enqueue_all(plane, |wd| {
+                wd.deployment().is_none_or(|wd| wd.observed_generation() != Some(wd.generation))
+            });
         }
         match &plane.id {
             PlaneId::Project(name) => {
                 if plane.service() == ServiceState::Withdrawn {
                     self.convergence.lock().retain(|key| key.plane != plane.id);
                 }
-                self.notice_doubtful(plane);
                 self.enqueue_all(plane, |_| true);
                 self.enqueue_suspects(name, plane);
                 self.enqueue_policies(name);
             }
             PlaneId::Hub => {
                 for project in self.planes.projects() {
-                    self.notice_doubtful(&project);
                     self.enqueue_all(&project, |_| true);
                     if let PlaneId::Project(name) = &project.id {
                         self.enqueue_suspects(name, &project);

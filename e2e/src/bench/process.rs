@@ -72,12 +72,17 @@ impl Process {
     /// last of their Events is sent.
     pub async fn conditions_written(&self, count: usize) -> Result<(), Error> {
         const LOOK: Duration = Duration::from_secs(5);
-        let conditions = [("controller", &["federated_condition"][..]), ("outcome", &["updated"])];
+        let conditions = [
+            ("plane_kind", &["project"][..]),
+            ("verb", &["update"]),
+            ("resource", &["workloaddeployments/status"]),
+            ("code", &["200"]),
+        ];
         let before = std::cell::Cell::new(-1.0);
         until("every WD to have a condition of how far it has come", PATIENCE, || async {
             tokio::time::sleep(LOOK).await;
             let scrape = self.scrape().await.map_err(NotYet::Never)?;
-            let written = scrape.sum("fedhub_reconciles_total", &conditions);
+            let written = scrape.sum("fedhub_api_requests_total", &conditions);
             let events = scrape.sum("fedhub_api_requests_total", &[("resource", &["events"])]);
             let same = before.replace(events).total_cmp(&events).is_eq();
             if same && written >= super::stats::number(count) {

@@ -27,6 +27,8 @@ mod moves;
 #[cfg(test)]
 mod orphans;
 #[cfg(test)]
+mod outlook;
+#[cfg(test)]
 mod paused;
 #[cfg(test)]
 mod planes;

@@ -7,7 +7,8 @@ use fedhub_api::conditions::is_default;
 use fedhub_core::names::{CITY_CODE, FEDERATOR_FINALIZER};
 use fedhub_engine::{Queue, QueueConfig};
 use fedhub_fake_apiserver::ApiServer;
-use fedhub_federator::{ConditionWriter, Federator};
+use fedhub_federator::progress::PATIENCE;
+use fedhub_federator::{Federator, FederatorConfig};
 use fedhub_planes::{Planes, Settings};
 use fedhub_testing::{Process, asked, gap, position, writes};
 pub use fedhub_testing::{client, event_notes, plane_name, quiet, uid, until};
@@ -19,6 +20,8 @@ pub const SPACE: &str = "shop";
 pub const WD: &str = "web";
 /// How long a policy is unused before it goes.
 pub const QUIET: Duration = Duration::from_secs(10);
+/// Longer than any test.
+const NEVER: Duration = Duration::from_hours(24 * 365);
 
 pub struct World {
     pub hub: ApiServer,
@@ -91,17 +94,13 @@ impl World {
         let planes = process.planes(hub, settings);
         let config = QueueConfig { seed: planes.seed(), per_plane, ..QueueConfig::default() };
         let queue = process.queue_with(config);
-        let federator = Federator::new(planes.clone(), queue.clone(), QUIET);
+        let sources = process.queue(planes.seed());
+        let patience = if self.telling { PATIENCE } else { NEVER };
+        let config = FederatorConfig { policy_gc_delay: QUIET, patience };
+        let federator = Federator::new(planes.clone(), queue.clone(), vec![sources.clone()], config);
         planes.listen(federator.clone());
         planes.start();
         process.work(&federator, &queue, workers);
-        let sources = process.queue(planes.seed());
-        if self.telling {
-            let conditions = process.queue(planes.seed());
-            let writer = ConditionWriter::new(federator.clone(), conditions.clone(), vec![sources.clone()]);
-            process.work(&writer, &conditions, 4);
-            tokio::spawn(writer.run(process.stopping.clone()));
-        }
         process.running(Parts { planes, queue, sources, federator })
     }
 

@@ -6,6 +6,7 @@ use fedhub_core::names::{
     UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
 };
 use fedhub_core::object::{Object, ObjectView, set_field};
+use fedhub_federator::progress::{Failure, Progress, Remnant};
 use fedhub_planes::{Write, WriteMode};
 use proptest::prelude::*;
 use serde_json::json;
@@ -15,7 +16,7 @@ use crate::plan::fixtures::{
     unannotate, with,
 };
 use crate::plan::observed::desired;
-use crate::plan::observed::{NextStep, Remnant, plan};
+use crate::plan::observed::{NextStep, plan};
 use crate::plan::states::{json_value, merged, unknown_fields};
 
 proptest! {
@@ -147,7 +148,8 @@ fn f4_a_hub_wd_that_was_deleted_by_hand_is_made_anew_once_it_is_gone() {
     seen.hub = Some(shared(crate::plan::fixtures::deleting(hub_wd())));
     let waiting = plan(&seen);
     assert!(waiting.deployment.is_none());
-    assert_eq!(waiting.then, NextStep::AwaitRemoval(Remnant::Deployment));
+    assert_eq!(waiting.then, NextStep::AwaitChange);
+    assert_eq!(seen.progress(), Progress::Failed(Failure::Remains(Remnant::Deployment)));
     seen.hub = None;
     assert!(matches!(plan(&seen).deployment, Some(Write::Create(_))));
 }

@@ -129,6 +129,7 @@ pub fn seen(
         bound: None,
         stalled: false,
         held: None,
+        is_due: false,
         distrust: None,
         last_restore: None,
         seen_deleted: false,

@@ -6,6 +6,7 @@ use fedhub_core::names::{
 };
 use fedhub_core::object::ObjectView;
 use fedhub_federator::loss;
+use fedhub_federator::progress::{Failure, Progress, Remnant};
 use fedhub_planes::Write;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -15,7 +16,7 @@ use crate::plan::fixtures::{
     marked, seen, shared, unannotate, with, writes_hub,
 };
 use crate::plan::observed::Observed;
-use crate::plan::observed::{NextStep, Plan, Remnant, plan};
+use crate::plan::observed::{NextStep, Plan, plan};
 use crate::plan::states;
 
 /// An annotation as it is once the plan's mark is stored.
@@ -164,5 +165,6 @@ fn f3_a_namespace_that_is_terminating_is_waited_for() {
     seen.hub = None;
     let plan = plan(&seen);
     assert!(!writes_hub(&plan));
-    assert_eq!(plan.then, NextStep::AwaitRemoval(Remnant::Namespace));
+    assert_eq!(plan.then, NextStep::AwaitChange);
+    assert_eq!(seen.progress(), Progress::Failed(Failure::Remains(Remnant::Namespace)));
 }

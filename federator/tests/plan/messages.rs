@@ -6,8 +6,7 @@ use fedhub_api::facts::deployment::FEDERATED;
 use fedhub_core::errors::{Error, RequestError};
 use fedhub_core::object::{PlaneId, TooLarge};
 use fedhub_federator::cleanup::CleanupBlocked;
-use fedhub_federator::plan::Remnant;
-use fedhub_federator::progress::{Failure, Progress, Transition, transition};
+use fedhub_federator::progress::{Failure, Progress, Remnant, Transition, transition};
 use fedhub_federator::refusal::{Conflict, Refusal};
 use fedhub_federator::status::held;
 use fedhub_testing::{Messages, assert_messages, one_of_each};
@@ -102,7 +101,7 @@ fn event(before: &Progress, after: &Progress) -> Transition {
         assert!(find(&status, FEDERATED).is_some());
         status
     });
-    transition(&before, &after).unwrap()
+    transition(&before, &after, "DFW").unwrap()
 }
 
 /// What a plane may have answered where it refuses.

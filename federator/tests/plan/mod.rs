@@ -26,6 +26,8 @@ mod no_op;
 #[cfg(test)]
 mod observed;
 #[cfg(test)]
+mod outlook;
+#[cfg(test)]
 mod paused;
 #[cfg(test)]
 mod policies;

@@ -109,6 +109,7 @@ impl Model {
             bound: self.bound.clone(),
             stalled: false,
             held: None,
+            is_due: false,
             distrust: self.distrust,
             last_restore: self.last_restore,
             seen_deleted: self.seen_deleted,

@@ -10,7 +10,8 @@ use fedhub_core::object::{Object, ObjectRef, ObjectView, PlaneId};
 use fedhub_federator::desired::Bodies;
 use fedhub_federator::moving::Bound;
 use fedhub_federator::plan::FederationPlan;
-pub use fedhub_federator::plan::{NextStep, Remnant};
+pub use fedhub_federator::plan::NextStep;
+use fedhub_federator::progress::Progress;
 use fedhub_federator::refusal::Refusal;
 pub use fedhub_federator::snapshot::KnownPolicy;
 use fedhub_federator::snapshot::{LiveRead, Snapshot, Wd};
@@ -38,6 +39,7 @@ pub struct Observed {
     pub bound: Option<Bound>,
     pub stalled: bool,
     pub held: Option<Hold>,
+    pub is_due: bool,
     pub distrust: Option<Distrust>,
     pub last_restore: Option<Timestamp>,
     pub seen_deleted: bool,
@@ -104,6 +106,7 @@ impl Observed {
             arrived: self.bound.as_ref().zip(self.hub.as_ref()).is_some_and(arrived),
             stalled: self.stalled,
             held: self.held.clone(),
+            is_due: self.is_due,
             distrust: self.distrust,
             last_restore: self.last_restore,
             seen_deleted: self.seen_deleted,
@@ -111,6 +114,11 @@ impl Observed {
             live: self.live().map(|_| LiveRead { cached: self.hub.is_some() }),
             now: self.now,
         }
+    }
+
+    /// How far it has come.
+    pub fn progress(&self) -> Progress {
+        Progress::of(&self.snapshot(), None)
     }
 
     /// What a plan that was made of that snapshot writes.

@@ -2,6 +2,7 @@
 
 use fedhub_core::names::{CITY_CODE, is_object_name};
 use fedhub_core::object::{Object, ObjectView};
+use fedhub_federator::progress::{Failure, Progress, Remnant};
 use fedhub_planes::Write;
 use proptest::prelude::*;
 use serde_json::json;
@@ -9,7 +10,7 @@ use serde_json::json;
 use crate::plan::fixtures::{
     Edit, body, deleting, hub_namespace, in_order, label, marked_in, policy, seen, with,
 };
-use crate::plan::observed::{NextStep, Remnant, plan};
+use crate::plan::observed::{NextStep, plan};
 use crate::plan::states;
 
 fn federated_in(city: &str, policies: Vec<Object>) -> crate::plan::observed::Plan {
@@ -129,9 +130,11 @@ fn f5_a_policy_that_was_given_another_citys_label_is_replaced_by_a_new_one() {
 
 #[test]
 fn f7_a_policy_that_is_terminating_counts_as_absent_and_is_waited_for() {
-    let plan = federated_in("DFW", vec![deleting(policy("city-dfw", "DFW"))]);
-    assert!(plan.policy.is_none() && plan.deployment.is_none());
-    assert_eq!(plan.then, NextStep::AwaitRemoval(Remnant::Policy));
+    let seen = seen(marked_in("DFW"), Some(hub_namespace()), None, vec![deleting(policy("city-dfw", "DFW"))]);
+    let waiting = plan(&seen);
+    assert!(waiting.policy.is_none() && waiting.deployment.is_none());
+    assert_eq!(waiting.then, NextStep::AwaitChange);
+    assert_eq!(seen.progress(), Progress::Failed(Failure::Remains(Remnant::Policy)));
     let plan = federated_in("DFW", vec![deleting(policy("city-dfw", "DFW")), policy("other", "DFW")]);
     assert!(plan.policy.is_none() && plan.deployment.is_some(), "another one of the city stands");
 }

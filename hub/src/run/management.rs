@@ -7,7 +7,8 @@ use fedhub_core::fence::Fence;
 use fedhub_core::names::REFERENCED_DATA;
 use fedhub_core::object::{Kind, PlaneId};
 use fedhub_engine::{Queue, run_workers};
-use fedhub_federator::{ConditionWriter, Federator};
+use fedhub_federator::progress::PATIENCE;
+use fedhub_federator::{Federator, FederatorConfig};
 use fedhub_lease::Leadership;
 use fedhub_planes::discovery::Discovery;
 use fedhub_planes::events::OperatorEvents;
@@ -79,7 +80,6 @@ impl Management {
             runtime.controlled("federator", Kind::WorkloadDeployment, &planes),
             runtime.controlled("projector", Kind::Instance, &planes),
             runtime.controlled("workloads", Kind::Workload, &planes),
-            runtime.controlled_by("federated_condition", None, &planes, CONDITIONS_PER_PLANE),
             runtime.controlled_by("lost_cells", None, &planes, 1),
             runtime.controlled("referenced_data", None, &planes),
         ];
@@ -119,8 +119,10 @@ impl Management {
         let Self { role, hub, home, projects, leadership } = self;
         let (args, planes) = (&runtime.args, role.registries[0].clone());
         let (federator_queue, projector_queue) = (role.queue("federator")?, role.queue("projector")?);
-        let condition_queue = role.queue("federated_condition")?;
-        let federator = Federator::new(planes.clone(), federator_queue.clone(), args.policy_gc_delay);
+        let workload_queue = role.queue("workloads")?;
+        let config = FederatorConfig { policy_gc_delay: args.policy_gc_delay, patience: PATIENCE };
+        let sources = vec![workload_queue.clone()];
+        let federator = Federator::new(planes.clone(), federator_queue.clone(), sources, config);
         let config = ProjectorConfig {
             grace: args.projection_grace,
             deletes_per_minute: args.max_inferred_deletes_per_minute,
@@ -131,7 +133,6 @@ impl Management {
         planes.listen(federator.clone());
         planes.listen(projector.clone());
         planes.listen(lost.clone());
-        let workload_queue = role.queue("workloads")?;
         let workloads =
             WorkloadController::new(planes.clone(), workload_queue.clone(), catalog, args.move_deadline);
         for planes in &role.registries {
@@ -151,11 +152,6 @@ impl Management {
         let workers = usize::from(args.workers);
         run_workers(&workloads, &workload_queue, &runtime.metrics, workers, &runtime.tasks);
         run_workers(&federator, &federator_queue, &runtime.metrics, workers, &runtime.tasks);
-        let conditions =
-            ConditionWriter::new(federator, condition_queue.clone(), vec![workload_queue.clone()]);
-        let writers = workers.min(CONDITION_WORKERS);
-        run_workers(&conditions, &condition_queue, &runtime.metrics, writers, &runtime.tasks);
-        tokio::spawn(conditions.run(runtime.stop.clone()));
         run_workers(&projector, &projector_queue, &runtime.metrics, workers, &runtime.tasks);
         run_workers(&lost, &lost_queue, &runtime.metrics, workers.min(LOST_CELLS_WORKERS), &runtime.tasks);
         run_workers(&data, &data_queue, &runtime.metrics, workers.min(DATA_WORKERS), &runtime.tasks);
@@ -197,14 +193,8 @@ fn listening_catalog(
 /// How many project planes are looked through at once for what lost cells left there.
 const LOST_CELLS_WORKERS: usize = 4;
 
-/// How many workers write conditions that no status brings along: few are needed.
-const CONDITION_WORKERS: usize = 16;
-
 /// How many WDs have their referenced data copied at once: each holds the content of one source in memory.
 const DATA_WORKERS: usize = 8;
-
-/// How many of them work for one plane: what they tell is not to take the plane from the work itself.
-const CONDITIONS_PER_PLANE: usize = 2;
 
 /// What the role watches on the hub. A role of an older version does not let it read companions: then all that needs none
 /// goes on.

@@ -45,7 +45,6 @@ pub fn process(hub: &ApiServer) -> (Status, watch::Sender<Option<Term>>) {
     let named = [
         ("federator", Some(Kind::WorkloadDeployment)),
         ("projector", Some(Kind::Instance)),
-        ("federated_condition", None),
         ("lost_cells", None),
     ];
     let controllers = named.map(controlled).into();

@@ -82,6 +82,7 @@ impl<'a> Pair<'a> {
             arrived: false,
             stalled: false,
             held: None,
+            is_due: false,
             distrust: context.distrust(),
             last_restore: context.history().last_restore,
             seen_deleted: false,

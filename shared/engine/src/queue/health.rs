@@ -131,6 +131,11 @@ impl Scheduler {
                         self.ready(key, now);
                     }
                 }
+                Some((_, Alarm::Add(key))) => {
+                    self.later.remove(&key);
+                    let lane = key.plane.clone();
+                    self.add(key, &lane, true, now);
+                }
                 Some((_, Alarm::Hub)) => self.awaiting.alarm = None,
                 Some((_, Alarm::Circuit(plane))) => {
                     self.update_circuit(&plane, |circuit| circuit.ripen(now));

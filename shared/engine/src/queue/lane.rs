@@ -45,6 +45,8 @@ pub(super) struct Entry {
     pub hub_failed: bool,
     /// How many passes in a row did not come into sync.
     pub diverged: u32,
+    /// Whether it is ready because its time has come, and for no event.
+    pub timed: bool,
     /// Until when the events of the last of them may come.
     pub deaf_until: Option<Instant>,
 }
@@ -62,6 +64,7 @@ impl Entry {
             timer: None,
             hub_failed: false,
             diverged: 0,
+            timed: false,
             deaf_until: None,
         }
     }
@@ -98,7 +101,7 @@ pub(super) enum Position {
 pub(super) struct Lane {
     /// Keys that are ready, repeats aside, each with its number.
     ready: VecDeque<(u64, Key)>,
-    /// Keys that are ready and have just written, see `write_throttle`.
+    /// Keys that are ready and have just written, see `write_throttle`, or whose time has come.
     repeats: VecDeque<(u64, Key)>,
     repeats_in_flight: usize,
     /// The number of the next key that becomes ready.
@@ -117,6 +120,11 @@ impl Lane {
         if repeat { &mut self.repeats } else { &mut self.ready }.push_back((self.number, key));
     }
 
+    /// Adds a key whose time has come as a repeat before all others: it has waited.
+    pub fn push_timed(&mut self, key: Key) {
+        self.repeats.push_front((0, key));
+    }
+
     /// Adds a key that is ready before all others.
     pub fn push_first(&mut self, key: Key) {
         self.ready.push_front((0, key));
@@ -125,6 +133,11 @@ impl Lane {
     /// Keys that are ready.
     pub fn waiting(&self) -> usize {
         self.ready.len() + self.repeats.len()
+    }
+
+    /// Whether keys are ready, repeats aside.
+    pub fn is_behind(&self) -> bool {
+        !self.ready.is_empty()
     }
 
     /// Whether a key may have a turn, as far as the keys are concerned.
@@ -153,11 +166,6 @@ impl Lane {
         self.repeats_in_flight = self.repeats_in_flight.saturating_sub(usize::from(repeat));
     }
 
-    /// Whether it has as many in flight as it may have, of which so many in all.
-    pub fn is_full(&self, limit: usize) -> bool {
-        self.in_flight >= limit || (self.repeats_in_flight >= REPEATS && !self.repeats.is_empty())
-    }
-
     /// Without the keys that are not running, and without what is known of its plane.
     pub fn emptied(&self) -> Self {
         let Self { in_flight, repeats_in_flight, .. } = *self;
@@ -171,5 +179,8 @@ pub(super) enum Alarm {
     Circuit(PlaneId),
     /// The next key may try the hub.
     Hub,
+    /// The back-off of a key, or what it was told to wait, is over.
     Key(Key),
+    /// A key is to be added.
+    Add(Key),
 }

@@ -7,6 +7,7 @@ use fedhub_core::object::PlaneId;
 use tokio::time::Instant;
 
 use super::Queue;
+use super::lane::Lane;
 use super::scheduler::Scheduler;
 use crate::circuit::{Circuit, Stance};
 
@@ -73,10 +74,11 @@ impl Scheduler {
         oldest
     }
 
-    /// Whether a plane that works has more to do than its turns take, or had a moment ago.
+    /// Whether a plane that works has more to do than its turns take, or had a moment ago. Repeats do not count: they
+    /// leave turns to others.
     pub fn is_behind(&self, plane: &PlaneId, now: Instant) -> bool {
         let lane = self.lanes.get(plane);
         let works = lane.is_none_or(|lane| !lane.circuit.interrupts());
-        works && (lane.is_some_and(|lane| lane.waiting() > 0) || self.behind_until.get(plane, now).is_some())
+        works && (lane.is_some_and(Lane::is_behind) || self.behind_until.get(plane, now).is_some())
     }
 }

@@ -18,6 +18,8 @@ mod scheduler;
 mod settle;
 mod write_throttle;
 
+use std::time::Duration;
+
 use fedhub_core::object::{Key, Kind, PlaneId};
 use fedhub_planes::plane_responses::PlaneResponses;
 use parking_lot::{Mutex, MutexGuard};
@@ -65,9 +67,16 @@ impl Queue {
     /// Enqueues `key` in the lane of a plane, without its back-off: something that concerns it changed. Returns whether it
     /// will be reconciled.
     pub fn add(&self, key: Key, lane: &PlaneId) -> bool {
-        let added = self.lock().add(key, lane, Instant::now());
+        let added = self.lock().add(key, lane, false, Instant::now());
         self.wake.notify_one();
         added
+    }
+
+    /// Adds `key` in the lane of its plane after this time, in place of an earlier time: something may be due then that no
+    /// event tells of. It is a repeat, which leaves turns to what changes.
+    pub fn add_after(&self, key: Key, wait: Duration) {
+        self.lock().add_after(key, wait, Instant::now());
+        self.wake.notify_one();
     }
 
     /// No key is given out before [`Self::lead`], and none is kept: what was waiting is forgotten and what is added

@@ -10,7 +10,8 @@
 //! - **A circuit for each plane**: after a few failures of the plane itself its keys wait without running, and one at
 //!   a time tries. All planes that are not known to be well together hold at most a quarter of the workers, so that
 //!   even thousands of them leave the rest to the others; what comes first of a plane's watch and its probe ends this.
-//! - **Few turns for repeats**: keys of a project plane that have just written and have changed again. A plane where the
+//! - **Few turns for repeats**: keys of a project plane that have just written and have changed again, and those that no
+//!   event has made ready. A plane where the
 //!   same objects change all the time would else have as many writes under way on the hub as it may have turns.
 //! - **One circuit for the hub**, which most keys need: while it fails, a few of them try, and not each of ten thousand,
 //!   see [`hub`](super::hub). Only failures of several objects open it: one or two that the hub chokes on meet their own
@@ -75,6 +76,8 @@ pub(super) struct Scheduler {
     /// Keys that need it while it fails.
     pub awaiting: Awaiting,
     pub timers: BTreeSet<(Instant, Alarm)>,
+    /// Keys that are to be added, and when.
+    pub later: BTreeMap<Key, Instant>,
     write_throttle: WriteThrottle,
     /// Until when lanes count as behind that had as many in flight as they may have, also where nothing is left of them.
     pub behind_until: Expiring<PlaneId>,
@@ -103,6 +106,7 @@ impl Scheduler {
             hub: Circuit::default(),
             awaiting: Awaiting::default(),
             timers: BTreeSet::new(),
+            later: BTreeMap::new(),
             write_throttle: WriteThrottle::default(),
             behind_until: Expiring::default(),
         }
@@ -114,7 +118,7 @@ impl Scheduler {
 
     // === What there is ===
 
-    pub fn add(&mut self, key: Key, lane: &PlaneId, now: Instant) -> bool {
+    pub fn add(&mut self, key: Key, lane: &PlaneId, timed: bool, now: Instant) -> bool {
         let since = match self.mode {
             Mode::Held => return false,
             Mode::Gathers(since) => since,
@@ -143,6 +147,7 @@ impl Scheduler {
                 entry.next_since.get_or_insert(since);
             }
             State::Idle => {
+                entry.timed = timed;
                 if entry.lane != *lane {
                     let old = std::mem::replace(&mut entry.lane, lane.clone());
                     self.lanes.entry(lane.clone()).or_default().keys += 1;
@@ -152,6 +157,17 @@ impl Scheduler {
             }
         }
         true
+    }
+
+    pub fn add_after(&mut self, key: Key, wait: Duration, now: Instant) {
+        if self.mode == Mode::Held {
+            return;
+        }
+        let at = now + wait;
+        if let Some(before) = self.later.insert(key.clone(), at) {
+            self.timers.remove(&(before, Alarm::Add(key.clone())));
+        }
+        self.timers.insert((at, Alarm::Add(key)));
     }
 
     pub fn hold(&mut self) {
@@ -165,6 +181,7 @@ impl Scheduler {
         self.crowded.clear();
         self.unhealthy.clear();
         self.timers.clear();
+        self.later.clear();
         self.behind_until = Expiring::default();
         // The next term starts without a history of failures.
         self.hub = Circuit::default();
@@ -188,6 +205,9 @@ impl Scheduler {
             if let Some(at) = entry.timer {
                 self.timers.remove(&(at, Alarm::Key(key)));
             }
+        }
+        for (key, at) in self.later.extract_if(.., |key, _| key.plane == *lane) {
+            self.timers.remove(&(at, Alarm::Add(key)));
         }
         self.update_circuit(lane, |circuit| *circuit = Circuit::default());
         self.recovered(lane, Instant::now());
@@ -228,8 +248,13 @@ impl Scheduler {
         }
         (entry.state, entry.ready_at) = (State::Ready, now);
         let id = entry.lane.clone();
-        let repeat = spares && self.write_throttle.is_repeat(&key, now);
-        self.lanes.entry(id.clone()).or_default().push(key, repeat);
+        let lane = self.lanes.entry(id.clone()).or_default();
+        if spares && entry.timed {
+            lane.push_timed(key);
+        } else {
+            let repeat = spares && self.write_throttle.is_repeat(&key, now);
+            lane.push(key, repeat);
+        }
         self.line_up(&id);
     }
 
@@ -289,12 +314,12 @@ impl Scheduler {
                 continue;
             }
             let Some((key, repeat)) = lane.next() else { continue };
-            if lane.is_full(self.config.per_plane) {
+            if !repeat && lane.in_flight >= self.config.per_plane {
                 self.behind_until.set(id.clone(), now + RECENTLY, now);
             }
             self.line_up(&id);
             let entry = self.entries.get_mut(&key)?;
-            entry.state = State::Running { began: now, unhealthy, repeat };
+            (entry.state, entry.timed) = (State::Running { began: now, unhealthy, repeat }, false);
             let waited = now.saturating_duration_since(entry.ready_at);
             let asks_hub = !self.hub.interrupts() || self.awaiting.tries(&key);
             let Entry { since, unsettled_since, .. } = *entry;

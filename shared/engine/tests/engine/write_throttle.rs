@@ -88,7 +88,7 @@ async fn i8_what_keeps_changing_on_a_plane_has_two_of_its_turns() {
     let (queue, lane) = (queue(), alpha());
     let mut running = repeats(&queue, &lane);
     assert_eq!((running.len(), queue.depth()), (2, 8));
-    assert!(queue.is_behind(&lane));
+    assert!(!queue.is_behind(&lane), "they leave turns to others");
     queue.add(key(&lane, "new"), &lane);
     let new = now(&queue).expect("what changes for the first time has the others");
     assert_eq!(new.key, key(&lane, "new"));
@@ -192,20 +192,69 @@ async fn u2_a_plane_is_behind_while_its_turns_are_taken_and_for_a_while_after() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn u2_a_plane_is_behind_while_its_repeats_wait_and_for_a_while_after() {
-    let (queue, lane) = (queue(), alpha());
-    let mut running = repeats(&queue, &lane);
-    while let Some(job) = running.pop() {
-        queue.done(&job, Outcome::Unchanged);
-        running.extend(now(&queue));
+async fn u2_neither_a_plane_that_is_engaged_again_nor_a_new_term_is_behind() {
+    let queue = Queue::new(QueueConfig { per_plane: 1, ..QueueConfig::default() });
+    let lane = alpha();
+    for is_engaged_again in [true, false] {
+        queue.add(key(&lane, "a"), &lane);
+        queue.done(&now(&queue).unwrap(), Outcome::Unchanged);
+        assert!(queue.is_behind(&lane));
+        if is_engaged_again {
+            queue.forget(&lane);
+        } else {
+            queue.hold();
+            queue.lead(1);
+        }
+        assert!(!queue.is_behind(&lane));
     }
-    assert_eq!(queue.lanes(), 0);
-    assert!(queue.is_behind(&lane));
-    queue.forget(&lane);
-    assert!(!queue.is_behind(&lane), "a plane that is engaged again begins anew");
-    advance(Duration::from_secs(1)).await;
-    repeats(&queue, &lane);
-    queue.hold();
-    queue.lead(1);
-    assert!(!queue.is_behind(&lane), "and so does a term");
+}
+
+#[tokio::test(start_paused = true)]
+async fn u2_i8_keys_whose_time_has_come_are_not_kept_waiting_and_leave_turns_to_what_changes() {
+    let queue = queue();
+    let lane = alpha();
+    for n in 0..5 {
+        queue.add_after(key(&lane, &format!("{n}")), Duration::from_secs(5));
+    }
+    queue.add_after(key(&lane, "0"), Duration::from_secs(9));
+    assert_eq!((queue.pending(), queue.lanes()), (0, 0), "nothing is out of sync");
+    advance(Duration::from_secs(5)).await;
+    for n in 0..14 {
+        queue.add(key(&lane, &format!("new-{n}")), &lane);
+    }
+    let jobs: Vec<_> = std::iter::from_fn(|| now(&queue)).collect();
+    let timed = |job: &Job| ["1", "2", "3", "4"].contains(&&*job.key.name);
+    assert_eq!(jobs.iter().filter(|job| timed(job)).count(), 2, "{jobs:?}");
+    assert_eq!((jobs.len(), queue.depth()), (16, 2));
+    assert!(timed(&jobs[0]) || timed(&jobs[1]), "they waited long enough");
+    for job in &jobs {
+        queue.done(job, Outcome::Unchanged);
+    }
+    while let Some(job) = now(&queue) {
+        assert!(timed(&job) && job.since == Instant::now(), "what was waited out is no delay");
+        queue.done(&job, Outcome::Unchanged);
+    }
+    let last = queue.next().await.unwrap();
+    assert_eq!(last.key, key(&lane, "0"), "the later time stands");
+    queue.done(&last, Outcome::Unchanged);
+    advance(Duration::from_mins(1)).await;
+    assert!(now(&queue).is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn u2_what_is_to_be_added_later_ends_with_the_plane_and_with_the_term() {
+    let queue = queue();
+    let lane = alpha();
+    for is_term in [false, true] {
+        queue.add_after(key(&lane, "a"), Duration::from_secs(5));
+        if is_term {
+            queue.hold();
+            queue.add_after(key(&lane, "b"), Duration::from_secs(5));
+            queue.lead(1);
+        } else {
+            queue.forget(&lane);
+        }
+        advance(Duration::from_mins(1)).await;
+        assert!(now(&queue).is_none());
+    }
 }

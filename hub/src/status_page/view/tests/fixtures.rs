@@ -99,7 +99,6 @@ pub fn calm() -> Snapshot {
         controllers: vec![
             controller("federator", 1, 3),
             controller("projector", 2, 0),
-            controller("federated_condition", 3, 0),
             controller("lost_cells", 4, 0),
         ],
         circuits: Vec::new(),
