@@ -1,5 +1,8 @@
 //! Optional kinds that project planes do not serve: the discovery of each server is asked for them now and then, through one
 //! of its planes, and all of its planes watch what it names.
+//!
+//! A kind is listed first, whatever discovery says: it may hide what is served, as a Milo does by the path of the request. That
+//! a list fails is believed only where discovery does not name the kind either.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
