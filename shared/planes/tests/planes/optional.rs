@@ -209,19 +209,19 @@ async fn w7_i4_while_its_server_is_starting_no_kind_that_was_listed_is_taken_awa
 
 #[tokio::test(start_paused = true)]
 async fn w7_i8_of_the_planes_of_one_server_one_is_asked_for_all() {
-    let server = without_locations("milo");
-    let connection = Connection::from(client(&server));
+    let milo = without_locations("milo");
+    let connection = Connection::from(client(&milo));
     let planes = started();
     for n in 0..50 {
         planes.engage(&plane_name(&format!("p{n}")), connection.clone());
     }
     until("all in sync", || planes.warm()).await;
-    let begun = questions(&server);
+    let begun = questions(&milo);
     assert!(begun <= 2, "{begun} questions of 50 planes that are engaged together");
     quiet(600).await;
-    let asked = questions(&server) - begun;
+    let asked = questions(&milo) - begun;
     assert!((19..=21).contains(&asked), "{asked} questions in ten minutes");
-    serve_locations(&server);
+    serve_locations(&milo);
     quiet(31).await;
     let served = |plane: &Arc<Plane>| plane.store(Kind::LocationBinding).len();
     assert_eq!(planes.projects().iter().map(served).sum::<usize>(), 50);
