@@ -14,4 +14,5 @@ mod planes;
 mod running;
 mod snapshots;
 mod strangers;
+mod withdrawals;
 mod workloads;
