@@ -32,7 +32,7 @@ const LOOK: Duration = Duration::from_millis(500);
 /// Watches that fedhub has on a project plane.
 const WATCHES: usize = 2;
 /// Where the planes of projects are.
-const PROJECTS: &str = "/apis/resourcemanager.miloapis.com/v1alpha1/projects";
+pub const PROJECTS: &str = "/apis/resourcemanager.miloapis.com/v1alpha1/projects";
 
 /// A running `fedhub-fake-apiserver`. It ends when this is dropped.
 pub struct Fleet {
@@ -282,6 +282,11 @@ impl Fleet {
     /// A client of the server that all planes are behind: see [`project_path`].
     pub async fn management(&self) -> Result<Client, Error> {
         environment::client(&self.ready.management_kubeconfig).await
+    }
+
+    /// A client of the server that the planes of projects are behind, with its outages.
+    pub async fn projects(&self) -> Result<Client, Error> {
+        environment::client(&self.ready.projects_kubeconfig).await
     }
 
     /// The port of all planes.

@@ -36,6 +36,7 @@ mod latency;
 mod machine;
 mod memory;
 mod noisy_neighbor;
+mod onboarding;
 mod projection;
 mod recovery;
 mod requests;
@@ -60,7 +61,7 @@ use crate::Error;
 use crate::progress::Progress;
 
 /// What the benchmarks are called and what they are about, in the order of the table.
-pub const BENCHMARKS: [(&str, &str); 18] = [
+pub const BENCHMARKS: [(&str, &str); 19] = [
     ("throughput", "5,000 WDs over 50 namespaces: WDs a second, against a bare client"),
     ("projection", "10,000 hub Instances of 500 WDs: Instances a second, against a bare client"),
     (
@@ -76,6 +77,10 @@ pub const BENCHMARKS: [(&str, &str); 18] = [
     ),
     ("restart", "20,000 objects: start to in sync, against a bare list; writes; an edit at the start"),
     ("recovery", "300 planes behind a server that is killed: how soon they are in sync again, log lines"),
+    (
+        "onboarding",
+        "300 planes that become Ready together, and behind a server that starts slowly: how soon they are in sync",
+    ),
     ("noisy-neighbor", "one of 100 planes hangs or floods: how long the others' WDs take"),
     ("idle", "1,000 planes, 20,000 objects, and nothing happens: CPU and requests"),
     ("explain", "1,000 planes, 20,000 objects, no fedhub: explain, audit of one plane and of all"),
@@ -210,6 +215,7 @@ async fn measure(name: &str, options: &Options) -> Result<Findings, Error> {
     let in_memory = match name {
         "noisy-neighbor" => return Box::pin(noisy_neighbor::run(options)).await,
         "recovery" => return Box::pin(recovery::run(options)).await,
+        "onboarding" => return Box::pin(onboarding::run(options)).await,
         "idle" => return Box::pin(idle::run(options)).await,
         "footprint" => return Box::pin(footprint::run(options)).await,
         "explain" => return Box::pin(explain::run(options)).await,

@@ -164,7 +164,7 @@ async fn lap(
 }
 
 /// Waits until the server is there again and has started.
-async fn serves(fleet: &Fleet, away: u64) -> Result<Instant, Error> {
+pub(super) async fn serves(fleet: &Fleet, away: u64) -> Result<Instant, Error> {
     #[derive(Deserialize)]
     struct State {
         serves_for_millis: Option<u64>,

@@ -2,8 +2,8 @@
 //!
 //! No client can connect while it is away, and existing connections are cut; what it stores stays. Then it starts as
 //! API servers do: it rejects every request (403) before it has loaded RBAC, serves no custom resources (404) before it
-//! has loaded their definitions, and answers 429 when a resource is requested that it serves and has not read from its
-//! storage yet. Listeners of their own ([`super::Fleet::service_apart`]) are not affected.
+//! has loaded their definitions, begins the storage of a plane with the first request for it, which has to wait for that, and
+//! answers 429 when a resource is requested that it serves and has not read from its storage yet. Listeners of their own ([`super::Fleet::service_apart`]) are not affected.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -25,6 +25,8 @@ pub struct Outage {
     pub millis: u64,
     /// How long it starts after that: it answers 403 for half of it, then 404.
     pub starting_millis: u64,
+    /// How long requests for a plane have to wait, from the first of them on.
+    pub first_millis: u64,
     /// How long it answers 429 to requests for a resource of a plane, from the first touch on; at least that one.
     pub initializing_millis: u64,
 }
@@ -50,6 +52,12 @@ struct Start {
     outage: Outage,
     /// What was touched first when, by plane and resource.
     touched: HashMap<(String, String), Instant>,
+}
+
+impl Start {
+    fn is_over(&self) -> bool {
+        self.at.elapsed() >= Duration::from_millis(self.outage.starting_millis)
+    }
 }
 
 impl Outages {
@@ -93,6 +101,16 @@ impl Outages {
             Instant::now().checked_duration_since(over)
         });
         json!({ "serves_for_millis": started.map(|started| started.as_millis()) })
+    }
+
+    /// Until when a request for that plane has to wait, if it is one that starts its storage or comes meanwhile.
+    pub(super) fn begins(&self, plane: &ApiServer) -> Option<Instant> {
+        let mut start = self.start();
+        let start = start.as_mut().filter(|start| start.is_over() && start.outage.first_millis > 0)?;
+        let first = Duration::from_millis(start.outage.first_millis);
+        let now = Instant::now();
+        let begun = *start.touched.entry((plane.name().to_owned(), String::new())).or_insert(now);
+        Some(begun + first).filter(|at| *at > now)
     }
 
     /// What a server that starts answers to a request for this path of a plane, if it does not carry it out.
@@ -159,7 +177,8 @@ mod tests {
         let of = |plane: &ApiServer, path: &str| outages.refusal(plane, path).map(|refusal| refusal.code);
         let (core, custom) = ("/api/v1/namespaces/default", "/apis/g/v1/namespaces/n/widgets?watch=true");
         assert_eq!((of(&a, core), of(&a, custom)), (None, None), "it never was away");
-        let outage = Outage { millis: 5, starting_millis: 2000, initializing_millis: 500 };
+        let outage =
+            Outage { millis: 5, starting_millis: 2000, initializing_millis: 500, ..Outage::default() };
         outages.order(outage);
         assert_eq!(outages.ordered().await, outage);
         outages.over(outage);
@@ -176,5 +195,22 @@ mod tests {
         tokio::time::sleep(Duration::from_millis(100)).await;
         assert_eq!((of(&a, core), of(&a, custom), of(&a, "/apis/g/v1/others")), (None, None, Some(429)));
         assert_eq!(outages.state(), json!({ "serves_for_millis": 500 }));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_begins_storage_slowly_has_the_first_requests_of_each_plane_wait() {
+        let outages = Outages::default();
+        let [a, b] = ["a", "b"].map(|name| ApiServer::builder(name).build());
+        assert_eq!(outages.begins(&a), None, "it never was away");
+        outages.over(Outage { starting_millis: 1000, first_millis: 500, ..Outage::default() });
+        assert_eq!(outages.begins(&a), None, "which is answered before that");
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let begun = Instant::now() + Duration::from_millis(500);
+        assert_eq!(outages.begins(&a), Some(begun));
+        tokio::time::sleep(Duration::from_millis(400)).await;
+        assert_eq!(outages.begins(&a), Some(begun), "the same storage");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        assert_eq!(outages.begins(&a), None);
+        assert!(outages.begins(&b).is_some());
     }
 }

@@ -96,12 +96,20 @@ where
         let rest = if rest.starts_with('/') { rest.to_owned() } else { format!("/{rest}") };
         match (self.plane(&way), rest.parse::<Uri>()) {
             (Some(plane), Ok(uri)) => {
-                let starting = (!self.apart).then(|| self.fleet.outages().refusal(&plane, &rest));
-                if let Some(refusal) = starting.flatten() {
-                    return Box::pin(async move { refuse(&refusal) });
-                }
                 *request.uri_mut() = uri;
-                plane.service().call(request)
+                if self.apart {
+                    return plane.service().call(request);
+                }
+                let fleet = self.fleet.clone();
+                Box::pin(async move {
+                    if let Some(at) = fleet.outages().begins(&plane) {
+                        tokio::time::sleep_until(at).await;
+                    }
+                    match fleet.outages().refusal(&plane, &rest) {
+                        Some(refusal) => refuse(&refusal),
+                        None => plane.service().call(request).await,
+                    }
+                })
             }
             _ => Box::pin(async { refuse(&Refusal::no_such_path()) }),
         }
