@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use crate::cleanup::BlockedFinalizers;
 use crate::convergence::SharedConvergence;
-use crate::deletions::Deletion;
+use crate::deletion::Deletion;
 use crate::moving::Touches;
 use crate::namespaces::NamespaceUids;
 use crate::orphan::Orphans;

@@ -13,20 +13,10 @@ use fedhub_core::object::{Key, Kind};
 use fedhub_planes::ProjectNamespace;
 
 use crate::Federator;
+use crate::deletion::Deletion;
 use crate::loss::is_awaiting_cell;
 use crate::orphan::is_of;
 use crate::snapshot::is_leaving;
-
-/// A hub WD that was seen deleted, of a WD that is being deleted.
-#[derive(PartialEq, Eq)]
-pub(crate) struct Deletion {
-    /// The UID of its project WD.
-    uid: Uid,
-    /// Where it was.
-    hub_namespace: String,
-    /// How often the hub had gone back to an earlier state.
-    life: u64,
-}
 
 impl Federator {
     /// Whether the hub WD of the WD with that UID in that hub namespace was seen deleted, and nothing that makes it

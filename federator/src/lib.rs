@@ -19,6 +19,7 @@ pub mod apply;
 pub mod cleanup;
 pub mod controller;
 pub mod convergence;
+mod deletion;
 mod deletions;
 pub mod desired;
 mod dispatch;
