@@ -1,7 +1,5 @@
 //! U2, F8: what a pass comes back for, and what that costs.
 
-use std::time::Duration;
-
 use fedhub_fake_apiserver::Fault;
 use serde_json::json;
 
@@ -85,19 +83,5 @@ async fn u2_each_generation_has_its_own_time() {
     quiet(60).await;
     assert!(is(&world, WD, "True", "Applied"));
     assert_eq!(world.writes(from)[1], ["update workloaddeployments/status/web"]);
-    run.stop().await;
-}
-
-/// A deletion during a moment in which the hub's watches begin anew is no held cleanup yet.
-#[tokio::test(start_paused = true)]
-async fn u2_f9_a_deletion_while_the_hub_is_read_anew_is_not_told_as_held() {
-    let world = World::telling();
-    let run = world.federated().await;
-    quiet(60).await;
-    world.hub.fault(Fault::Slow(Duration::from_secs(2)).on("list", "*"));
-    world.gap();
-    world.delete(WD);
-    until("it to go", || world.wd(WD).is_none()).await;
-    assert!(event_notes(&world.alpha, "CleanupHeld").is_empty());
     run.stop().await;
 }
