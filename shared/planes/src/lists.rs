@@ -47,16 +47,11 @@ impl Lists {
     /// Waits for a permit, in the order of requests. The anchor has no need of one: nothing works
     /// before its lists are complete, and there is one of it.
     pub(crate) async fn permit(&self, plane: &Plane) -> Permit<'_> {
-        let place = match plane.id {
-            PlaneId::Project(_) => self.next(plane).await,
+        let at = match plane.id {
+            PlaneId::Project(_) => self.next(plane).await.map(|taken| At::Place { _place: taken }),
             PlaneId::Hub | PlaneId::Management | PlaneId::Cell => None,
         };
-        Permit(place.map(|place| Held {
-            lists: self,
-            at: At::Place { _place: place },
-            since: Instant::now(),
-            is_answered: false,
-        }))
+        Permit(at.map(|at| Held { lists: self, at, since: Instant::now(), is_answered: false }))
     }
 
     /// The next place. Failing planes wait in a line of their own, and leave

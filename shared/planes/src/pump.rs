@@ -111,7 +111,6 @@ async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind) {
                         Box::pin(planes.recognise(plane, kind, &mut waits)).await;
                         Box::pin(planes.compare(plane)).await;
                         life.begins();
-                        permit.end();
                         permit = Box::pin(planes.list_permit(plane)).await;
                         attempt = plane.attempt();
                         plane.store(kind).list_begins();

@@ -9,7 +9,8 @@ use fedhub_core::names::{
     SOURCE_GENERATION,
 };
 use fedhub_fake_apiserver::ApiServer;
-use fedhub_federator::Federator;
+use fedhub_federator::progress::PATIENCE;
+use fedhub_federator::{Federator, FederatorConfig};
 use fedhub_planes::{DATA_KINDS, HUB_KINDS, Planes, Settings, Watched, watched};
 use fedhub_testing::Process;
 pub use fedhub_testing::{asked, plane_name, position, quiet, uid, until, writes};
@@ -150,7 +151,9 @@ impl World {
         };
         let planes = process.planes(kill.client(&self.hub), settings);
         let (federates, copies) = (process.queue(planes.seed()), process.queue(planes.seed()));
-        let federator = Federator::new(planes.clone(), federates.clone(), Duration::from_secs(10));
+        let policy_gc_delay = Duration::from_secs(10);
+        let config = FederatorConfig { policy_gc_delay, patience: PATIENCE };
+        let federator = Federator::new(planes.clone(), federates.clone(), Vec::new(), config);
         let data = ReferencedData::new(planes.clone(), copies.clone());
         planes.listen(federator.clone());
         planes.listen(data.clone());
