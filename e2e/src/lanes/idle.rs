@@ -1,4 +1,5 @@
-//! How much of the time all processors of this machine were idle: that share of a suite is time that only passes.
+//! How much of the time all processors of this machine were idle, which of a suite is time that only passes, and how idle
+//! they were in the mean, which is what one more lane could use.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,10 +20,19 @@ struct Ticks {
     all: u64,
 }
 
-/// Samples of the machine, taken until this value is dropped.
+/// How idle the processors were.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Share {
+    /// The share of the time in which all of them were.
+    pub all: f64,
+    /// The share of their time, in the mean.
+    pub mean: f64,
+}
+
+/// Samples of the machine, taken until this value is dropped: when, and which share of its processors' time was idle.
 #[derive(Debug)]
 pub struct Idle {
-    samples: Arc<Mutex<Vec<(Instant, bool)>>>,
+    samples: Arc<Mutex<Vec<(Instant, f64)>>>,
     task: JoinHandle<()>,
 }
 
@@ -34,8 +44,8 @@ impl Idle {
         Self { samples, task }
     }
 
-    /// The share of the time from `begin` to `end` in which all processors were idle; `None` without a sample of it.
-    pub fn share(&self, begin: Instant, end: Instant) -> Option<f64> {
+    /// How idle they were from `begin` to `end`; `None` without a sample of that time.
+    pub fn share(&self, begin: Instant, end: Instant) -> Option<Share> {
         share(&self.samples.lock(), begin, end)
     }
 }
@@ -46,14 +56,14 @@ impl Drop for Idle {
     }
 }
 
-async fn sample_into(samples: Arc<Mutex<Vec<(Instant, bool)>>>) {
+async fn sample_into(samples: Arc<Mutex<Vec<(Instant, f64)>>>) {
     let mut interval = tokio::time::interval(INTERVAL);
     let mut before = ticks();
     loop {
         interval.tick().await;
         let now = ticks();
-        if let (Some(before), Some(now)) = (before, now) {
-            samples.lock().push((Instant::now(), is_idle(before, now)));
+        if let Some(idle) = before.zip(now).and_then(|(before, now)| idle(before, now)) {
+            samples.lock().push((Instant::now(), idle));
         }
         before = now;
     }
@@ -67,18 +77,23 @@ fn ticks() -> Option<Ticks> {
     Some(Ticks { idle, all })
 }
 
+/// The share of the processors' time that was idle; `None` where no tick has passed.
 #[allow(clippy::cast_precision_loss)] // ticks of a fraction of a second
-fn is_idle(before: Ticks, now: Ticks) -> bool {
+fn idle(before: Ticks, now: Ticks) -> Option<f64> {
     let all = now.all.saturating_sub(before.all);
     let idle = now.idle.saturating_sub(before.idle);
-    all > 0 && idle as f64 / all as f64 >= IDLE
+    (all > 0).then(|| idle as f64 / all as f64)
 }
 
 #[allow(clippy::cast_precision_loss)] // samples of an hour
-fn share(samples: &[(Instant, bool)], begin: Instant, end: Instant) -> Option<f64> {
-    let within: Vec<_> = samples.iter().filter(|(at, _)| (begin..=end).contains(at)).collect();
-    let idle = within.iter().filter(|(_, idle)| *idle).count();
-    (!within.is_empty()).then(|| idle as f64 / within.len() as f64)
+fn share(samples: &[(Instant, f64)], begin: Instant, end: Instant) -> Option<Share> {
+    let within = samples.iter().filter(|(at, _)| (begin..=end).contains(at)).map(|(_, idle)| *idle);
+    let within: Vec<_> = within.collect();
+    let count = within.len() as f64;
+    (!within.is_empty()).then(|| Share {
+        all: within.iter().filter(|idle| **idle >= IDLE).count() as f64 / count,
+        mean: within.iter().sum::<f64>() / count,
+    })
 }
 
 #[cfg(test)]
@@ -86,22 +101,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_machine_is_idle_while_all_its_processors_are() {
+    fn a_share_is_of_the_ticks_that_passed() {
         let ticks = |idle, all| Ticks { idle, all };
-        assert!(is_idle(ticks(100, 200), ticks(140, 240)));
-        assert!(is_idle(ticks(100, 200), ticks(137, 240)));
-        assert!(!is_idle(ticks(100, 200), ticks(120, 240)), "one of two processors was busy");
-        assert!(!is_idle(ticks(100, 200), ticks(100, 200)), "no tick has passed");
+        assert_eq!(idle(ticks(100, 200), ticks(140, 240)), Some(1.0));
+        assert_eq!(idle(ticks(100, 200), ticks(120, 240)), Some(0.5));
+        assert_eq!(idle(ticks(100, 200), ticks(100, 200)), None);
     }
 
     #[test]
     fn the_share_counts_the_samples_of_that_time_alone() {
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
-        let samples: Vec<_> = (0..10).map(|second| (at(second), second % 2 == 0)).collect();
-        assert_eq!(share(&samples, at(0), at(3)), Some(0.5));
-        assert_eq!(share(&samples, at(2), at(2)), Some(1.0));
+        let samples: Vec<_> =
+            (0..10).map(|second| (at(second), if second % 2 == 0 { 1.0 } else { 0.5 })).collect();
+        assert_eq!(share(&samples, at(0), at(3)), Some(Share { all: 0.5, mean: 0.75 }));
+        assert_eq!(share(&samples, at(2), at(2)), Some(Share { all: 1.0, mean: 1.0 }));
         assert_eq!(share(&samples, at(20), at(30)), None);
+        let nearly = [(at(0), 0.95), (at(0), 0.85)];
+        assert_eq!(
+            share(&nearly, at(0), at(0)).map(|share| share.all),
+            Some(0.5),
+            "reading them takes time, too"
+        );
     }
 
     #[tokio::test]

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-use super::idle::Idle;
+use super::idle::{Idle, Share};
 
 /// How many of what took longest are listed.
 const SLOWEST: usize = 10;
@@ -79,17 +79,13 @@ impl Report {
     pub fn times(&self, idle: &Idle) -> String {
         let mut slowest: Vec<_> = self.done.iter().collect();
         slowest.sort_by_key(|done| std::cmp::Reverse(done.time));
-        let mut text = format!("{:<36} {:>8}  all cores idle\n", "the slowest", "seconds");
+        let mut text = format!("{:<36} {:>8}  all cores idle  idle in the mean\n", "the slowest", "seconds");
         for done in slowest.into_iter().take(SLOWEST) {
             line(&mut text, &done.name, done.time, idle.share(done.begun, done.begun + done.time));
         }
         let suites = self.done.iter().filter(|done| done.is_suite);
-        let sum = suites.clone().map(|done| done.time).sum();
-        let shares = suites.filter_map(|done| {
-            let share = idle.share(done.begun, done.begun + done.time)?;
-            Some(done.time.mul_f64(share).as_secs_f64())
-        });
-        line(&mut text, "all suites, one after the other", sum, share_of(shares.sum(), sum));
+        let sum = suites.map(|done| done.time).sum();
+        line(&mut text, "all suites, one after the other", sum, None);
         let end = Instant::now();
         line(&mut text, "this run", end - self.begun, idle.share(self.begun, end));
         text
@@ -116,14 +112,12 @@ impl Report {
     }
 }
 
-fn share_of(part: f64, whole: Duration) -> Option<f64> {
-    (!whole.is_zero()).then(|| part / whole.as_secs_f64())
-}
-
-fn line(text: &mut String, name: &str, time: Duration, idle: Option<f64>) {
-    let idle = idle.map_or_else(|| "?".to_owned(), |share| format!("{:.0} %", share * 100.0));
-    // Writing to a string cannot fail.
-    let _ = writeln!(text, "{name:<36} {:>8.1}  {idle:>5}", time.as_secs_f64());
+fn line(text: &mut String, name: &str, time: Duration, idle: Option<Share>) {
+    let percent = |share: f64| format!("{:.0} %", share * 100.0);
+    let [all, mean] = idle.map_or_else(Default::default, |Share { all, mean }| [percent(all), percent(mean)]);
+    let line = format!("{name:<36} {:>8.1}  {all:>14}  {mean:>16}", time.as_secs_f64());
+    text.push_str(line.trim_end());
+    text.push('\n');
 }
 
 #[cfg(test)]
