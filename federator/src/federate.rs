@@ -7,21 +7,20 @@
 
 use std::time::Duration;
 
-use fedhub_api::cells::Hold;
 use fedhub_api::facts::deployment::mark_hash;
 use fedhub_api::hub_metadata::HubMetadata;
 use fedhub_cache::normalization::settled_hash;
 use fedhub_core::clock::stamp;
 use fedhub_core::names::{FEDERATION_NAMESPACE, HUB_NAMESPACE_UID};
 use fedhub_core::object::{ObjectRef, ObjectView};
-use fedhub_planes::{ServiceState, Write, WriteMode};
+use fedhub_planes::{Write, WriteMode};
 
 use crate::cleanup::CleanupBlocked;
 use crate::desired::{self, HubChange, Mark};
 use crate::loss;
 use crate::moving::{Move, changes_city, under_way};
-use crate::origin::conflict;
-use crate::progress::{Progress, Remnant};
+use crate::obstacles::{Remnant, refusal, remnant};
+use crate::progress::Progress;
 use crate::refusal::Refusal;
 use crate::snapshot::Snapshot;
 use crate::status;
@@ -110,42 +109,6 @@ pub(crate) fn follow(seen: &Snapshot) -> FederationPlan {
     };
     let status = status(seen, refusal);
     if waits { only(status) } else { federate(seen, status) }
-}
-
-/// Why a WD that is not being deleted is not on the hub as it is, or does not run there.
-pub(crate) fn refusal(seen: &Snapshot) -> Option<Refusal> {
-    let suspended = || (seen.service == ServiceState::Suspended).then_some(Refusal::ServiceSuspended);
-    Refusal::of(seen)
-        .or_else(|| conflict(seen))
-        .or_else(|| Refusal::of_cells(seen.city(), seen.cells))
-        .or_else(|| moving(seen))
-        .or_else(suspended)
-}
-
-/// What is being deleted on the hub, and has to be gone before the WD can be there.
-pub(crate) fn remnant(seen: &Snapshot) -> Option<Remnant> {
-    let namespace = seen.hub_namespace.as_ref()?;
-    if namespace.is_terminating() {
-        // It cannot be used before it is gone and made again, under the same name.
-        return Some(Remnant::Namespace);
-    }
-    // F7: a policy that is terminating counts as absent, and no other can be made under its name.
-    let policy = desired::carrier(seen.city(), &seen.policies);
-    if policy.is_some_and(|policy| policy.object.is_terminating()) {
-        return Some(Remnant::Policy);
-    }
-    seen.hub.as_ref().is_some_and(|hub| hub.terminating).then_some(Remnant::Deployment)
-}
-
-/// That the WD moves, and what is in its way (F6, U2).
-fn moving(seen: &Snapshot) -> Option<Refusal> {
-    let from = under_way(seen)?.from;
-    let to = seen.city().to_owned();
-    Some(match (&seen.cell_down, &seen.held) {
-        (Some(down), _) => Refusal::CellUnreachable(from, to, down.clone()),
-        (None, Some(Hold::Refused(refusal))) => Refusal::RefusedByCell(from, to, refusal.clone()),
-        (None, hold) => Refusal::Moving(from, to, hold.is_some()),
-    })
 }
 
 /// What brings a WD to the hub, with the status to publish meanwhile.

@@ -11,8 +11,9 @@
 //!    order. What we own in the metadata of a hub WD is the table [`fedhub_api::hub_metadata`].
 //!
 //! Rules with a file of their own: moves between cities ([`moving`]), policies that no WD uses (`policy`), a hub that
-//! lost its state ([`loss`]), finalizers that stay ([`cleanup`]), orphans (`orphans`), what Karmada has not applied
-//! (`resync`), how long it all takes ([`convergence`]), the condition `Federated` ([`progress`]) and Events (`announce`).
+//! lost its state ([`loss`]), what keeps a WD from the hub ([`obstacles`]), finalizers that stay ([`cleanup`]), orphans
+//! (`orphans`), what Karmada has not applied (`resync`), how long it all takes ([`convergence`]), the condition `Federated`
+//! ([`progress`]) and Events (`announce`).
 
 mod announce;
 pub mod apply;
@@ -30,6 +31,7 @@ pub mod loss;
 mod measure;
 pub mod moving;
 mod namespaces;
+pub mod obstacles;
 pub mod origin;
 mod orphan;
 mod orphans;

@@ -22,7 +22,7 @@ use fedhub_planes::{ServiceState, WriteState};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::federate::{refusal, remnant};
+use crate::obstacles::{Remnant, refusal, remnant};
 use crate::refusal::Refusal;
 use crate::snapshot::Snapshot;
 
@@ -67,27 +67,6 @@ pub enum Failure {
     Invalid(String),
     /// What is being deleted on the hub has to be gone first.
     Remains(Remnant),
-}
-
-/// What is being deleted on the hub in the place of what a WD needs there: it has to be gone first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Remnant {
-    /// The hub namespace.
-    Namespace,
-    /// The PropagationPolicy of the WD's city.
-    Policy,
-    /// The hub WD.
-    Deployment,
-}
-
-impl fmt::Display for Remnant {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Namespace => "the namespace of this WorkloadDeployment on the federation hub",
-            Self::Policy => "the PropagationPolicy of this city on the federation hub",
-            Self::Deployment => "the former WorkloadDeployment of this name on the federation hub",
-        })
-    }
 }
 
 impl Failure {

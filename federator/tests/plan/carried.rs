@@ -6,7 +6,8 @@ use fedhub_core::names::{
     UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
 };
 use fedhub_core::object::{Object, ObjectView, set_field};
-use fedhub_federator::progress::{Failure, Progress, Remnant};
+use fedhub_federator::obstacles::Remnant;
+use fedhub_federator::progress::{Failure, Progress};
 use fedhub_planes::{Write, WriteMode};
 use proptest::prelude::*;
 use serde_json::json;

@@ -6,7 +6,8 @@ use fedhub_core::names::{
 };
 use fedhub_core::object::ObjectView;
 use fedhub_federator::loss;
-use fedhub_federator::progress::{Failure, Progress, Remnant};
+use fedhub_federator::obstacles::Remnant;
+use fedhub_federator::progress::{Failure, Progress};
 use fedhub_planes::Write;
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -2,7 +2,8 @@
 
 use fedhub_core::names::{CITY_CODE, is_object_name};
 use fedhub_core::object::{Object, ObjectView};
-use fedhub_federator::progress::{Failure, Progress, Remnant};
+use fedhub_federator::obstacles::Remnant;
+use fedhub_federator::progress::{Failure, Progress};
 use fedhub_planes::Write;
 use proptest::prelude::*;
 use serde_json::json;
