@@ -72,9 +72,9 @@ unit-of/%: export INSTA_UPDATE = no
 # Tests of commands and connections wait more than they compute.
 $(WAITING:%=unit-of/%): export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
 unit-of/others:
-	@$(CARGO) test $(LOCKED) --workspace $(WAITING:%=--exclude=%)
+	@$(CARGO) test $(LOCKED) --no-fail-fast --workspace $(WAITING:%=--exclude=%)
 unit-of/%:
-	@$(CARGO) test $(LOCKED) --package $*
+	@$(CARGO) test $(LOCKED) --no-fail-fast --package $*
 
 image: need-rust ## Make the files of the Dockerfile's final stage, in IMAGE (target/release/image), without a container engine
 	$(CARGO) build --release $(LOCKED) --package fedhub

@@ -224,6 +224,13 @@ pub enum Outlook {
     AwaitsReport,
 }
 
+/// Whether Karmada is to be asked why a cell does not report, when it is that WD's turn. What is news, too: a refusal of before a
+/// restart stands until it is asked.
+pub fn asks_karmada(seen: &Snapshot, outlook: Outlook) -> bool {
+    matches!(outlook, Outlook::AwaitsReport | Outlook::Due(Duration::ZERO))
+        && Progress::of(seen, refusal(seen).as_ref()).awaits_cell()
+}
+
 /// What is to be come back for, where its generation has waited for so long, and its plane has more to do or not.
 pub fn outlook(
     seen: &Snapshot,
@@ -236,12 +243,8 @@ pub fn outlook(
         return Outlook::Settled;
     }
     let progress = Progress::of(seen, refusal(seen).as_ref());
-    // What is still news after so long is a refusal of before a restart, which stands until Karmada is asked.
-    if progress.awaits_cell() && (waited >= PATIENCE_BEHIND || !progress.is_news(&seen.project)) {
-        return Outlook::AwaitsReport;
-    }
     if !progress.is_news(&seen.project) {
-        return Outlook::Settled;
+        return if progress.awaits_cell() { Outlook::AwaitsReport } else { Outlook::Settled };
     }
     let left = patience.saturating_sub(waited);
     let longest = PATIENCE_BEHIND.saturating_sub(waited);

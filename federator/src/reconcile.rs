@@ -19,7 +19,7 @@ use crate::controller::Target;
 use crate::desired::Bodies;
 use crate::moving::Move;
 use crate::plan::{FederationPlan, NextStep, plan};
-use crate::progress::Outlook;
+use crate::progress::{Outlook, asks_karmada};
 use crate::setup::SetupGuard;
 use crate::snapshot::{KnownPolicy, LiveRead, Snapshot, Wd};
 
@@ -127,7 +127,7 @@ impl Reconciler for DeploymentReconcile<'_> {
             self.ask_of_move(&mut seen).await?;
         }
         self.outlook = federator.outlook(&seen, self.of.key);
-        if self.outlook == Outlook::AwaitsReport {
+        if asks_karmada(&seen, self.outlook) {
             self.stalled |= federator.is_stalled(&seen, self.of.key).await?;
             seen.held = federator.waits.held(self.of.key, seen.project.generation);
             self.outlook = federator.outlook(&seen, self.of.key);
