@@ -1,5 +1,5 @@
 //! Everything that runs on real planes, in lanes side by side: each lane has planes of its own and takes the next piece
-//! of work from one queue. Most suites wait most of their time, for Karmada, leases or grace periods; lanes wait at once.
+//! of work from one queue. Most suites wait most of their time, for Karmada, leases or grace periods; two lanes wait at once.
 //!
 //! # The way through
 //!

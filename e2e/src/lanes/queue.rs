@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::check::Check;
-use crate::suites::{Suite, Turn};
+use crate::suites::Suite;
 
 /// What a lane takes from the queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,10 +25,10 @@ pub struct Plan {
     pub last: Vec<Suite>,
 }
 
-/// Checks come first in the queue, for each takes longer than any suite that runs alone, and suites keep their order: what
-/// is long has to begin early for the lanes to end together.
+/// Checks come first in the queue, for each takes longer than any suite that runs alone: what is long has to begin early
+/// for the lanes to end together.
 pub fn plan(suites: Vec<Suite>, checks: &[Check]) -> Plan {
-    let (last, others): (Vec<_>, Vec<_>) = suites.into_iter().partition(|suite| suite.turn == Turn::Last);
+    let (last, others): (Vec<_>, Vec<_>) = suites.into_iter().partition(|suite| suite.last);
     let (alone, together): (Vec<_>, Vec<_>) = others.into_iter().partition(|suite| suite.alone);
     let checks = checks.iter().copied().map(Work::Check);
     Plan { together, queue: checks.chain(alone.into_iter().map(Work::Suite)).collect(), last }
@@ -41,14 +41,14 @@ mod tests {
     use super::*;
     use crate::suites;
 
-    fn suite(name: &str, alone: bool, turn: Turn) -> Suite {
-        Suite { name: name.to_owned(), directory: PathBuf::new(), alone, turn, needs: Vec::new() }
+    fn suite(name: &str, alone: bool, last: bool) -> Suite {
+        Suite { name: name.to_owned(), directory: PathBuf::new(), alone, last, needs: Vec::new() }
     }
 
     #[test]
     fn checks_begin_early_and_what_runs_last_stays_with_the_first_lane() {
-        let (one, two) = (suite("one", false, Turn::Any), suite("two", true, Turn::Any));
-        let last = suite("last", true, Turn::Last);
+        let (one, two) = (suite("one", false, false), suite("two", true, false));
+        let last = suite("last", true, true);
         let plan = plan(vec![last.clone(), two.clone(), one.clone()], &[Check::Alerts, Check::Page]);
         assert_eq!(plan.together, [one]);
         assert_eq!(plan.queue, [Work::Check(Check::Alerts), Work::Check(Check::Page), Work::Suite(two)]);

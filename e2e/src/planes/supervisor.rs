@@ -20,7 +20,7 @@ use crate::Error;
 const GRACE: Duration = Duration::from_secs(1);
 
 /// Go's collector runs when the heap has grown by so many percent, not by its default of 100: the planes' programs spend
-/// processors, which lanes have too few of, and not memory.
+/// processors, which two lanes have too few of, and not memory.
 const GARBAGE_COLLECTION: (&str, &str) = ("GOGC", "400");
 
 /// The processes of one instance.

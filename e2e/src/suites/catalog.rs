@@ -26,21 +26,11 @@ pub struct Suite {
     pub directory: PathBuf,
     /// Whether it breaks what others need, or waits until fedhub is idle: `concurrent: false` in its test.
     pub alone: bool,
-    /// When it has its turn: the label `fedhub.dev/runs` of its test.
-    pub turn: Turn,
+    /// Whether it looks at or changes what others left, and so runs after them: the label `fedhub.dev/runs: last` of its
+    /// test.
+    pub last: bool,
     /// What it runs beside the planes and fedhub: the label `fedhub.dev/needs` of its test.
     pub needs: Vec<Tool>,
-}
-
-/// When a suite has its turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Turn {
-    /// Before the others, for it takes long: the lanes are to end together. `early`.
-    Early,
-    /// It has no label.
-    Any,
-    /// After all others, for it looks at or changes what they left. `last`.
-    Last,
 }
 
 #[derive(Deserialize)]
@@ -61,7 +51,7 @@ struct Spec {
     concurrent: Option<bool>,
 }
 
-/// Every suite, by turn and name.
+/// Every suite, by name; those that run last after the others.
 pub fn all() -> Result<Vec<Suite>, Error> {
     below(&crate::repository().join("e2e/suites"))
 }
@@ -87,7 +77,7 @@ fn below(directory: &Path) -> Result<Vec<Suite>, Error> {
             suites.push(read(&path, entry.path())?);
         }
     }
-    suites.sort_by(|one, other| (one.turn, &one.name).cmp(&(other.turn, &other.name)));
+    suites.sort_by(|one, other| (one.last, &one.name).cmp(&(other.last, &other.name)));
     Ok(suites)
 }
 
@@ -106,13 +96,12 @@ fn read(path: &Path, directory: PathBuf) -> Result<Suite, Error> {
     };
     let needs = labels.get(NEEDS).into_iter().flat_map(|names| names.split('_')).map(tool);
     let needs = needs.collect::<Result<_, _>>()?;
-    let turn = match labels.get(RUNS).map(String::as_str) {
-        None => Turn::Any,
-        Some("early") => Turn::Early,
-        Some("last") => Turn::Last,
-        Some(other) => return Err(manifest(format!("the label {RUNS} is `{other}`: try `early` or `last`"))),
+    let last = match labels.get(RUNS).map(String::as_str) {
+        None => false,
+        Some("last") => true,
+        Some(other) => return Err(manifest(format!("the label {RUNS} is `{other}`: try `last`"))),
     };
-    Ok(Suite { name, directory, alone: test.spec.concurrent == Some(false), turn, needs })
+    Ok(Suite { name, directory, alone: test.spec.concurrent == Some(false), last, needs })
 }
 
 #[cfg(test)]
@@ -125,7 +114,6 @@ mod tests {
         let is = |name, alone| suites.iter().any(|suite| suite.name == name && suite.alone == alone);
         assert!(is("api-admission", false) && is("restart-writes-nothing", true));
         assert_eq!(suites.last().map(|suite| &*suite.name), Some("uninstall"));
-        assert!(suites[0].alone && suites[0].turn == Turn::Early, "{:?}", suites[0]);
         let needing = suites.iter().filter(|suite| !suite.needs.is_empty());
         let expected: [(&str, &[Tool]); 4] = [
             ("cli-completion", &[Tool::BashCompletion, Tool::Fish, Tool::Zsh]),
@@ -156,7 +144,7 @@ mod tests {
             name: name.to_owned(),
             directory: PathBuf::new(),
             alone: false,
-            turn: Turn::Any,
+            last: false,
             needs: Vec::new(),
         };
         let all = vec![suite("one"), suite("two")];

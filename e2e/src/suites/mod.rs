@@ -23,7 +23,7 @@ pub mod writes;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub use catalog::{Suite, Turn, all, choose};
+pub use catalog::{Suite, all, choose};
 pub use chainsaw::Ran;
 pub use output::Result as SuiteResult;
 

@@ -23,7 +23,7 @@ pub struct Run {
     #[arg(long, value_name = "FLAG", allow_hyphen_values = true)]
     fedhub_arg: Vec<String>,
     /// On how many instances of the planes suites run side by side; each takes about 2.3 GiB of memory.
-    #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=8))]
+    #[arg(long, default_value_t = 2, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=8))]
     lanes: u8,
     /// How many suites run at once on an instance.
     #[arg(long, default_value_t = 6, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
