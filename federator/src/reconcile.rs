@@ -123,11 +123,12 @@ impl Reconciler for DeploymentReconcile<'_> {
         seen.waited = self.job.unsettled_since.elapsed();
         answers(|| Some(Change { uid: seen.project.uid.to_string(), generation: seen.project.generation }));
         seen.held = federator.waits.held(self.of.key, seen.project.generation);
-        if seen.hub.as_ref().is_some_and(|hub| hub.moving().is_some()) && !self.is_synced(&seen) {
+        let moves = seen.hub.as_ref().is_some_and(|hub| hub.moving().is_some());
+        if moves && !self.is_synced(&seen) {
             self.ask_of_move(&mut seen).await?;
         }
         self.outlook = federator.outlook(&seen, self.of.key);
-        if asks_karmada(&seen, self.outlook) {
+        if !moves && asks_karmada(&seen, self.outlook) {
             self.stalled |= federator.is_stalled(&seen, self.of.key).await?;
             seen.held = federator.waits.held(self.of.key, seen.project.generation);
             self.outlook = federator.outlook(&seen, self.of.key);

@@ -27,14 +27,15 @@ async fn i7_a_wd_whose_cell_has_reported_is_not_come_back_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn i7_a_wd_whose_cell_is_silent_costs_its_plane_two_requests_and_an_event() {
+async fn i7_a_wd_whose_cell_is_silent_costs_its_plane_two_requests_and_an_event_and_two_once_that_lasts() {
     let world = World::telling();
     let run = world.federated().await;
     let from = world.positions();
     quiet(3600).await;
     let mut asked = world.asked(from)[1].clone();
     asked.retain(|it| !it.contains("events"));
-    assert_eq!(asked, ["get workloaddeployments/web", "update workloaddeployments/status/web"]);
+    let told = ["get workloaddeployments/web", "update workloaddeployments/status/web"];
+    assert_eq!(asked, [told, told].concat());
     assert_eq!(event_notes(&world.alpha, "Federated"), ["federated to city DFW"]);
     run.stop().await;
 }

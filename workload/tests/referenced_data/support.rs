@@ -9,7 +9,6 @@ use fedhub_core::names::{
     SOURCE_GENERATION,
 };
 use fedhub_fake_apiserver::ApiServer;
-use fedhub_federator::progress::PATIENCE;
 use fedhub_federator::{Federator, FederatorConfig};
 use fedhub_planes::{DATA_KINDS, HUB_KINDS, Planes, Settings, Watched, watched};
 use fedhub_testing::Process;
@@ -152,7 +151,8 @@ impl World {
         let planes = process.planes(kill.client(&self.hub), settings);
         let (federates, copies) = (process.queue(planes.seed()), process.queue(planes.seed()));
         let policy_gc_delay = Duration::from_secs(10);
-        let config = FederatorConfig { policy_gc_delay, patience: PATIENCE };
+        // No progress is told here: what counts are the data's writes.
+        let config = FederatorConfig { policy_gc_delay, patience: Duration::from_hours(24 * 365) };
         let federator = Federator::new(planes.clone(), federates.clone(), Vec::new(), config);
         let data = ReferencedData::new(planes.clone(), copies.clone());
         planes.listen(federator.clone());
