@@ -220,7 +220,7 @@ async fn pass(instance: Arc<Object>, provider: Arc<Provider>) -> kube::Result<Ac
     let ended = if tears_down { step.finalizers.is_some() } else { step.is_done() };
     let api = Api::namespaced_with(provider.client.clone(), instance.namespace(), &kind::<Instance>());
     let action = perform(&api, &instance, step).await?;
-    // What was refused because somebody else wrote first is tried again, and not waited for again.
+    // A conflict with another writer is retried at once, without a second wait for the teardown.
     if ended {
         provider.waits.forget(&key);
     }
