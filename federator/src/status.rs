@@ -64,7 +64,7 @@ pub fn write(seen: &Snapshot, refusal: Option<&Refusal>, bodies: &Bodies) -> Opt
 
 /// A status that stays as it is.
 fn standing(current: &Value) -> Value {
-    let mut status = if current.is_object() { current.clone() } else { json!({}) };
+    let mut status = conditions::standing(current);
     put_counters(&mut status);
     status
 }

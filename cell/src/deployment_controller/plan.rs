@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use fedhub_api::LocationReference;
+use fedhub_api::cells::denial;
 use fedhub_api::responsibility::{DELETION_REFUSED, INSTANCES_REFUSED, attributed};
 use fedhub_core::errors::{self, RequestError};
 use fedhub_core::message::Quoted;
@@ -138,18 +139,17 @@ fn obstacle_of(wait: &Wait<'_>) -> Option<ConditionUpdate> {
 pub(super) fn refusal(error: &RequestError) -> ConditionUpdate {
     let answer = errors::chain(error);
     // A policy of the cell's admission answers with the code of validation, unless it names another reason.
-    let is_denied = [" denied request: ", " denied the request: "].iter().any(|mark| answer.contains(mark));
     let reason = match error.code() {
-        Some(400 | 413 | 422) if !is_denied => "ConfigurationError",
+        Some(400 | 413 | 422) if denial(&answer).is_none() => "ConfigurationError",
         _ => INSTANCES_REFUSED,
     };
     ConditionUpdate::no(reason, answer)
 }
 
-/// What is told of an Instance that the cell does not let go: like what it does not let be made, whatever the answer.
+/// The condition for a deletion of an Instance that the cell refuses, whatever its code.
 pub(super) fn deletion_refused(instance: &Object, error: &RequestError) -> ConditionUpdate {
     let message = format!("Instance {}: {}", Quoted(instance.name()), errors::chain(error));
-    // The condition that tells it is True, and says who acts none the less.
+    // The condition is True and still names who has to act.
     ConditionUpdate::no(DELETION_REFUSED, attributed(DELETION_REFUSED, &message))
 }
 

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use fedhub_api::conditions::{find, is_true, put};
+use fedhub_api::conditions::{find, is_true, put, standing};
 use fedhub_api::facts::deployment::put_counters;
 use fedhub_api::responsibility::CELL_MISCONFIGURED;
 use fedhub_cache::Part;
@@ -16,7 +16,7 @@ use fedhub_core::object::{Kind, Object, ObjectView, PlaneId};
 use fedhub_engine::Outcome;
 use fedhub_planes::{Plane, StatusWrite, WriteMode};
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::DeploymentController;
 use crate::domain::status::blocker::ConditionUpdate;
@@ -40,7 +40,7 @@ fn status(wd: &Object, unread: &[String], now: Timestamp) -> Value {
     let message = format!("fedhub in the cell cannot read {}", named(unread).unwrap_or_default());
     let words = ConditionUpdate::no(CELL_MISCONFIGURED, message);
     let old = wd.status();
-    let mut status = if old.is_object() { old.clone() } else { json!({}) };
+    let mut status = standing(old);
     for kind in [REPLICAS_READY, AVAILABLE] {
         if !is_true(old, kind) {
             put(&mut status, words.condition(find(old, kind), kind, now));

@@ -1,5 +1,6 @@
 //! What a request that failed means to a user.
 
+use fedhub_api::cells::denial;
 use fedhub_core::errors::chain;
 use fedhub_terminal::plain;
 use kube::client::AuthError;
@@ -12,8 +13,6 @@ use crate::exit::Exit;
 
 /// What to do where a login is missing or has ended.
 const LOG_IN: &str = "Log in again with `datumctl login`.";
-/// How an admission webhook, and a policy, introduce what they say.
-const DENIED: [&str; 2] = ["denied the request: ", "denied request: "];
 
 impl Problem {
     /// A request that failed. `doing` completes "Could not ...": `list the workloads`.
@@ -71,7 +70,7 @@ fn refused(status: &Status, doing: &str) -> Problem {
         return Problem::failed(could_not("the project is suspended"))
             .remedy("Ask the owner of the organization why, and to have it resumed.");
     }
-    if let Some((_, said)) = DENIED.iter().find_map(|words| status.message.split_once(words)) {
+    if let Some(said) = denial(&status.message) {
         return Problem::failed(could_not(&plain(said.trim().trim_end_matches('.'))));
     }
     match status.code {

@@ -171,6 +171,14 @@ async fn u2_i7_a_refusal_of_the_cell_is_told_within_two_minutes_and_taken_back_w
     quiet(600).await;
     assert_eq!((said(), events()), (told, [1, 0]));
     assert!(world.writes(from)[1].is_empty(), "{:?}", world.writes(from)[1]);
+    run.stop().await;
+    karmada_aggregates(
+        &world,
+        json!({"clusterName": "cell-1", "appliedMessage": "x denied the request: not today"}),
+    );
+    let run = world.run();
+    quiet(120).await;
+    assert!(said()[2].contains("not today"), "Karmada is asked again after a restart: {:?}", said());
     karmada_says(&world, true);
     world.report(WD, &seen(Some(1)));
     until("the report", || said()[..2] == ["True", "Applied"]).await;

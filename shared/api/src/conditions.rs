@@ -35,6 +35,11 @@ pub fn said(condition: &Value) -> (&str, &str, &str) {
     (text("status"), text("reason"), text("message"))
 }
 
+/// A copy of the status that stands; an empty one where there is none.
+pub fn standing(status: &Value) -> Value {
+    if status.is_object() { status.clone() } else { json!({}) }
+}
+
 /// Puts `condition` in the place of the one of its type, or at the end.
 pub fn put(status: &mut Value, condition: Value) {
     if !status.is_object() {

@@ -1,6 +1,6 @@
 //! The status of a deployment in its cell.
 
-use fedhub_api::conditions::{find, is_default, is_true, put, remove, said};
+use fedhub_api::conditions::{find, is_default, is_true, put, remove, said, standing};
 use fedhub_api::facts::deployment::FEDERATED;
 use fedhub_api::responsibility::needs_action;
 use fedhub_api::transitions::{NO_BUDGET, TERMINATION_OVERDUE};
@@ -53,7 +53,7 @@ pub fn suspended(deployment: &Object) -> bool {
 /// The whole status as it should stand; equal to the one that stands where nothing is to be written (I7).
 pub fn status(seen: &DeploymentFacts<'_>) -> Value {
     let old = seen.deployment.status();
-    let mut status = if old.is_object() { old.clone() } else { json!({}) };
+    let mut status = standing(old);
     if find(&status, FEDERATED).is_some_and(is_default) {
         // The schema's word for the project's plane (U1).
         remove(&mut status, FEDERATED);

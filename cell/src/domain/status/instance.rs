@@ -1,6 +1,6 @@
 //! The status of an Instance: whether it is ready, and what its user reads if not.
 
-use fedhub_api::conditions::{find, put, said};
+use fedhub_api::conditions::{find, put, said, standing};
 use fedhub_core::names::FORMER_TEMPLATE_HASH;
 use fedhub_core::object::{Object, ObjectView};
 use jiff::Timestamp;
@@ -39,7 +39,7 @@ const SUSPENDED: &str = "The instance is suspended: it is kept, but does not run
 /// another one. What was known of location and networks is not taken back (C15).
 pub fn status(seen: &InstanceFacts<'_>) -> Value {
     let old = seen.instance.status();
-    let mut status = if old.is_object() { old.clone() } else { json!({}) };
+    let mut status = standing(old);
     if seen.suspended || status.get("suspended").is_some() {
         status["suspended"] = json!(seen.suspended);
     }

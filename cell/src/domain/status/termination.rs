@@ -7,13 +7,13 @@
 
 use std::time::Duration;
 
-use fedhub_api::conditions::{find, put, said};
+use fedhub_api::conditions::{find, put, said, standing};
 pub use fedhub_api::responsibility::DEADLINE_EXCEEDED;
 use fedhub_core::clock::stamp;
 use fedhub_core::message::excerpt;
 use fedhub_core::object::{Object, ObjectView};
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::blocker::ConditionUpdate;
 use super::{AVAILABLE, READY};
@@ -50,7 +50,7 @@ pub fn status(instance: &Object, deadline: Duration, now: Timestamp) -> Option<(
         )
     };
     let old = instance.status();
-    let mut status = if old.is_object() { old.clone() } else { json!({}) };
+    let mut status = standing(old);
     put(&mut status, words.condition(find(old, READY), READY, now));
     Some((status, left))
 }

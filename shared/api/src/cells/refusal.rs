@@ -31,6 +31,12 @@ pub enum CellRefusal {
     Failed,
 }
 
+/// The words of an admission webhook or policy in the message of an API server that refused a request for them.
+pub fn denial(message: &str) -> Option<&str> {
+    let marks = [" denied the request: ", " denied request: "];
+    marks.iter().find_map(|mark| message.split_once(mark)).map(|(_, words)| words)
+}
+
 impl CellRefusal {
     /// What an item of `aggregatedStatus` says; `None` where it names no failure.
     pub fn of(item: &Value) -> Option<Self> {
@@ -44,7 +50,7 @@ impl CellRefusal {
             return Self::Occupied;
         }
         // Any webhook's or policy's own words come first: they may have the other marks in them.
-        if let Some(words) = after(" denied the request: ").or_else(|| after(" denied request: ")) {
+        if let Some(words) = denial(message) {
             return Self::Denied(shortened(words, ANSWER_MAX).into_owned());
         }
         // Who may not do what: the names of accounts are the operator's.
