@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use fedhub_api::responsibility::attributed;
+use fedhub_api::reason::{Reason, attributed};
 use fedhub_core::errors::{Category, Error};
 use fedhub_core::metrics::Metrics;
 use fedhub_core::object::PlaneId;
@@ -79,12 +79,12 @@ impl CleanupBlocked {
         let what = answer.map_or_else(|| self.to_string(), |answer| format!("{self}: {answer}"));
         match self {
             Self::NamespaceGone => what,
-            Self::ProjectRefuses => attributed("DeploymentsRefused", &what).into_owned(),
+            Self::ProjectRefuses => attributed(Reason::DeploymentsRefused, &what).into_owned(),
             Self::HubUnreachable
             | Self::HubRefuses
             | Self::HubObjectHeld
             | Self::HubStateLost
-            | Self::TenantConflict => attributed("CleanupHeld", &what).into_owned(),
+            | Self::TenantConflict => attributed(Reason::CleanupHeld, &what).into_owned(),
         }
     }
 }

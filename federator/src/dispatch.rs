@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use fedhub_api::facts::{Digest, DigestExt};
+use fedhub_api::reason::Reason;
 use fedhub_cache::Part;
 use fedhub_cache::normalization::settled;
 use fedhub_core::errors::{self, Error};
@@ -193,7 +194,10 @@ impl Federator {
             _ => project.store(key.kind).get(&key.namespace, &key.name).map(|wd| reference(key.kind, &wd)),
         };
         if let Some(about) = about {
-            project.events.say(&about, EventType::Warning, "CleanupHeld", why.message(answer)).await;
+            project
+                .events
+                .say(&about, EventType::Warning, Reason::CleanupHeld.as_str(), why.message(answer))
+                .await;
         }
     }
 

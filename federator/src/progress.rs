@@ -9,11 +9,11 @@
 use std::fmt;
 use std::time::Duration;
 
-use fedhub_api::cells::{CELL_UNREACHABLE, CellDown, Hold, REFUSED_BY_CELL};
+use fedhub_api::cells::{CellDown, Hold};
 use fedhub_api::conditions::{explained, find, said};
 use fedhub_api::facts::Deployment;
 use fedhub_api::facts::deployment::{FEDERATED, federated};
-use fedhub_api::responsibility::attributed;
+use fedhub_api::reason::{Reason, attributed};
 use fedhub_core::errors::{Category, Error, chain};
 use fedhub_core::message::Quoted;
 use fedhub_core::object::PlaneId;
@@ -31,9 +31,6 @@ pub const PATIENCE: Duration = Duration::from_secs(5);
 /// How long what is no trouble is not written while there is more to do on its plane than is done at once, by the federator
 /// or before it: to write it takes as many requests as the work.
 const PATIENCE_BEHIND: Duration = Duration::from_mins(1);
-
-/// A reason in which nobody has to act unless it lasts, as of all that the table of them does not have.
-const HELD: &str = "HubObjectTerminating";
 
 /// How far a generation has come.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -158,34 +155,42 @@ impl Progress {
     }
 
     /// Status, reason and message.
-    fn parts(&self) -> (&'static str, &'static str, String) {
+    fn parts(&self) -> (&'static str, Reason, String) {
         match self {
-            Self::Pending => ("Unknown", "Pending", attributed(HELD, "waiting to be federated").into_owned()),
+            Self::Pending => {
+                ("Unknown", Reason::Pending, attributed(None, "waiting to be federated").into_owned())
+            }
             // On its way, and no failure.
             Self::Refused(moving @ Refusal::Moving(..)) => ("Unknown", moving.reason(), moving.to_string()),
             Self::Refused(refusal) => ("False", refusal.reason(), refusal.to_string()),
             Self::Failed(failure) => {
                 let message = failure.to_string();
                 match failure {
-                    Failure::HubUnreachable => ("False", "HubUnreachable", message),
-                    Failure::Throttled => ("False", "Throttled", attributed(HELD, &message).into_owned()),
-                    Failure::Forbidden(_) => ("False", "Forbidden", message),
-                    // C9: what the hub refuses is the user's to correct, which the reason does not show.
-                    Failure::Invalid(_) => {
-                        ("False", "Pending", attributed("ConfigurationError", &message).into_owned())
+                    Failure::HubUnreachable => ("False", Reason::HubUnreachable, message),
+                    Failure::Throttled => {
+                        ("False", Reason::Throttled, attributed(None, &message).into_owned())
                     }
+                    Failure::Forbidden(_) => ("False", Reason::Forbidden, message),
+                    // C9: what the hub refuses is the user's to correct, which the reason does not show.
+                    Failure::Invalid(_) => (
+                        "False",
+                        Reason::Pending,
+                        attributed(Reason::ConfigurationError, &message).into_owned(),
+                    ),
                     // It passes by itself, unless something holds it there.
-                    Failure::Remains(_) => ("Unknown", "Pending", attributed(HELD, &message).into_owned()),
+                    Failure::Remains(_) => {
+                        ("Unknown", Reason::Pending, attributed(None, &message).into_owned())
+                    }
                 }
             }
             Self::AwaitingCell => {
-                ("Unknown", "AwaitingCell", "federated, waiting for the cell to take it".to_owned())
+                ("Unknown", Reason::AwaitingCell, "federated, waiting for the cell to take it".to_owned())
             }
-            Self::Held(hold @ Hold::Refused(_)) => ("False", REFUSED_BY_CELL, hold.to_string()),
-            Self::Held(hold @ Hold::Unknown) => ("Unknown", "AwaitingCell", hold.to_string()),
-            Self::CellUnreachable(down) => ("False", CELL_UNREACHABLE, down.to_string()),
+            Self::Held(hold @ Hold::Refused(_)) => ("False", Reason::RefusedByCell, hold.to_string()),
+            Self::Held(hold @ Hold::Unknown) => ("Unknown", Reason::AwaitingCell, hold.to_string()),
+            Self::CellUnreachable(down) => ("False", Reason::CellUnreachable, down.to_string()),
             // Another message would write the status of every WD once.
-            Self::Applied => ("True", "Applied", "the cell has taken it".to_owned()),
+            Self::Applied => ("True", Reason::Applied, "the cell has taken it".to_owned()),
         }
     }
 
@@ -195,7 +200,7 @@ impl Progress {
         let stands = |old: &&Value| {
             *self == Self::AwaitingCell
                 && old["observedGeneration"] == generation
-                && matches!(said(old).1, REFUSED_BY_CELL | "AwaitingCell")
+                && matches!(Reason::parse(said(old).1), Some(Reason::RefusedByCell | Reason::AwaitingCell))
         };
         if let Some(old) = old.filter(stands) {
             return old.clone();
@@ -282,8 +287,8 @@ impl Transition {
 pub fn transition(before: &Value, after: &Value, city: &str) -> Option<Transition> {
     let (old, new) = (find(before, FEDERATED).map(said), find(after, FEDERATED).map(said)?);
     let failed = |status: &str| status == "False";
-    let is_on_hub = |reason: &str| matches!(reason, "AwaitingCell" | "Applied");
-    if old.is_none_or(|(status, reason, _)| reason == "Pending" && !failed(status)) && is_on_hub(new.1) {
+    let is_on_hub = matches!(Reason::parse(new.1), Some(Reason::AwaitingCell | Reason::Applied));
+    if is_on_hub && old.is_none_or(|(status, reason, _)| reason == Reason::Pending && !failed(status)) {
         return Some(Transition::federated(city));
     }
     let before = old.filter(|(status, ..)| failed(status));
@@ -307,11 +312,11 @@ pub fn transition(before: &Value, after: &Value, city: &str) -> Option<Transitio
 
 /// The category of errors that a reason belongs to.
 fn category(reason: &str) -> Category {
-    match reason {
-        "HubUnreachable" | CELL_UNREACHABLE => Category::Transient,
-        "Throttled" => Category::Throttled,
-        "Forbidden" | "ServiceNotActive" | REFUSED_BY_CELL => Category::Forbidden,
-        "FederationConflict" => Category::TenantConflict,
+    match Reason::parse(reason) {
+        Some(Reason::HubUnreachable | Reason::CellUnreachable) => Category::Transient,
+        Some(Reason::Throttled) => Category::Throttled,
+        Some(Reason::Forbidden | Reason::ServiceNotActive | Reason::RefusedByCell) => Category::Forbidden,
+        Some(Reason::FederationConflict) => Category::TenantConflict,
         _ => Category::Invalid,
     }
 }

@@ -5,10 +5,10 @@
 use std::fmt;
 
 use fedhub_api::cells::{CellDown, CellRefusal, Hold};
+use fedhub_api::reason::Reason;
 use fedhub_core::message::Quoted;
 use fedhub_core::names::{LABEL_VALUE_RULE, SERVICE_NAME, is_label_value};
 use fedhub_core::object::TooLarge;
-use strum::VariantNames;
 
 use crate::cleanup::CleanupBlocked;
 use crate::snapshot::Snapshot;
@@ -34,7 +34,7 @@ impl fmt::Display for Conflict {
 }
 
 /// A reason on the condition `Available` that the hub writes itself.
-#[derive(Clone, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantNames)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// The WD is over the limit on the size of objects, so that its spec was not read.
     ObjectTooLarge(TooLarge),
@@ -64,14 +64,22 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// The condition's reason: the variant's name.
-    pub fn reason(&self) -> &'static str {
-        self.into()
-    }
-
-    /// Whether a condition's reason is one that the hub writes, and not a cell.
-    pub fn is_reason(reason: &str) -> bool {
-        Self::VARIANTS.contains(&reason)
+    /// The condition's reason.
+    pub fn reason(&self) -> Reason {
+        match self {
+            Self::ObjectTooLarge(_) => Reason::ObjectTooLarge,
+            Self::InvalidCityCode(_) => Reason::InvalidCityCode,
+            Self::InvalidName => Reason::InvalidName,
+            Self::NoCellForCity(_) => Reason::NoCellForCity,
+            Self::AmbiguousCity(_) => Reason::AmbiguousCity,
+            Self::FederationConflict(_) => Reason::FederationConflict,
+            Self::Moving(..) => Reason::Moving,
+            Self::RefusedByCell(..) => Reason::RefusedByCell,
+            Self::CellUnreachable(..) => Reason::CellUnreachable,
+            Self::ServiceSuspended => Reason::ServiceSuspended,
+            Self::ServiceNotActive => Reason::ServiceNotActive,
+            Self::CleanupHeld(_) => Reason::CleanupHeld,
+        }
     }
 
     /// Whether it stands even where a cell reports `Available=True` (F8).
@@ -160,18 +168,18 @@ mod tests {
     fn input_is_judged_by_the_rules_of_section_6() {
         for (name, city, expected) in [
             ("wd", "DFW", None),
-            ("wd", "", Some("InvalidCityCode")),
-            ("wd", "New York", Some("InvalidCityCode")),
-            ("wd", "-x", Some("InvalidCityCode")),
-            (&*"n".repeat(64), "DFW", Some("InvalidName")),
+            ("wd", "", Some(Reason::InvalidCityCode)),
+            ("wd", "New York", Some(Reason::InvalidCityCode)),
+            ("wd", "-x", Some(Reason::InvalidCityCode)),
+            (&*"n".repeat(64), "DFW", Some(Reason::InvalidName)),
             (&*"n".repeat(63), "DFW", None),
-            ("wd", &*"C".repeat(64), Some("InvalidCityCode")),
+            ("wd", &*"C".repeat(64), Some(Reason::InvalidCityCode)),
             ("wd", &*"C".repeat(63), None),
         ] {
             let refusal = Refusal::of_input(name, city);
             assert_eq!(refusal.as_ref().map(Refusal::reason), expected, "{name} {city}");
             if let Some(refusal) = refusal {
-                assert!(Refusal::is_reason(refusal.reason()));
+                assert!(refusal.reason().is_refusal());
             }
         }
     }

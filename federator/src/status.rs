@@ -2,10 +2,10 @@
 //!
 //! Decides F8.
 
-use fedhub_api::cells::{CELL_UNREACHABLE, CellDown};
+use fedhub_api::cells::CellDown;
 use fedhub_api::conditions;
 use fedhub_api::facts::deployment::{COUNTERS, FEDERATED, PROJECTS_OWN, put_counters, reported, unreported};
-use fedhub_api::responsibility::attributed;
+use fedhub_api::reason::{Reason, attributed};
 use fedhub_cache::ServerNormalization;
 use fedhub_cache::normalization::settled;
 use fedhub_core::object::ObjectView;
@@ -23,8 +23,6 @@ use crate::snapshot::Snapshot;
 
 const AVAILABLE: &str = "Available";
 const REPLICAS_READY: &str = "ReplicasReady";
-/// The reason of a WD whose cleanup is blocked.
-const CLEANUP_HELD: &str = "CleanupHeld";
 /// What of a cell that is lost is no more.
 const RUNNING: [&str; 2] = ["readyReplicas", "currentReplicas"];
 /// What is known of a WD before its cell has reported on it (U1).
@@ -102,15 +100,16 @@ pub fn desired(seen: &Snapshot, refusal: Option<&Refusal>, bodies: &Bodies) -> O
         }
         None if reports.is_none() => {
             // No cell has reported yet; a refusal of ours that no longer holds must not go on standing.
-            let is_over = |reason: &str| {
-                Refusal::is_reason(reason) && (reason != CELL_UNREACHABLE || seen.cell_down.is_none())
-            };
-            let ours = conditions::find(&status, AVAILABLE)
-                .is_some_and(|c| c["reason"].as_str().is_some_and(is_over));
-            if ours {
+            let reason =
+                conditions::find(&status, AVAILABLE).and_then(|c| Reason::parse(conditions::said(c).1));
+            let is_over = reason.is_some_and(|reason| {
+                reason.is_refusal() && (reason != Reason::CellUnreachable || seen.cell_down.is_none())
+            });
+            if is_over {
                 let old = conditions::find(current, AVAILABLE);
-                let words = attributed("", PENDING);
-                let pending = conditions::explained(old, AVAILABLE, "Unknown", "Pending", &words, seen.now);
+                let words = attributed(None, PENDING);
+                let pending =
+                    conditions::explained(old, AVAILABLE, "Unknown", Reason::Pending, &words, seen.now);
                 conditions::put(&mut status, pending);
             } else if seen.cell_down.is_none() {
                 return None;
@@ -132,7 +131,8 @@ fn doubt(status: &mut Value, standing: &Value, down: &CellDown, now: Timestamp) 
         if conditions::is_true(status, kind) {
             let old = conditions::find(standing, kind);
             let words = down.to_string();
-            let doubtful = conditions::explained(old, kind, down.status(), CELL_UNREACHABLE, &words, now);
+            let doubtful =
+                conditions::explained(old, kind, down.status(), Reason::CellUnreachable, &words, now);
             conditions::put(status, doubtful);
         }
     }
@@ -158,7 +158,10 @@ fn unknown(status: &mut Value, standing: &Value, message: &str, now: Timestamp) 
     for kind in [REPLICAS_READY, FEDERATED] {
         if conditions::is_true(status, kind) {
             let old = conditions::find(standing, kind);
-            conditions::put(status, conditions::explained(old, kind, "Unknown", CLEANUP_HELD, message, now));
+            conditions::put(
+                status,
+                conditions::explained(old, kind, "Unknown", Reason::CleanupHeld, message, now),
+            );
         }
     }
 }
@@ -174,7 +177,10 @@ pub fn blocked(current: &Value, why: CleanupBlocked, answer: Option<&str>, now: 
     let mut status = standing(current);
     let message = why.message(answer);
     let old = conditions::find(current, AVAILABLE);
-    conditions::put(&mut status, conditions::explained(old, AVAILABLE, "False", CLEANUP_HELD, &message, now));
+    conditions::put(
+        &mut status,
+        conditions::explained(old, AVAILABLE, "False", Reason::CleanupHeld, &message, now),
+    );
     unknown(&mut status, current, &message, now);
     status
 }

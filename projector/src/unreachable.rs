@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fedhub_api::cells::{CELL_UNREACHABLE, CellDown};
+use fedhub_api::cells::CellDown;
 use fedhub_api::conditions::{explained, find, is_true, put};
 use fedhub_api::facts::instance::city;
+use fedhub_api::reason::Reason;
 use fedhub_core::names::CITY_CODE;
 use fedhub_core::object::{Object, ObjectRef, ObjectView};
 use jiff::Timestamp;
@@ -30,7 +31,7 @@ pub fn projected_status<'a>(
     let mut projected = status.clone();
     let generation = find(status, READY).and_then(|ready| ready.get("observedGeneration")).cloned();
     let old = find(current, READY);
-    let mut ready = explained(old, READY, down.status(), CELL_UNREACHABLE, &down.to_string(), now);
+    let mut ready = explained(old, READY, down.status(), Reason::CellUnreachable, &down.to_string(), now);
     if let Some(generation) = generation {
         ready["observedGeneration"] = generation;
     }

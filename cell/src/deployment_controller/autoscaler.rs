@@ -1,5 +1,6 @@
 //! The autoscaler of a WD.
 
+use fedhub_api::reason::Reason;
 use fedhub_core::errors::{self, Error, RequestError};
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView};
 use fedhub_planes::{PlaneWriter, Precondition};
@@ -34,7 +35,7 @@ impl DeploymentController {
         }
         let done = perform(&writer, plan.step, standing.as_deref()).await;
         if let Some(error) = done.as_ref().err().filter(|error| is_refused(error)) {
-            progress.scaling = Some(ConditionUpdate::no("AutoscalerRefused", errors::chain(error)));
+            progress.scaling = Some(ConditionUpdate::no(Reason::AutoscalerRefused, errors::chain(error)));
         }
         progress.updated |= progress.tried(done)? == Some(true);
         Ok(wd)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fedhub_api::LocationReference;
 use fedhub_api::cells::denial;
-use fedhub_api::responsibility::{DELETION_REFUSED, INSTANCES_REFUSED, attributed};
+use fedhub_api::reason::{Reason, attributed};
 use fedhub_core::errors::{self, RequestError};
 use fedhub_core::message::Quoted;
 use fedhub_core::names::FORMER_TEMPLATE_HASH;
@@ -128,8 +128,8 @@ fn patch(
 fn obstacle_of(wait: &Wait<'_>) -> Option<ConditionUpdate> {
     let reason = match wait {
         Wait::Deleting(_) | Wait::NotReady(_) => return None,
-        Wait::NameTaken(_) => "InstanceNameTaken",
-        Wait::UnknownPolicy(_) | Wait::NoTemplate => "ConfigurationError",
+        Wait::NameTaken(_) => Reason::InstanceNameTaken,
+        Wait::UnknownPolicy(_) | Wait::NoTemplate => Reason::ConfigurationError,
     };
     Some(ConditionUpdate::no(reason, wait.to_string()))
 }
@@ -140,8 +140,8 @@ pub(super) fn refusal(error: &RequestError) -> ConditionUpdate {
     let answer = errors::chain(error);
     // A policy of the cell's admission answers with the code of validation, unless it names another reason.
     let reason = match error.code() {
-        Some(400 | 413 | 422) if denial(&answer).is_none() => "ConfigurationError",
-        _ => INSTANCES_REFUSED,
+        Some(400 | 413 | 422) if denial(&answer).is_none() => Reason::ConfigurationError,
+        _ => Reason::InstancesRefused,
     };
     ConditionUpdate::no(reason, answer)
 }
@@ -150,7 +150,7 @@ pub(super) fn refusal(error: &RequestError) -> ConditionUpdate {
 pub(super) fn deletion_refused(instance: &Object, error: &RequestError) -> ConditionUpdate {
     let message = format!("Instance {}: {}", Quoted(instance.name()), errors::chain(error));
     // The condition is True and still names who has to act.
-    ConditionUpdate::no(DELETION_REFUSED, attributed(DELETION_REFUSED, &message))
+    ConditionUpdate::no(Reason::DeletionRefused, attributed(Reason::DeletionRefused, &message))
 }
 
 #[cfg(test)]
@@ -170,9 +170,9 @@ mod tests {
         let policy = "instances \"web-0\" is forbidden: ValidatingAdmissionPolicy 'a' with binding 'a' denied request: no";
         for (code, message, expected) in [
             (422, "Instance \"web-0\" is invalid: spec: Required value", "ConfigurationError"),
-            (422, policy, INSTANCES_REFUSED),
-            (403, policy, INSTANCES_REFUSED),
-            (400, "admission webhook \"a.b\" denied the request: no", INSTANCES_REFUSED),
+            (422, policy, "InstancesRefused"),
+            (403, policy, "InstancesRefused"),
+            (400, "admission webhook \"a.b\" denied the request: no", "InstancesRefused"),
         ] {
             assert_eq!(of(code, message), expected, "{code} {message}");
         }

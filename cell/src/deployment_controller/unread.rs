@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use fedhub_api::conditions::{find, is_true, put, standing};
 use fedhub_api::facts::deployment::put_counters;
-use fedhub_api::responsibility::CELL_MISCONFIGURED;
+use fedhub_api::reason::Reason;
 use fedhub_cache::Part;
 use fedhub_cache::normalization::settled;
 use fedhub_core::errors::Error;
@@ -38,7 +38,7 @@ pub(super) fn unread(cell: &Plane) -> Vec<String> {
 /// The status of a WD that waits for these kinds. What was true when it was known last is left as it is.
 fn status(wd: &Object, unread: &[String], now: Timestamp) -> Value {
     let message = format!("fedhub in the cell cannot read {}", named(unread).unwrap_or_default());
-    let words = ConditionUpdate::no(CELL_MISCONFIGURED, message);
+    let words = ConditionUpdate::no(Reason::CellMisconfigured, message);
     let old = wd.status();
     let mut status = standing(old);
     for kind in [REPLICAS_READY, AVAILABLE] {

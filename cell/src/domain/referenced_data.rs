@@ -6,6 +6,7 @@
 //! here: their contents are not kept in memory.
 
 use fedhub_api::conditions::{find, said};
+use fedhub_api::reason::Reason;
 use fedhub_api::references::{Reference, in_variables_and_volumes, references};
 use fedhub_core::message::{Quoted, excerpt};
 use fedhub_core::names::{
@@ -70,7 +71,7 @@ fn words(
     deployment: Option<&Object>,
     is_there: impl Fn(Kind, &str) -> bool,
 ) -> ConditionUpdate {
-    let resolving = |message: &str| ConditionUpdate::of("Unknown", "Resolving", message);
+    let resolving = |message: &str| ConditionUpdate::of("Unknown", Reason::Resolving, message);
     if let Some(error) = deployment.and_then(error) {
         return error;
     }
@@ -101,7 +102,7 @@ fn words(
         return ConditionUpdate::yes("Ready", "All referenced ConfigMaps and Secrets are in the cell");
     }
     ConditionUpdate::no(
-        "AwaitingPropagation",
+        Reason::AwaitingPropagation,
         format!("Waiting for {} to be propagated to the cell", missing.join(", ")),
     )
 }
@@ -118,8 +119,8 @@ pub fn error(deployment: &Object) -> Option<ConditionUpdate> {
 
 /// Data that is not there, for that reason, or for a general one where this version does not know it.
 pub fn refusal(reason: &str, message: &str) -> ConditionUpdate {
-    let known = priority(reason) >= priority("ReferencedDataNotReady");
-    ConditionUpdate::no(if known { reason } else { "ReferencedDataNotReady" }, message)
+    let known = priority(reason) >= priority(Reason::ReferencedDataNotReady.as_str());
+    ConditionUpdate::no(if known { reason } else { Reason::ReferencedDataNotReady.as_str() }, message)
 }
 
 /// The data that the project's side expects in the cell, by its annotation.

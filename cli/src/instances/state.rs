@@ -3,6 +3,7 @@
 use std::fmt;
 
 use fedhub_api::conditions::find;
+use fedhub_api::reason::Reason;
 use fedhub_core::object::{Object, ObjectView};
 
 use crate::model::status::is_going;
@@ -32,23 +33,36 @@ pub enum State {
 fn by_reason(reason: &str) -> Option<State> {
     let pending = |why: &str| State::Pending(Some(why.to_owned()));
     let failed = |why: &str| State::Failed(why.to_owned());
+    let Some(reason) = Reason::parse(reason) else {
+        return match reason {
+            "" => Some(State::Pending(None)),
+            // A provider's own word.
+            "Stopped" => Some(State::Stopping),
+            _ => None,
+        };
+    };
     Some(match reason {
-        "ImageUnavailable" => failed("image unavailable"),
-        "InstanceCrashing" | "Failed" => failed("crashing"),
-        "ConfigurationError" => failed("configuration error"),
-        "CellLost" => failed("city lost"),
-        "Provisioning" | "ProgrammingInProgress" | "PendingProgramming" | "Starting" => State::Starting,
-        "Stopping" | "Stopped" => State::Stopping,
-        "Suspended" | "ServiceSuspended" => State::Suspended,
-        "QuotaExceeded" | "PendingQuota" => pending("quota exceeded"),
-        "QuotaNoBudget" => pending("no quota"),
-        "ValidationFailed" => pending("quota validation failed"),
-        "PendingEvaluation" => pending("quota evaluation"),
-        "NetworkProvisioning" | "NetworkFailedToCreate" => pending("network provisioning"),
-        "SchedulingGatesPresent" => pending("scheduling gates"),
-        "ReferencedDataNotReady" | "AwaitingPropagation" | "Resolving" => pending("configuration data"),
-        "Pending" | "" => State::Pending(None),
-        "CellUnreachable" => State::Unknown("city unreachable".to_owned()),
+        Reason::ImageUnavailable => failed("image unavailable"),
+        Reason::InstanceCrashing | Reason::Failed => failed("crashing"),
+        Reason::ConfigurationError => failed("configuration error"),
+        Reason::CellLost => failed("city lost"),
+        Reason::Provisioning
+        | Reason::ProgrammingInProgress
+        | Reason::PendingProgramming
+        | Reason::Starting => State::Starting,
+        Reason::Stopping => State::Stopping,
+        Reason::Suspended | Reason::ServiceSuspended => State::Suspended,
+        Reason::QuotaExceeded | Reason::PendingQuota => pending("quota exceeded"),
+        Reason::QuotaNoBudget => pending("no quota"),
+        Reason::ValidationFailed => pending("quota validation failed"),
+        Reason::PendingEvaluation => pending("quota evaluation"),
+        Reason::NetworkProvisioning | Reason::NetworkFailedToCreate => pending("network provisioning"),
+        Reason::SchedulingGatesPresent => pending("scheduling gates"),
+        Reason::ReferencedDataNotReady | Reason::AwaitingPropagation | Reason::Resolving => {
+            pending("configuration data")
+        }
+        Reason::Pending => State::Pending(None),
+        Reason::CellUnreachable => State::Unknown("city unreachable".to_owned()),
         _ => return None,
     })
 }
@@ -113,5 +127,5 @@ impl fmt::Display for State {
 /// Whether an Instance says anything about its quota that refuses it.
 pub fn is_refused_quota(instance: &Object) -> bool {
     let quota = find(instance.status(), "QuotaGranted");
-    quota.is_some_and(|it| it["status"] == "False" || it["reason"] == fedhub_api::transitions::NO_BUDGET)
+    quota.is_some_and(|it| it["status"] == "False" || it["reason"] == Reason::QuotaNoBudget.as_str())
 }

@@ -1,7 +1,7 @@
 //! What one object says of itself: numbers, conditions, and what keeps it from being ready.
 
 use fedhub_api::conditions::{find, is_default, is_true, said};
-use fedhub_api::responsibility::{DEADLINE_EXCEEDED, needs_action};
+use fedhub_api::reason::{Reason, needs_action};
 use fedhub_core::object::{Object, ObjectView};
 use serde_json::Value;
 
@@ -113,7 +113,8 @@ pub fn is_ready(instance: &Object) -> bool {
 /// Whether an Instance is being deleted: here, or in its cell, whose word its projection has (C12).
 pub fn is_going(instance: &Object) -> bool {
     let reason = find(instance.status(), "Ready").map_or("", |ready| said(ready).1);
-    instance.is_terminating() || matches!(reason, "Terminating" | DEADLINE_EXCEEDED)
+    instance.is_terminating()
+        || matches!(Reason::parse(reason), Some(Reason::Terminating | Reason::TerminationDeadlineExceeded))
 }
 
 /// The images of a template, in the order of its containers.

@@ -7,9 +7,8 @@
 use std::collections::BTreeSet;
 
 use fedhub_api::conditions::{find, said};
-use fedhub_api::facts::placed::NO_MATCHING_LOCATIONS;
 use fedhub_api::facts::workload::is_paused;
-use fedhub_api::responsibility::{PROGRESS_DEADLINE_EXCEEDED, is_reported_by_federation};
+use fedhub_api::reason::Reason;
 use fedhub_core::object::{Object, ObjectView};
 use serde_json::Value;
 
@@ -21,7 +20,6 @@ use super::stage::Stage;
 use super::template::{carries_spec, carries_template};
 use crate::model::status::{awaited, generation, is_going, is_observed, is_ready};
 use crate::model::{Counts, Obstacle, Paused, Site, Workload};
-use crate::view::condition::SUSPENDED;
 
 /// One city of one placement. Its key is both: a city may be in several placements.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,14 +125,14 @@ fn verdict(workload: &Object, judgement: &Judgement) -> Verdict {
 }
 
 /// The reasons that a Workload has of its own; any other repeats the words of one deployment, whose row has them.
-const OWN: [&str; 7] = [
-    NO_MATCHING_LOCATIONS,
-    "DeploymentNameTaken",
-    "DeploymentsRefused",
-    "InvalidCityCode",
-    "ConfigurationError",
-    "ObjectTooLarge",
-    "ServiceNotActive",
+const OWN: [Reason; 7] = [
+    Reason::NoMatchingLocations,
+    Reason::DeploymentNameTaken,
+    Reason::DeploymentsRefused,
+    Reason::InvalidCityCode,
+    Reason::ConfigurationError,
+    Reason::ObjectTooLarge,
+    Reason::ServiceNotActive,
 ];
 
 /// Why some city gets no deployment, or not the newest one, in the Workload's words.
@@ -147,15 +145,16 @@ fn refusal(workload: &Object) -> Option<Obstacle> {
     }
     let (status, reason, message) = said(available);
     if status != "True" {
-        return Obstacle::of(available).filter(|_| OWN.contains(&reason));
+        return Obstacle::of(available)
+            .filter(|_| Reason::parse(reason).is_some_and(|reason| OWN.contains(&reason)));
     }
-    message.strip_prefix(SERVES).map(|message| Obstacle::new(NO_MATCHING_LOCATIONS, message))
+    message.strip_prefix(SERVES).map(|message| Obstacle::new(Reason::NoMatchingLocations.as_str(), message))
 }
 
 /// That the newest generation has come no further for longer than it may.
 fn overdue(workload: &Object) -> Option<Obstacle> {
     let progressing = find(workload.status(), "Progressing")?;
-    let is_late = said(progressing).1 == PROGRESS_DEADLINE_EXCEEDED
+    let is_late = said(progressing).1 == Reason::ProgressDeadlineExceeded
         && progressing["observedGeneration"] == generation(workload);
     is_late.then(|| Obstacle::of(progressing)).flatten()
 }
@@ -194,8 +193,10 @@ fn leaving(site: &Site<'_>) -> Stage {
     let conditions = ["TerminationOverdue", "Available", "Federated"];
     let status = site.deployment.map_or(&Value::Null, |deployment| deployment.status());
     let overdue = conditions.iter().filter_map(|kind| find(status, kind)).find_map(|condition| {
-        let held =
-            matches!(said(condition).1, "CleanupHeld" | "TerminationDeadlineExceeded" | "DeletionRefused");
+        let held = matches!(
+            Reason::parse(said(condition).1),
+            Some(Reason::CleanupHeld | Reason::TerminationDeadlineExceeded | Reason::DeletionRefused)
+        );
         held.then(|| Obstacle::new(said(condition).1, said(condition).2))
     });
     let phase = if overdue.is_some() { Phase::Blocked } else { Phase::Draining };
@@ -246,7 +247,7 @@ fn deployed(site: &Site<'_>, deployment: &Object) -> Stage {
 /// That a deployment is suspended, by itself or with its Workload: its instances start when it is resumed.
 fn suspension(status: &Value) -> Option<Obstacle> {
     const WORDS: &str = "the instances are suspended: they are kept, and do not run";
-    (status["suspended"] == true).then(|| Obstacle::new(SUSPENDED, WORDS))
+    (status["suspended"] == true).then(|| Obstacle::new(Reason::Suspended.as_str(), WORDS))
 }
 
 /// Whether a number of wanted Instances can be that of the deployment's settings: the one that it names, or at least the
@@ -297,7 +298,8 @@ fn project_obstacle(deployment: &Object) -> Option<Obstacle> {
     };
     let federated = newest("Federated");
     let refused = federated.and_then(|_| find(status, "Available"));
-    let refused = refused.filter(|available| is_reported_by_federation(said(available).1));
+    let refused = refused
+        .filter(|available| Reason::parse(said(available).1).is_some_and(Reason::is_reported_by_federation));
     [refused, federated, newest("ReferencedDataReady")].into_iter().flatten().find_map(Obstacle::of)
 }
 

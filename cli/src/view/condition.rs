@@ -1,7 +1,7 @@
 //! What a condition that is not as it should be says to a user: what is wrong, who has to act, what to do.
 
 use fedhub_api::conditions::{find, is_default, said};
-use fedhub_api::responsibility::{PROGRESS_DEADLINE_EXCEEDED, Responsible, separated};
+use fedhub_api::reason::{Reason, Responsible, separated};
 use fedhub_api::transitions::TERMINATION_OVERDUE;
 use fedhub_terminal::output::Colour;
 use fedhub_terminal::plain;
@@ -36,9 +36,6 @@ impl Standing {
     }
 }
 
-/// The reason of what is suspended: it is as it is meant to be, and stays so.
-pub const SUSPENDED: &str = "Suspended";
-
 /// A condition in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
@@ -46,10 +43,9 @@ pub struct Finding {
     pub reason: String,
     /// What is the matter.
     pub what: String,
-    /// Who has to act; `None` where this version does not know the reason.
-    pub responsible: Option<Responsible>,
-    /// What to do; empty where that is nothing, or not known.
-    pub remedy: &'static str,
+    /// The reason that says who has to act and what to do: that of the condition, or of an Instance's that it repeats;
+    /// `None` where this version does not know it.
+    pub attributed: Option<Reason>,
     /// Since when.
     pub since: Option<Timestamp>,
     status: String,
@@ -65,8 +61,7 @@ impl Finding {
         Self {
             reason: plain(reason).into_owned(),
             what: if what.is_empty() { "no reason is given".to_owned() } else { plain(&what).into_owned() },
-            responsible: apart.responsible,
-            remedy: apart.remedy,
+            attributed: apart.reason,
             since: since.and_then(|since| since.parse().ok()),
             status: status.to_owned(),
         }
@@ -77,9 +72,14 @@ impl Finding {
         Self::of(&json!({"status": "False", "reason": obstacle.reason, "message": obstacle.message}))
     }
 
+    /// Who has to act; `None` where this version does not know the reason.
+    pub fn responsible(&self) -> Option<Responsible> {
+        self.attributed.map(Reason::responsible)
+    }
+
     /// What follows from it.
     pub fn standing(&self) -> Standing {
-        match self.responsible {
+        match self.responsible() {
             Some(Responsible::User | Responsible::Operator) => Standing::Blocked,
             None if self.status == "Unknown" => Standing::Unknown,
             Some(Responsible::Nobody) | None => Standing::OnItsWay,
@@ -88,16 +88,19 @@ impl Finding {
 
     /// Who has to act, and on what, in a sentence to the user.
     pub fn action(&self) -> String {
-        match self.responsible {
-            Some(Responsible::User) => format!("What you can do: {}", in_users_words(self.remedy)),
-            Some(Responsible::Operator) => {
+        let Some(reason) = self.attributed else {
+            return "If this lasts, the platform operator has to act".to_owned();
+        };
+        match reason.responsible() {
+            Responsible::User => format!("What you can do: {}", in_users_words(reason)),
+            Responsible::Operator => {
                 format!("The platform operator has to act; tell them the reason: {}", self.reason)
             }
-            Some(Responsible::Nobody) if self.reason == SUSPENDED => {
+            // It is as it is meant to be, and stays so.
+            Responsible::Nobody if self.reason.as_str() == Reason::Suspended => {
                 "It runs again once it is resumed".to_owned()
             }
-            Some(Responsible::Nobody) => "Nobody has to act: it passes by itself".to_owned(),
-            None => "If this lasts, the platform operator has to act".to_owned(),
+            Responsible::Nobody => "Nobody has to act: it passes by itself".to_owned(),
         }
     }
 
@@ -117,8 +120,8 @@ impl Finding {
         json!({
             "reason": self.reason,
             "message": self.what,
-            "responsible": self.responsible.map(|it| it.to_string()),
-            "remedy": Some(self.remedy).filter(|it| !it.is_empty()),
+            "responsible": self.responsible().map(|responsible| responsible.to_string()),
+            "remedy": self.attributed.map(Reason::remedy).filter(|remedy| !remedy.is_empty()),
             "since": self.since.map(fedhub_core::clock::stamp),
         })
     }
@@ -129,24 +132,19 @@ pub fn without_attribution(words: &str) -> String {
     plain(separated("", words).what).into_owned()
 }
 
-/// A remedy without what a project's user never sees: objects of the platform, and how it is built.
-fn in_users_words(remedy: &str) -> &str {
-    match remedy {
-        "delete the WorkloadDeployment of that name, or rename the placement" => "rename the placement",
-        "make the WorkloadDeployment smaller" => "make the workload smaller",
-        "correct spec.cityCode" => "correct the code of the city",
-        "look at the instance's logs for why it ends" => "find out why the program in the container ends",
-        "choose a city that is served, or ask the platform operator for a cell in this one"
-        | "choose cities that are served, or ask the platform operator for a cell or a location there" => {
+/// The remedy without what a project's user never sees: objects of the platform, and how it is built.
+fn in_users_words(reason: Reason) -> &'static str {
+    match reason {
+        Reason::DeploymentNameTaken => "rename the placement",
+        Reason::ObjectTooLarge => "make the workload smaller",
+        Reason::InvalidCityCode => "correct the code of the city",
+        Reason::InstanceCrashing | Reason::Failed => "find out why the program in the container ends",
+        Reason::NoCellForCity | Reason::NoMatchingLocations => {
             "choose another city, or ask the platform operator to serve this one"
         }
-        "see what the workload's deployments say holds the rollout up" => {
-            "see what its cities say, and look at its events"
-        }
-        "see the project's ServiceEntitlement for what suspended the service" => {
-            "see what the command access says of the project"
-        }
-        other => other,
+        Reason::ProgressDeadlineExceeded => "see what its cities say, and look at its events",
+        Reason::ServiceSuspended => "see what the command access says of the project",
+        other => other.remedy(),
     }
 }
 
@@ -170,10 +168,10 @@ pub fn of_deployment(status: &Value) -> Option<Finding> {
 /// quota is called.
 pub fn of_instance(status: &Value) -> Option<Finding> {
     let ready = unmet(status, "Ready")?;
-    let quota = || unmet(status, "QuotaGranted").filter(|it| it.reason != "PendingEvaluation");
-    let other = match ready.reason.as_str() {
-        "PendingQuota" => quota(),
-        "SchedulingGatesPresent" => quota().filter(|it| it.standing() == Standing::Blocked),
+    let quota = || unmet(status, "QuotaGranted").filter(|it| it.reason.as_str() != Reason::PendingEvaluation);
+    let other = match Reason::parse(&ready.reason) {
+        Some(Reason::PendingQuota) => quota(),
+        Some(Reason::SchedulingGatesPresent) => quota().filter(|it| it.standing() == Standing::Blocked),
         _ => None,
     };
     Some(other.unwrap_or(ready))
@@ -181,7 +179,7 @@ pub fn of_instance(status: &Value) -> Option<Finding> {
 
 /// That the rollout of a Workload has made no progress for longer than it may.
 pub fn of_rollout(status: &Value) -> Option<Finding> {
-    find(status, "Progressing").filter(|it| said(it).1 == PROGRESS_DEADLINE_EXCEEDED).map(Finding::of)
+    find(status, "Progressing").filter(|it| said(it).1 == Reason::ProgressDeadlineExceeded).map(Finding::of)
 }
 
 /// What the status of a Workload says that it is not available; `None` where it is.
@@ -204,10 +202,9 @@ fn unmet(status: &Value, kind: &str) -> Option<Finding> {
 /// The finding where nothing was reported yet.
 pub fn unreported() -> Finding {
     Finding {
-        reason: "Pending".to_owned(),
+        reason: Reason::Pending.into(),
         what: "nothing has been reported yet".to_owned(),
-        responsible: None,
-        remedy: "",
+        attributed: None,
         since: None,
         status: "Unknown".to_owned(),
     }
@@ -220,20 +217,19 @@ fn foremost(all: impl Iterator<Item = Finding>) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use fedhub_api::responsibility::{reasons, remedy, responsible};
-
     use super::*;
 
     #[test]
     fn c9_remedies_for_users_name_nothing_that_they_never_see() {
         const UNSEEN: [&str; 6] = ["WorkloadDeployment", "spec.", "cell", "Entitlement", "logs", "hub"];
-        for reason in reasons() {
-            let finding = Finding::of(&json!({"status": "False", "reason": reason, "message": "words"}));
+        for reason in Reason::all() {
+            let text = reason.as_str();
+            let finding = Finding::of(&json!({"status": "False", "reason": text, "message": "words"}));
             let action = finding.action();
-            let seen = UNSEEN.iter().find(|word| action.replace(reason, "").contains(**word));
+            let seen = UNSEEN.iter().find(|word| action.replace(text, "").contains(**word));
             assert_eq!(seen, None, "{reason}: {action}");
-            assert_eq!(responsible(reason) == Some(Responsible::User), action.starts_with("What you can do"));
-            assert_eq!(finding.remedy, remedy(reason));
+            assert_eq!(reason.responsible() == Responsible::User, action.starts_with("What you can do"));
+            assert_eq!(finding.attributed, Some(reason));
         }
     }
 

@@ -2,6 +2,7 @@
 
 use fedhub_api::cells::CellDown;
 use fedhub_api::conditions::find;
+use fedhub_api::reason::Reason;
 use fedhub_core::names::CITY_CODE;
 use fedhub_core::object::set_field;
 use fedhub_federator::refusal::{Conflict, Refusal};
@@ -99,10 +100,13 @@ fn f8_refusals_stand_unless_the_cell_says_available_and_ambiguity_always() {
             (json!({"replicas": 1}), true),
             (json!({"conditions": [condition("Available", "False", "Starting")]}), true),
             (json!({"conditions": [condition("Available", "Unknown", "Starting")]}), true),
-            (json!({"conditions": [condition("Available", "True", "Stable")]}), reason == "AmbiguousCity"),
+            (
+                json!({"conditions": [condition("Available", "True", "Stable")]}),
+                reason == Reason::AmbiguousCity,
+            ),
         ] {
             let status = desired_for(Value::Null, hub.clone(), Some(&refusal)).unwrap();
-            let expected = if stands { ("False", reason) } else { ("True", "Stable") };
+            let expected = if stands { ("False", reason.as_str()) } else { ("True", "Stable") };
             assert_eq!(available(&status), expected, "{reason} over {hub}");
         }
     }

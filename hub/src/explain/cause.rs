@@ -1,9 +1,9 @@
 //! The closed list of causes that `fedhub explain` names, with who has to act and what to do.
 //!
-//! Who acts on a reason of a condition is decided in one place, `fedhub_api::responsibility`: a cause that stands for a
+//! Who acts on a reason of a condition is decided in one place, `fedhub_api::reason`: a cause that stands for a
 //! reason takes it from there.
 
-use fedhub_api::responsibility::{Responsible, remedy, responsible};
+use fedhub_api::reason::{Reason, Responsible};
 
 use super::hop::Hop;
 use crate::operator::read::Failure;
@@ -11,8 +11,8 @@ use crate::operator::read::Failure;
 /// Who has to act on a cause, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Action {
-    /// As the table of responsibility has it for this reason of a condition.
-    Reason(&'static str),
+    /// As for this reason of a condition.
+    As(Reason),
     /// The platform operator.
     Operator(&'static str),
     /// The user who wrote the workload.
@@ -20,7 +20,7 @@ enum Action {
     /// Nobody: it passes by itself, or there is nothing to do.
     Nobody,
 }
-use Action::{Nobody, Operator, Reason, User};
+use Action::{As, Nobody, Operator, User};
 
 /// What is known of a cause before anything is read.
 #[derive(Clone, Copy, Debug)]
@@ -85,7 +85,7 @@ causes! {
     PlanePaused: ProjectWd, "an operator paused the plane: fedhub writes nothing for it, neither there nor on the hub",
         Operator("run fedhub resume, once what it was paused for is done"), "the ConfigMap fedhub-paused on the management plane";
     HubUnreachable: HubWd, "the federation hub does not answer",
-        Reason("HubUnreachable"), "the requests to the hub get no answer, or a 5xx; or Federated=False, HubUnreachable";
+        As(Reason::HubUnreachable), "the requests to the hub get no answer, or a 5xx; or Federated=False, HubUnreachable";
     HubForbidden: HubWd, "the hub does not accept the credentials, or they lack a right that explain needs",
         Operator("give --hub-kubeconfig the rights of deploy/components/hub"), "a request to the hub is answered 401 or 403";
     HubCrdMissing: HubWd, "the hub does not serve a kind that federation needs",
@@ -108,21 +108,21 @@ causes! {
         Operator("see fedhub's log and fedhub_oldest_unsynced_plane_seconds for this plane"),
         "mark, hub namespace, hub WD or project status is behind while a fedhub process leads";
     InvalidCityCode: ProjectWd, "spec.cityCode is not a valid city code",
-        Reason("InvalidCityCode"), "the rule for city codes";
+        As(Reason::InvalidCityCode), "the rule for city codes";
     InvalidName: ProjectWd, "the name of the WD has more than 63 characters",
-        Reason("InvalidName"), "the length of the name";
+        As(Reason::InvalidName), "the length of the name";
     ObjectTooLarge: ProjectWd, "the WD has more than 1 MiB",
-        Reason("ObjectTooLarge"), "Available=False, ObjectTooLarge";
+        As(Reason::ObjectTooLarge), "Available=False, ObjectTooLarge";
     NoCellForCity: Policy, "no cell serves the WD's city",
-        Reason("NoCellForCity"), "no Cluster of the hub carries the city's label";
+        As(Reason::NoCellForCity), "no Cluster of the hub carries the city's label";
     AmbiguousCity: Policy, "more than one cell serves the WD's city",
-        Reason("AmbiguousCity"), "the labels of the hub's Clusters";
+        As(Reason::AmbiguousCity), "the labels of the hub's Clusters";
     HubIdentityRefused: HubNamespace, "the hub holds an object of another origin in this WD's place",
-        Reason("FederationConflict"), "labels of the hub namespace, origin mark of the hub WD, or FederationConflict";
+        As(Reason::FederationConflict), "labels of the hub namespace, origin mark of the hub WD, or FederationConflict";
     HubThrottled: HubWd, "the hub is overloaded and refuses fedhub's requests for now",
-        Reason("Throttled"), "Federated=False, Throttled";
+        As(Reason::Throttled), "Federated=False, Throttled";
     FedhubForbidden: HubWd, "fedhub lacks a right on the hub or in the project plane",
-        Reason("Forbidden"), "Federated=False, Forbidden";
+        As(Reason::Forbidden), "Federated=False, Forbidden";
     HubRefusesContent: HubWd, "the hub refuses the content of the WD",
         User("correct the WD as the message says"), "Federated=False, Pending";
     NamespaceTerminating: ProjectWd, "the project namespace is being deleted",
@@ -140,9 +140,9 @@ causes! {
     ProjectSuspended: HubWd, "the project is suspended: its planes are read and not written",
         Operator("resume the project"), "the hub WD carries suspended=true, the project WD does not";
     ServiceSuspended: HubWd, "the service is suspended in the project: what runs there is suspended",
-        Reason("ServiceSuspended"), "Available=False, ServiceSuspended, or the project's ServiceEntitlement";
+        As(Reason::ServiceSuspended), "Available=False, ServiceSuspended, or the project's ServiceEntitlement";
     ServiceNotActive: ProjectWd, "the service is not active in the project: fedhub removed what ran of the WD",
-        Reason("ServiceNotActive"), "Available=False, ServiceNotActive, and no finalizer of fedhub's";
+        As(Reason::ServiceNotActive), "Available=False, ServiceNotActive, and no finalizer of fedhub's";
     WdSuspended: Instances, "the WD is suspended by its own annotation: its Instances are kept and do not run",
         User("remove the annotation compute.datumapis.com/suspended"), "the annotation, or the reason Suspended";
     PolicyMissing: Policy, "the PropagationPolicy of the WD's city is missing from the hub namespace",
@@ -160,52 +160,52 @@ causes! {
         Operator("correct what Karmada's message names: CRDs, rights or admission in the cell"),
         "applied=false with a message in the ResourceBinding, or the Work's condition Applied";
     Moving: Work, "the WD moves to the cell of another city",
-        Reason("Moving"), "the annotation moving, or the ResourceBinding names another cell";
+        As(Reason::Moving), "the annotation moving, or the ResourceBinding names another cell";
     CellNotReady: CellWd, "Karmada cannot reach the cell",
-        Reason("CellUnreachable"), "the Cluster's condition Ready";
+        As(Reason::CellUnreachable), "the Cluster's condition Ready";
     CellLost: CellWd, "an operator declared the cell lost",
-        Reason("CellLost"), "the annotation lost of the Cluster";
+        As(Reason::CellLost), "the annotation lost of the Cluster";
     CellControllerBehind: CellWd, "the cell has not taken the newest generation yet",
         Operator("see the log of fedhub in the cell: it may not run, or not lead"),
         "observedGeneration in the cell, or in what the hub has of it";
     KarmadaStatusSlow: HubWd, "the cell has reported, and Karmada has not carried the report to the hub yet",
         Operator("see Karmada's controller manager, and that fedhub's interpreter is installed on the hub"),
         "the cell's status against the hub's";
-    QuotaDenied: Instances, "quota is denied", Reason("QuotaExceeded"), "the reason QuotaExceeded, QuotaNoBudget or QuotaNotGranted";
-    QuotaPending: Instances, "quota is asked for and not granted yet", Reason("PendingQuota"), "the reason PendingQuota";
+    QuotaDenied: Instances, "quota is denied", As(Reason::QuotaExceeded), "the reason QuotaExceeded, QuotaNoBudget or QuotaNotGranted";
+    QuotaPending: Instances, "quota is asked for and not granted yet", As(Reason::PendingQuota), "the reason PendingQuota";
     QuotaServiceFailed: Instances, "the project's quota service does not work",
-        Reason("QuotaBackendUnavailable"), "a reason that the quota service gives";
+        As(Reason::QuotaBackendUnavailable), "a reason that the quota service gives";
     QuotaClaimTaken: Instances, "the ResourceClaim of an Instance's name in the project was not made by its cell",
-        Reason("QuotaClaimTaken"), "the reason QuotaClaimTaken";
+        As(Reason::QuotaClaimTaken), "the reason QuotaClaimTaken";
     InstanceTypeUnavailable: Instances, "the cell does not have the InstanceType, or cannot read its size",
-        Reason("InstanceTypeUnavailable"), "the reason InstanceTypeUnavailable";
-    NetworkNotReady: Instances, "a network is on its way", Reason("NetworkProvisioning"), "the reason NetworkProvisioning";
-    NetworkFailed: Instances, "the cell's network service failed", Reason("NetworkFailedToCreate"), "the reason NetworkFailedToCreate";
+        As(Reason::InstanceTypeUnavailable), "the reason InstanceTypeUnavailable";
+    NetworkNotReady: Instances, "a network is on its way", As(Reason::NetworkProvisioning), "the reason NetworkProvisioning";
+    NetworkFailed: Instances, "the cell's network service failed", As(Reason::NetworkFailedToCreate), "the reason NetworkFailedToCreate";
     NetworkInvalid: Instances, "the template names a network that is not there or does not fit",
-        Reason("NetworkNotFound"), "the reason NetworkNotFound or AddressFamilyNotCarried";
+        As(Reason::NetworkNotFound), "the reason NetworkNotFound or AddressFamilyNotCarried";
     LocationMisconfigured: Instances, "the cell's LocationBindings do not fit its city",
-        Reason("NoMatchingLocation"), "a reason of the LocationBindings";
-    ImageUnavailable: Instances, "an image cannot be pulled", Reason("ImageUnavailable"), "the reason ImageUnavailable";
-    InstanceCrashing: Instances, "an Instance starts and ends again", Reason("InstanceCrashing"), "the reason InstanceCrashing or Failed";
+        As(Reason::NoMatchingLocation), "a reason of the LocationBindings";
+    ImageUnavailable: Instances, "an image cannot be pulled", As(Reason::ImageUnavailable), "the reason ImageUnavailable";
+    InstanceCrashing: Instances, "an Instance starts and ends again", As(Reason::InstanceCrashing), "the reason InstanceCrashing or Failed";
     TemplateInvalid: Instances, "the template or the scale settings cannot be used",
-        Reason("ConfigurationError"), "the reason ConfigurationError or InvalidScaleSettings";
+        As(Reason::ConfigurationError), "the reason ConfigurationError or InvalidScaleSettings";
     ReferencedDataMissing: Instances, "a ConfigMap or Secret that the template refers to is missing, or cannot be copied",
-        Reason("SourceNotFound"), "the reason SourceNotFound, SourceTooLarge or SourceUnsupported";
+        As(Reason::SourceNotFound), "the reason SourceNotFound, SourceTooLarge or SourceUnsupported";
     ReferencedDataForbidden: Instances, "the platform may not read the project's ConfigMaps and Secrets, or not write their copies",
-        Reason("SourceUnauthorized"), "the reason SourceUnauthorized, SourceNameTaken, SourceRefused or CopyTerminating";
+        As(Reason::SourceUnauthorized), "the reason SourceUnauthorized, SourceNameTaken, SourceRefused or CopyTerminating";
     ReferencedDataPending: Instances, "referenced data is on its way to the cell",
-        Reason("ReferencedDataNotReady"), "the reason ReferencedDataNotReady, AwaitingPropagation or Resolving";
+        As(Reason::ReferencedDataNotReady), "the reason ReferencedDataNotReady, AwaitingPropagation or Resolving";
     InstancesRefused: Instances, "the cell lets fedhub create no Instance",
-        Reason("InstancesRefused"), "the reason InstancesRefused or InstanceNameTaken";
-    CellNameTaken: Copies, "two clusters run under one cell name", Reason("CellNameTaken"), "the reason CellNameTaken";
+        As(Reason::InstancesRefused), "the reason InstancesRefused or InstanceNameTaken";
+    CellNameTaken: Copies, "two clusters run under one cell name", As(Reason::CellNameTaken), "the reason CellNameTaken";
     AutoscalerFault: Instances, "fedhub cannot use the HorizontalPodAutoscaler in the cell",
-        Reason("AutoscalerRefused"), "the reason AutoscalerNameTaken, AutoscalerRefused or AmbiguousSelector";
+        As(Reason::AutoscalerRefused), "the reason AutoscalerNameTaken, AutoscalerRefused or AmbiguousSelector";
     TerminationOverdue: Instances, "an Instance takes longer to terminate than it may",
-        Reason("TerminationDeadlineExceeded"), "TerminationOverdue, or the Instance's deletionTimestamp";
+        As(Reason::TerminationDeadlineExceeded), "TerminationOverdue, or the Instance's deletionTimestamp";
     DeletionRefused: Instances, "the cell refuses that fedhub deletes an Instance",
-        Reason("DeletionRefused"), "the reason DeletionRefused of TerminationOverdue";
+        As(Reason::DeletionRefused), "the reason DeletionRefused of TerminationOverdue";
     CellMisconfigured: CellWd, "fedhub in the cell lacks a right or a CRD that its flags ask for",
-        Reason("CellMisconfigured"), "the reason CellMisconfigured";
+        As(Reason::CellMisconfigured), "the reason CellMisconfigured";
     InstancesChanging: Instances, "Instances start, end or are replaced, one after the other",
         Operator("see the cell's provider of Instances where this lasts"), "a reason that is a stage";
     CellReported: Instances, "the cell reports a reason that this version does not know, such as a provider's own",
@@ -226,9 +226,9 @@ causes! {
         Operator("run fedhub hub status; accept the restore once its cells are known to be complete"),
         "the ConfigMap fedhub-hub-history, where a deletion waits";
     CleanupHubUnreachable: HubWd, "the deleted WD keeps its finalizer: fedhub cannot reach the hub to clean up",
-        Reason("CleanupHeld"), "CleanupHeld or HubUnreachable on a WD with a deletionTimestamp";
+        As(Reason::CleanupHeld), "CleanupHeld or HubUnreachable on a WD with a deletionTimestamp";
     CleanupConflict: HubWd, "the deleted WD keeps its finalizer: the hub WD of its name may belong to another",
-        Reason("CleanupHeld"), "the origin mark of the hub WD against the deleted WD's UID";
+        As(Reason::CleanupHeld), "the origin mark of the hub WD against the deleted WD's UID";
     CleanupRefused: ProjectWd, "the deleted WD keeps its finalizer: the hub or the project plane refuses a request of fedhub",
         Operator("allow the request that the message of CleanupHeld names: rights, or admission of that plane"),
         "CleanupHeld whose message has the answer of the plane that refused";
@@ -260,7 +260,7 @@ impl Cause {
     /// Who has to act.
     pub fn responsible(self) -> Responsible {
         match self.about().action {
-            Reason(reason) => responsible(reason).unwrap_or(Responsible::Operator),
+            As(reason) => reason.responsible(),
             Operator(_) => Responsible::Operator,
             User(_) => Responsible::User,
             Nobody => Responsible::Nobody,
@@ -270,7 +270,7 @@ impl Cause {
     /// What to do; empty where nobody has to act.
     pub fn remedy(self) -> &'static str {
         match self.about().action {
-            Reason(reason) => remedy(reason),
+            As(reason) => reason.remedy(),
             Operator(remedy) | User(remedy) => remedy,
             Nobody => "",
         }
@@ -288,66 +288,89 @@ impl Cause {
         }
     }
 
-    /// The cause that a reason of a cell's condition stands for.
-    pub fn of_reason(reason: &str) -> Self {
+    /// The cause that a reason of a condition stands for; `None` is one that this version does not know. The match is whole,
+    /// so that a new reason has a cause.
+    pub fn of_reason(reason: Option<Reason>) -> Self {
+        let Some(reason) = reason else {
+            return Self::CellReported;
+        };
         match reason {
-            "QuotaExceeded" | "QuotaNoBudget" | "QuotaNotGranted" => Self::QuotaDenied,
-            "PendingQuota" | "PendingEvaluation" => Self::QuotaPending,
-            "QuotaBackendUnavailable"
-            | "QuotaMisconfigured"
-            | "QuotaProjectIDUnresolvable"
-            | "QuotaProjectNotFound"
-            | "QuotaNamespaceNotFound"
-            | "ValidationFailed" => Self::QuotaServiceFailed,
-            "QuotaClaimTaken" => Self::QuotaClaimTaken,
-            "InstanceTypeUnavailable" => Self::InstanceTypeUnavailable,
-            "NetworkProvisioning" => Self::NetworkNotReady,
-            "NetworkFailedToCreate" => Self::NetworkFailed,
-            "NetworkNotFound" | "AddressFamilyNotCarried" => Self::NetworkInvalid,
-            "NoMatchingLocation" | "CityCodeMismatch" | "LocationMismatch" | "AmbiguousServingLocation" => {
-                Self::LocationMisconfigured
+            Reason::QuotaExceeded | Reason::QuotaNoBudget | Reason::QuotaNotGranted => Self::QuotaDenied,
+            Reason::PendingQuota | Reason::PendingEvaluation => Self::QuotaPending,
+            Reason::QuotaBackendUnavailable
+            | Reason::QuotaMisconfigured
+            | Reason::QuotaProjectIDUnresolvable
+            | Reason::QuotaProjectNotFound
+            | Reason::QuotaNamespaceNotFound
+            | Reason::ValidationFailed => Self::QuotaServiceFailed,
+            Reason::QuotaClaimTaken => Self::QuotaClaimTaken,
+            Reason::InstanceTypeUnavailable => Self::InstanceTypeUnavailable,
+            Reason::NetworkProvisioning => Self::NetworkNotReady,
+            Reason::NetworkFailedToCreate => Self::NetworkFailed,
+            Reason::NetworkNotFound | Reason::AddressFamilyNotCarried => Self::NetworkInvalid,
+            Reason::NoMatchingLocation
+            | Reason::CityCodeMismatch
+            | Reason::LocationMismatch
+            | Reason::AmbiguousServingLocation => Self::LocationMisconfigured,
+            Reason::ImageUnavailable => Self::ImageUnavailable,
+            Reason::InstanceCrashing | Reason::Failed => Self::InstanceCrashing,
+            Reason::ConfigurationError | Reason::InvalidScaleSettings | Reason::RuntimeClassNotServed => {
+                Self::TemplateInvalid
             }
-            "ImageUnavailable" => Self::ImageUnavailable,
-            "InstanceCrashing" | "Failed" => Self::InstanceCrashing,
-            "ConfigurationError" | "InvalidScaleSettings" => Self::TemplateInvalid,
-            "SourceNotFound" | "SourceTooLarge" | "SourceUnsupported" => Self::ReferencedDataMissing,
-            "SourceUnauthorized" | "SourceNameTaken" | "SourceRefused" | "CopyTerminating" => {
-                Self::ReferencedDataForbidden
+            Reason::SourceNotFound | Reason::SourceTooLarge | Reason::SourceUnsupported => {
+                Self::ReferencedDataMissing
             }
-            "ReferencedDataNotReady" | "AwaitingPropagation" | "Resolving" => Self::ReferencedDataPending,
-            "InstancesRefused" | "InstanceNameTaken" => Self::InstancesRefused,
-            "CellNameTaken" => Self::CellNameTaken,
-            "AutoscalerNameTaken" | "AutoscalerRefused" | "AmbiguousSelector" => Self::AutoscalerFault,
-            "TerminationDeadlineExceeded" => Self::TerminationOverdue,
-            "DeletionRefused" => Self::DeletionRefused,
-            "Suspended" => Self::WdSuspended,
-            "CellUnreachable" => Self::CellNotReady,
-            "CellLost" => Self::CellLost,
-            "Moving" => Self::Moving,
-            "ServiceSuspended" => Self::ServiceSuspended,
-            "ServiceNotActive" => Self::ServiceNotActive,
-            _ => Self::of_stage(reason),
-        }
-    }
-
-    /// Of a reason that is none of those: a stage that passes, one of federation, or one that this version does not know.
-    fn of_stage(reason: &str) -> Self {
-        match reason {
-            "HubUnreachable" => Self::HubUnreachable,
-            "Throttled" => Self::HubThrottled,
-            "Forbidden" => Self::FedhubForbidden,
-            "InvalidCityCode" => Self::InvalidCityCode,
-            "InvalidName" => Self::InvalidName,
-            "ObjectTooLarge" => Self::ObjectTooLarge,
-            "NoCellForCity" => Self::NoCellForCity,
-            "AmbiguousCity" => Self::AmbiguousCity,
-            "FederationConflict" => Self::HubIdentityRefused,
-            "CleanupHeld" => Self::CleanupConflict,
-            "AwaitingCell" => Self::CellControllerBehind,
-            "RefusedByCell" => Self::ApplyFailed,
-            "CellMisconfigured" => Self::CellMisconfigured,
-            _ if responsible(reason) == Some(Responsible::Nobody) => Self::InstancesChanging,
-            _ => Self::CellReported,
+            Reason::SourceUnauthorized
+            | Reason::SourceNameTaken
+            | Reason::SourceRefused
+            | Reason::CopyTerminating => Self::ReferencedDataForbidden,
+            Reason::ReferencedDataNotReady | Reason::AwaitingPropagation | Reason::Resolving => {
+                Self::ReferencedDataPending
+            }
+            Reason::InstancesRefused | Reason::InstanceNameTaken => Self::InstancesRefused,
+            Reason::CellNameTaken => Self::CellNameTaken,
+            Reason::AutoscalerNameTaken | Reason::AutoscalerRefused | Reason::AmbiguousSelector => {
+                Self::AutoscalerFault
+            }
+            Reason::TerminationDeadlineExceeded => Self::TerminationOverdue,
+            Reason::DeletionRefused => Self::DeletionRefused,
+            Reason::CellMisconfigured => Self::CellMisconfigured,
+            Reason::Suspended => Self::WdSuspended,
+            Reason::CellUnreachable => Self::CellNotReady,
+            Reason::CellLost => Self::CellLost,
+            Reason::Moving => Self::Moving,
+            Reason::ServiceSuspended => Self::ServiceSuspended,
+            Reason::ServiceNotActive => Self::ServiceNotActive,
+            Reason::HubUnreachable => Self::HubUnreachable,
+            Reason::Throttled => Self::HubThrottled,
+            Reason::Forbidden => Self::FedhubForbidden,
+            Reason::InvalidCityCode => Self::InvalidCityCode,
+            Reason::InvalidName => Self::InvalidName,
+            Reason::ObjectTooLarge => Self::ObjectTooLarge,
+            Reason::NoCellForCity => Self::NoCellForCity,
+            Reason::AmbiguousCity => Self::AmbiguousCity,
+            Reason::FederationConflict => Self::HubIdentityRefused,
+            Reason::CleanupHeld => Self::CleanupConflict,
+            Reason::AwaitingCell => Self::CellControllerBehind,
+            Reason::RefusedByCell => Self::ApplyFailed,
+            Reason::InstancesProvisioning
+            | Reason::Provisioning
+            | Reason::SchedulingGatesPresent
+            | Reason::Pending
+            | Reason::PendingProgramming
+            | Reason::ProgrammingInProgress
+            | Reason::Starting
+            | Reason::Stopping
+            | Reason::ScalingDisabled
+            | Reason::Terminating
+            | Reason::Applied => Self::InstancesChanging,
+            // A Workload's own, which `explain` does not read.
+            Reason::DeploymentNameTaken
+            | Reason::DeploymentsRefused
+            | Reason::NoMatchingLocations
+            | Reason::NoAvailablePlacements
+            | Reason::NoAvailableDeployments
+            | Reason::ProgressDeadlineExceeded => Self::CellReported,
         }
     }
 }

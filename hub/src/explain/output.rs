@@ -1,6 +1,6 @@
 //! What `fedhub explain` prints: a table and the diagnosis below it, or both for programs.
 
-use fedhub_api::responsibility::Responsible;
+use fedhub_api::reason::Responsible;
 use fedhub_core::clock::stamp;
 use jiff::Timestamp;
 use serde_json::{Value, json};

@@ -4,11 +4,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::process::Command;
 
-use fedhub_api::responsibility::{reasons, responsible};
+use fedhub_api::reason::Reason;
 use fedhub_core::errors::Category;
 use fedhub_core::metrics::LEADER_ONLY;
-use fedhub_federator::refusal::Refusal;
-use strum::{VariantArray, VariantNames};
+use strum::VariantArray;
 
 use super::markdown::{code, rows, section};
 use super::{read, repository};
@@ -141,7 +140,7 @@ fn every_reason_is_named() {
         }
     }
     let conditions = read("docs/reference/conditions.md");
-    for reason in Refusal::VARIANTS {
+    for reason in Reason::all() {
         assert!(
             conditions.contains(&format!("`{reason}`")),
             "docs/reference/conditions.md does not name {reason}"
@@ -163,7 +162,7 @@ fn every_reason_is_named() {
 #[test]
 fn every_reason_says_who_acts() {
     let expected: BTreeSet<_> =
-        reasons().map(|reason| (reason.to_owned(), responsible(reason).unwrap().to_string())).collect();
+        Reason::all().map(|reason| (reason.to_string(), reason.responsible().to_string())).collect();
     assert!(expected.len() >= 50, "{expected:?}");
     let document = read("docs/reference/conditions.md");
     let documented = rows(section(&document, "Who has to act"));

@@ -9,9 +9,9 @@ mod refusal;
 mod source;
 
 pub use declaration::{Declaration, declarations, lost_since};
-pub use down::{CELL_UNREACHABLE, CellDown, is_reachable};
+pub use down::{CellDown, is_reachable};
 pub use lost::{
     cluster_of, declares, declaring, is_city_lost, is_copy_lost, lost_by, redeclares, source_lost_since,
 };
-pub use refusal::{CellRefusal, Hold, REFUSED_BY_CELL, REPORT_DEADLINE, denial};
+pub use refusal::{CellRefusal, Hold, REPORT_DEADLINE, denial};
 pub use source::{CellId, KUBE_SYSTEM, Source};

@@ -7,7 +7,7 @@ use fedhub_core::message::bounded;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::responsibility::{attributed, separated, waits};
+use crate::reason::{Reason, attributed, separated, waits};
 
 /// The condition of a type, if the status has one.
 pub fn find<'a>(status: &'a Value, kind: &str) -> Option<&'a Value> {
@@ -72,10 +72,11 @@ pub fn stand(
     old: Option<&Value>,
     kind: &str,
     status: &str,
-    reason: &str,
+    reason: impl AsRef<str>,
     message: &str,
     now: Timestamp,
 ) -> Value {
+    let reason = reason.as_ref();
     let message = bounded(message);
     // A schema default was reported by no controller: the first report of its status begins a time of its own.
     let stands =
@@ -92,11 +93,12 @@ pub fn explained(
     old: Option<&Value>,
     kind: &str,
     status: &str,
-    reason: &str,
+    reason: impl AsRef<str>,
     message: &str,
     now: Timestamp,
 ) -> Value {
-    let message = if status == "True" { message.into() } else { attributed(reason, message) };
+    let reason = reason.as_ref();
+    let message = if status == "True" { message.into() } else { attributed(Reason::parse(reason), message) };
     stand(old, kind, status, reason, &message, now)
 }
 
@@ -120,8 +122,8 @@ pub fn awaited(
     let late =
         format!("{kind} has not been True for more than {minutes} minutes, and what holds it is not known");
     let message = if what.is_empty() { late } else { format!("{what}. {late}") };
-    // No reason of the table, so that the operator acts if it lasts.
-    stand(old, kind, status, reason, &attributed("", &message), now)
+    // Without a reason, so that the operator acts if it lasts.
+    stand(old, kind, status, reason, &attributed(None, &message), now)
 }
 
 /// How long a condition may still wait; `None` where it waits for nothing.

@@ -5,7 +5,7 @@
 //! carry objects as untyped JSON, because a typed object loses every field that this version does not name.
 //!
 //! Beside them is what objects of these kinds say, read from their JSON: [`conditions`], whose job it is to act on them
-//! ([`responsibility`]), which Events they are worth ([`transitions`]), and which cell something is of ([`cells`]).
+//! ([`reason`]), which Events they are worth ([`transitions`]), and which cell something is of ([`cells`]).
 //! [`entitlement`] is what a Milo says of the service in a project.
 //! [`hub_metadata`] is the table of the labels and annotations that the federator owns on a hub WD.
 //! [`references`] is what a spec refers to, [`instance_types`] are the types of instances that there are.
@@ -32,8 +32,8 @@ pub mod instance_types;
 mod location;
 mod metadata;
 mod network;
+pub mod reason;
 pub mod references;
-pub mod responsibility;
 mod scalar;
 mod scale;
 mod schema;

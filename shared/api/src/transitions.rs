@@ -11,13 +11,10 @@ use kube::runtime::events::EventType;
 use serde_json::Value;
 
 use crate::conditions::{find, said};
-use crate::responsibility::{Cause, DEADLINE_EXCEEDED, is_reported_by_federation};
+use crate::reason::Reason;
 
 /// Condition of a deployment: an Instance of it takes longer to go than it may (C12).
 pub const TERMINATION_OVERDUE: &str = "TerminationOverdue";
-
-/// Reason of `QuotaGranted`, while that is not known: the project may have no budget.
-pub const NO_BUDGET: &str = "QuotaNoBudget";
 
 /// An Event to publish on an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +33,7 @@ pub struct Transition {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Signal {
     state: State,
-    cause: Option<Cause>,
+    cause: Option<Reason>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,7 +56,7 @@ impl Signal {
         let ready = find(status, "Ready").map(said);
         Self {
             state: State::of(ready),
-            cause: instance_problem(status).and_then(|(_, reason, _)| Cause::of(reason)),
+            cause: instance_problem(status).and_then(|(_, reason, _)| cause(reason)),
         }
     }
 
@@ -73,20 +70,21 @@ impl Signal {
         let ready = find(status, "ReplicasReady").map(said);
         Self {
             state: State::of(ready),
-            cause: deployment_problem(status).and_then(|(_, reason, _)| Cause::of(reason)),
+            cause: deployment_problem(status).and_then(|(_, reason, _)| cause(reason)),
         }
     }
 }
 
 impl State {
     fn of(condition: Option<Said<'_>>) -> Self {
-        match condition {
+        let Some((status, reason, _)) = condition else { return Self::Unknown };
+        match (status, Reason::parse(reason)) {
             // What the service of a project has to do with it, the condition `Federated` tells (W9).
-            None | Some(("Unknown", "Pending", _) | (_, "ServiceNotActive", _)) => Self::Unknown,
-            Some(("True", ..)) => Self::Ready,
-            Some((_, "Suspended", _)) => Self::Suspended,
-            Some((_, "Terminating", _)) => Self::Terminating,
-            Some(_) => Self::Unready,
+            ("Unknown", Some(Reason::Pending)) | (_, Some(Reason::ServiceNotActive)) => Self::Unknown,
+            ("True", _) => Self::Ready,
+            (_, Some(Reason::Suspended)) => Self::Suspended,
+            (_, Some(Reason::Terminating)) => Self::Terminating,
+            _ => Self::Unready,
         }
     }
 }
@@ -104,8 +102,8 @@ pub fn of_instance(old: Signal, new: &Value) -> Option<Transition> {
     }
     if let Some(cause) = old.cause {
         let quota = find(new, "QuotaGranted").map(said);
-        let granted = quota.filter(|(status, ..)| cause.reason().starts_with("Quota") && *status == "True");
-        return (now != State::Unknown).then(|| ended(cause.reason(), granted.unwrap_or(ready)));
+        let granted = quota.filter(|(status, ..)| cause.as_str().starts_with("Quota") && *status == "True");
+        return (now != State::Unknown).then(|| ended(cause.as_str(), granted.unwrap_or(ready)));
     }
     match (old.state, now) {
         (State::Suspended, State::Ready | State::Unready) => Some(resumed(ready)),
@@ -130,7 +128,7 @@ fn of_readiness(old: Signal, new: &Value) -> Option<Transition> {
     match (old, now) {
         (_, State::Unknown) => None,
         (_, State::Suspended) => (old.state != now).then(|| routine(ready).notable()),
-        (Signal { cause: Some(cause), .. }, _) => Some(ended(cause.reason(), ready)),
+        (Signal { cause: Some(cause), .. }, _) => Some(ended(cause.as_str(), ready)),
         (Signal { state: State::Suspended, .. }, _) => Some(resumed(ready).notable()),
         _ => None,
     }
@@ -147,16 +145,25 @@ fn of_overdue(old: &Value, new: &Value) -> Option<Transition> {
     }
 }
 
+/// The reason of that text where it is a cell's, and somebody has to act on it.
+fn cause(text: &str) -> Option<Reason> {
+    Reason::parse(text).filter(|reason| reason.is_problem_of_cell())
+}
+
+fn is_reported_by_federation(text: &str) -> bool {
+    Reason::parse(text).is_some_and(Reason::is_reported_by_federation)
+}
+
 /// The condition with its cause that needs action; `None` where there is none.
-fn with_cause(problem: Said<'_>) -> Option<(Said<'_>, Cause)> {
-    Cause::of(problem.1).map(|cause| (problem, cause))
+fn with_cause(problem: Said<'_>) -> Option<(Said<'_>, Reason)> {
+    cause(problem.1).map(|cause| (problem, cause))
 }
 
 /// What the quota service refuses an Instance; that it cannot be asked about one that has passed is no problem of it.
 fn refusal(status: &Value) -> Option<Said<'_>> {
     find(status, "QuotaGranted")
         .map(said)
-        .filter(|(status, reason, _)| *status == "False" || *reason == NO_BUDGET)
+        .filter(|(status, reason, _)| *status == "False" || *reason == Reason::QuotaNoBudget.as_str())
 }
 
 /// The condition of an Instance that needs action: `Ready`, or else its quota, which has reasons of its own for a refusal.
@@ -166,12 +173,12 @@ fn instance_problem(status: &Value) -> Option<Said<'_>> {
         return None;
     }
     let quota = refusal(status);
-    if ready.1 == "PendingQuota" {
-        return quota.filter(|quota| Cause::of(quota.1).is_some()).or(Some(ready));
+    if ready.1 == Reason::PendingQuota.as_str() {
+        return quota.filter(|quota| cause(quota.1).is_some()).or(Some(ready));
     }
     // While it goes, and while it is suspended, quota is not what it waits for.
     let waits = !matches!(State::of(Some(ready)), State::Suspended | State::Terminating);
-    [Some(ready), quota.filter(|_| waits)].into_iter().flatten().find(|said| Cause::of(said.1).is_some())
+    [Some(ready), quota.filter(|_| waits)].into_iter().flatten().find(|said| cause(said.1).is_some())
 }
 
 /// The condition of a deployment that needs action; a termination that hangs has [`TERMINATION_OVERDUE`] beside it.
@@ -180,7 +187,7 @@ fn deployment_problem(status: &Value) -> Option<Said<'_>> {
     ["ReplicasReady", "Available"]
         .into_iter()
         .filter_map(not)
-        .find(|said| said.1 != DEADLINE_EXCEEDED && Cause::of(said.1).is_some())
+        .find(|said| said.1 != Reason::TerminationDeadlineExceeded.as_str() && cause(said.1).is_some())
 }
 
 fn warning((_, reason, message): Said<'_>) -> Transition {

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use fedhub_api::cells::{CellDown, Declaration};
-use fedhub_api::responsibility::{attributed, reasons, responsible};
+use fedhub_api::reason::{Reason, attributed};
 use fedhub_api::transitions::{Signal, Transition, of_deployment, of_instance};
 use fedhub_core::names::LOST;
 use fedhub_core::object::{Kind, bare};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 fn status(kind: &str, status: &str, reason: &str) -> Value {
     let detail = "Some detail.";
-    let message = if status == "True" { detail.into() } else { attributed(reason, detail) };
+    let message = if status == "True" { detail.into() } else { attributed(Reason::parse(reason), detail) };
     json!({"conditions": [{"type": kind, "status": status, "reason": reason, "message": message}]})
 }
 
@@ -32,10 +32,8 @@ fn event(event: Transition) -> (String, String) {
 
 #[test]
 fn c9_conditions_and_events_read_well() {
-    let conditions = reasons().map(|reason| {
-        let who = responsible(reason).map(|who| who.to_string()).unwrap_or_default();
-        (format!("{reason} ({who})"), attributed(reason, "Some detail."))
-    });
+    let conditions = Reason::all()
+        .map(|reason| (format!("{reason} ({})", reason.responsible()), attributed(reason, "Some detail.")));
     let cell =
         |lost| CellDown { cell: "cell-dfw".to_owned(), since: "2026-01-02T15:04:05Z".to_owned(), lost };
     let mut cluster = bare(Kind::Cluster, "", "cell-dfw");
@@ -58,7 +56,7 @@ fn c9_conditions_and_events_read_well() {
     let mut messages = Messages::default();
     messages
         .section("Conditions: the end of a message, by reason", conditions)
-        .section("A reason that this version does not know", [("Odd", attributed("Odd", "Some detail."))])
+        .section("A reason that this version does not know", [("Odd", attributed(None, "Some detail."))])
         .section("Cells that are down", [("not ready", cell(false)), ("lost", cell(true))])
         .section(
             "Declarations that do not count",

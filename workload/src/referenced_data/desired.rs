@@ -2,6 +2,7 @@
 
 use fedhub_api::conditions::explained;
 use fedhub_api::facts::referenced::REFERENCED_DATA_READY;
+use fedhub_api::reason::Reason;
 use fedhub_core::message::excerpt;
 use fedhub_core::names::{COPIED_FROM, REFERENCED_BY, REFERENCED_DATA};
 use fedhub_core::object::{Kind, Object};
@@ -24,7 +25,7 @@ pub enum Verdict {
     /// A source cannot be copied, and no retry helps.
     Failed {
         /// The reason of the condition and of the annotation.
-        reason: &'static str,
+        reason: Reason,
         /// In words.
         message: String,
     },
@@ -62,14 +63,14 @@ pub enum Fault {
 
 impl Fault {
     /// The reason of the condition and of the annotation.
-    pub fn reason(self) -> &'static str {
+    pub fn reason(self) -> Reason {
         match self {
-            Self::NotFound => "SourceNotFound",
-            Self::Unauthorized => "SourceUnauthorized",
-            Self::TooLarge(_) | Self::TooLargeTogether(_) => "SourceTooLarge",
-            Self::NameTaken => "SourceNameTaken",
-            Self::Refused(_) => "SourceRefused",
-            Self::Unsupported(_) => "SourceUnsupported",
+            Self::NotFound => Reason::SourceNotFound,
+            Self::Unauthorized => Reason::SourceUnauthorized,
+            Self::TooLarge(_) | Self::TooLargeTogether(_) => Reason::SourceTooLarge,
+            Self::NameTaken => Reason::SourceNameTaken,
+            Self::Refused(_) => Reason::SourceRefused,
+            Self::Unsupported(_) => Reason::SourceUnsupported,
         }
     }
 
@@ -110,8 +111,8 @@ pub fn condition(verdict: &Verdict, standing: Option<&Value>, generation: i64, n
         Verdict::Ready(_) => {
             ("True", "Ready", "All referenced ConfigMaps and Secrets are on the federation hub")
         }
-        Verdict::Ends { message } => ("False", "CopyTerminating", message.as_str()),
-        Verdict::Failed { reason, message } => ("False", *reason, message.as_str()),
+        Verdict::Ends { message } => ("False", Reason::CopyTerminating.as_str(), message.as_str()),
+        Verdict::Failed { reason, message } => ("False", reason.as_str(), message.as_str()),
     };
     let mut condition = explained(standing, REFERENCED_DATA_READY, status, reason, message, now);
     condition["observedGeneration"] = json!(generation);

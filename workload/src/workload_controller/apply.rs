@@ -4,6 +4,7 @@ use fedhub_api::conditions::{find, said};
 use fedhub_api::facts::Digest;
 use fedhub_api::facts::placed::says;
 use fedhub_api::hub_metadata::set_annotation;
+use fedhub_api::reason::Reason;
 use fedhub_cache::Part;
 use fedhub_cache::digest::Version;
 use fedhub_cache::normalization::settled;
@@ -23,7 +24,7 @@ use super::plan::WorkloadPlan;
 use super::reconcile::{WorkloadReconciler, mark_synced};
 use super::revisions::{self, Recorded};
 use super::snapshot::{Refusal, Site, Snapshot, own};
-use super::summary::{NAME_TAKEN, Summary, name_taken};
+use super::summary::{Summary, name_taken};
 
 const WD: Kind = Kind::WorkloadDeployment;
 /// How many WDs that a terminating Workload may own are looked at in one attempt.
@@ -210,8 +211,10 @@ impl WorkloadReconciler<'_> {
             Ok(true) => *step = Step::Updated,
             Ok(false) => {}
             Err(error) if matches!(error.category(), Category::Invalid | Category::Forbidden) => {
-                let reason =
-                    if error.category() == Category::Invalid { "ConfigurationError" } else { REFUSED };
+                let reason = match error.category() {
+                    Category::Invalid => Reason::ConfigurationError,
+                    _ => Reason::DeploymentsRefused,
+                };
                 let message = errors::chain(&error);
                 self.learnt.refused.insert(name.to_owned(), Refusal { reason, message });
                 self.failure.get_or_insert(error.into());
@@ -235,7 +238,7 @@ impl WorkloadReconciler<'_> {
         let Some(Written::Exists { conflict, .. }) = written else { return Ok(written.is_some()) };
         if self.project.store(WD).digest(&self.key.namespace, &site.name).is_none() {
             // The watch does not select it, so that the next round would not know of it either.
-            let refusal = Refusal { reason: NAME_TAKEN, message: name_taken(&site.name) };
+            let refusal = Refusal { reason: Reason::DeploymentNameTaken, message: name_taken(&site.name) };
             self.learnt.refused.insert(site.name.clone(), refusal);
             self.failure.get_or_insert(conflict.into());
         }
@@ -348,6 +351,3 @@ impl WorkloadReconciler<'_> {
         Ok(Step::End(Outcome::Updated))
     }
 }
-
-/// Reason: a plane does not let the WDs of a Workload be written.
-const REFUSED: &str = "DeploymentsRefused";

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use fedhub_api::facts::workload::RolloutSaid;
 use fedhub_api::facts::{Digest, DigestExt};
-use fedhub_api::responsibility::{PROGRESS_DEADLINE_EXCEEDED, attributed};
+use fedhub_api::reason::{Reason, attributed};
 use fedhub_cache::digest::Uid;
 use fedhub_core::message::{Quoted, named};
 use fedhub_core::object::{Key, PlaneId};
@@ -120,7 +120,7 @@ impl Rollout {
             (true, ..) => ("False", "NoDeployments", "The Workload has no deployments".to_owned()),
             (false, false, _) if self.rests => {
                 let message = "The instances are suspended: the newest template starts when they are resumed";
-                ("False", "Suspended", message.to_owned())
+                ("False", Reason::Suspended.as_str(), message.to_owned())
             }
             (false, false, _) => {
                 ("False", "RolloutComplete", "All instances are on the newest template".to_owned())
@@ -137,8 +137,8 @@ impl Rollout {
         if is_overdue && status == "True" {
             let minutes = PROGRESS_DEADLINE.as_secs() / 60;
             let message = format!("{message}. It has made no progress for {minutes} minutes");
-            let message = attributed(PROGRESS_DEADLINE_EXCEEDED, &message).into_owned();
-            return ("False", PROGRESS_DEADLINE_EXCEEDED, message);
+            let message = attributed(Reason::ProgressDeadlineExceeded, &message).into_owned();
+            return ("False", Reason::ProgressDeadlineExceeded.as_str(), message);
         }
         (status, reason, message)
     }

@@ -7,6 +7,7 @@ use fedhub_api::facts::deployment::mark_hash;
 use fedhub_api::facts::placed::Wanted;
 use fedhub_api::facts::workload::MOST_SUSPENDED;
 use fedhub_api::facts::{Deployment, Digest, DigestExt, Placed, Workload};
+use fedhub_api::reason::Reason;
 use fedhub_cache::digest::Version;
 use fedhub_core::hash::KeyedHasher;
 use fedhub_core::names::{deployment_name, is_label_value};
@@ -70,7 +71,7 @@ pub struct Learnt {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// The reason of the condition that says so.
-    pub reason: &'static str,
+    pub reason: Reason,
     /// The plane's words.
     pub message: String,
 }

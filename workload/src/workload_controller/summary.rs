@@ -8,9 +8,9 @@
 use fedhub_api::conditions::{find, put, remove, stand};
 use fedhub_api::facts::Workload;
 use fedhub_api::facts::deployment::COUNTERS;
-use fedhub_api::facts::placed::{NO_MATCHING_LOCATIONS, priority, says};
+use fedhub_api::facts::placed::{priority, says};
 use fedhub_api::facts::workload::{NETWORK_NOT_FOUND, TYPE_CONDITIONS, counters, told};
-use fedhub_api::responsibility::attributed;
+use fedhub_api::reason::{Reason, attributed};
 use fedhub_api::{MOST_CITIES, MOST_PLACEMENTS};
 use fedhub_core::hash;
 use fedhub_core::message::{Quoted, named};
@@ -22,7 +22,7 @@ use serde_json::{Map, Value, json};
 use super::lifecycle::TypeState;
 use super::rollout::{Rollout, Sites};
 use super::snapshot::{SiteState, Snapshot};
-use super::terminating::{self, TERMINATING};
+use super::terminating;
 use crate::locations::Authority;
 
 /// The status of a Workload.
@@ -79,13 +79,13 @@ impl Says {
     }
 
     /// With who has to act at its end (C9).
-    fn no(reason: &str, message: &str) -> Self {
+    fn no(reason: Reason, message: &str) -> Self {
         let message = attributed(reason, message).into_owned();
-        Self { status: "False", words: Words::Own { reason: reason.to_owned(), message } }
+        Self { status: "False", words: Words::Own { reason: reason.into(), message } }
     }
 
-    fn not(reason: &str, message: String) -> Self {
-        Self { status: "False", words: Words::Own { reason: reason.to_owned(), message } }
+    fn not(reason: Reason, message: String) -> Self {
+        Self { status: "False", words: Words::Own { reason: reason.into(), message } }
     }
 
     fn comparable(&self, observed_generation: Option<i64>) -> Value {
@@ -118,7 +118,7 @@ impl Summary {
             available: unreadable(facts)
                 .unwrap_or_else(|| available(&placements, &sites, &states, &problems)),
             progressing: if terminating {
-                Says::not(TERMINATING, terminating::waits(seen, uid))
+                Says::not(Reason::Terminating, terminating::waits(seen, uid))
             } else {
                 let rollout = Rollout::of(seen, uid, &sites, &states);
                 let said = rollout.progressing(seen, &sites, &states);
@@ -225,14 +225,14 @@ impl Summary {
 
 /// What keeps a site from having a WD, or its Instances from running, by its reason.
 struct Problem {
-    reason: &'static str,
+    reason: Reason,
     message: String,
 }
 
 /// Why nothing is done for a Workload that cannot be read.
 fn unreadable(facts: &Workload) -> Option<Says> {
     if let Some(too_large) = facts.too_large() {
-        return Some(Says::no("ObjectTooLarge", &format!("The Workload is not read: {too_large}")));
+        return Some(Says::no(Reason::ObjectTooLarge, &format!("The Workload is not read: {too_large}")));
     }
     facts
         .placements
@@ -242,7 +242,7 @@ fn unreadable(facts: &Workload) -> Option<Says> {
                 "The Workload's placements or its template cannot be read, or there are more than {MOST_PLACEMENTS} \
                  placements, or more than {MOST_CITIES} cities in one"
             );
-            Says::no("ConfigurationError", &message)
+            Says::no(Reason::ConfigurationError, &message)
         })
 }
 
@@ -255,9 +255,9 @@ fn placement(name: &str, states: &[SiteState<'_>]) -> PlacementSummary {
     let available = if placed.iter().any(|placed| placed.available) {
         Says::yes("AvailableDeploymentFound", "At least one available deployment was found")
     } else if states.iter().all(|state| matches!(state, SiteState::Unplaceable | SiteState::InvalidCity)) {
-        Says::no(NO_MATCHING_LOCATIONS, "Nothing can be placed in the placement's cities")
+        Says::no(Reason::NoMatchingLocations, "Nothing can be placed in the placement's cities")
     } else {
-        Says::no("NoAvailableDeployments", "No deployment of the placement is available")
+        Says::no(Reason::NoAvailableDeployments, "No deployment of the placement is available")
     };
     PlacementSummary { name: name.to_owned(), counters: sum, available }
 }
@@ -283,7 +283,7 @@ fn available(
         Some((placed.priority, Says { status: "False", words }))
     });
     let own = problems.iter().map(|it| (priority(it.reason), Says::no(it.reason, &it.message)));
-    let nothing = (0, Says::no("NoAvailablePlacements", "No placement is available"));
+    let nothing = (0, Says::no(Reason::NoAvailablePlacements, "No placement is available"));
     // Strictly greater wins.
     let worst = |worst: (u8, Says), next: (u8, Says)| if next.0 > worst.0 { next } else { worst };
     quoted.chain(own).fold(nothing, worst).1
@@ -306,11 +306,11 @@ fn problems(
                 continue;
             }
             SiteState::InvalidCity => {
-                ("InvalidCityCode", format!("City code {city} is not a valid label value"))
+                (Reason::InvalidCityCode, format!("City code {city} is not a valid label value"))
             }
-            SiteState::NameTaken => (NAME_TAKEN, name_taken(&site.name)),
+            SiteState::NameTaken => (Reason::DeploymentNameTaken, name_taken(&site.name)),
             SiteState::Duplicate => (
-                "ConfigurationError",
+                Reason::ConfigurationError,
                 format!("City code {city} makes a deployment of the same name as another one"),
             ),
             SiteState::Refused(refusal, _) => (refusal.reason, refusal.message.clone()),
@@ -320,11 +320,11 @@ fn problems(
     if seen.is_withdrawn() && states.iter().flatten().any(|state| state.placed().is_none()) {
         let message =
             format!("The service {} is not active in this project: no deployment is made", SERVICE_NAME.1);
-        problems.push(Problem { reason: "ServiceNotActive", message });
+        problems.push(Problem { reason: Reason::ServiceNotActive, message });
     }
     problems.extend(not_placed(seen.locations.by, &mut unplaceable));
     let networks = seen.networks.message(facts);
-    problems.extend(networks.map(|message| Problem { reason: NETWORK_NOT_FOUND, message }));
+    problems.extend(networks.map(|message| Problem { reason: Reason::NetworkNotFound, message }));
     problems
 }
 
@@ -337,13 +337,13 @@ fn not_placed(by: Authority, cities: &mut Vec<String>) -> Option<Problem> {
         Authority::Cells if cities.len() > 1 => "no cell serves them",
         Authority::Cells => "no cell serves it",
     };
-    Some(Problem { reason: NO_MATCHING_LOCATIONS, message: format!("No new deployment in {names}: {why}") })
+    Some(Problem {
+        reason: Reason::NoMatchingLocations,
+        message: format!("No new deployment in {names}: {why}"),
+    })
 }
 
-/// Reason: a WD of another Workload has the name of one that is wanted.
-pub const NAME_TAKEN: &str = "DeploymentNameTaken";
-
-/// The message of [`NAME_TAKEN`].
+/// The message of [`Reason::DeploymentNameTaken`].
 pub fn name_taken(deployment: &str) -> String {
     format!("WorkloadDeployment {} is not of this Workload", Quoted(deployment))
 }

@@ -4,9 +4,6 @@ use fedhub_core::message::{Quoted, named};
 
 use super::snapshot::Snapshot;
 
-/// The reason of the condition `Progressing` of a Workload that is being deleted.
-pub const TERMINATING: &str = "Terminating";
-
 /// The WDs that hold the Workload with that UID, and what refuses their deletion.
 pub fn waits(seen: &Snapshot, uid: &str) -> String {
     let names: Vec<_> = seen.own(uid).map(|(name, ..)| Quoted(name).to_string()).collect();

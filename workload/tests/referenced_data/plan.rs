@@ -2,6 +2,7 @@
 
 use fedhub_api::facts::referenced::{References, source_hash};
 use fedhub_api::facts::{Companion, Digest, DigestExt};
+use fedhub_api::reason::Reason;
 use fedhub_cache::digest::{Uid, Version};
 use fedhub_core::names::{EXPECTED_REFERENCED_DATA, REFERENCED_DATA_FINALIZER};
 use fedhub_core::object::{Kind, PlaneId, bare, set_field};
@@ -242,7 +243,7 @@ fn w5_what_is_there_keeps_its_place_under_the_limit() {
     let Some(ConditionChange::Put(Verdict::Failed { reason, message })) = planned.condition else {
         panic!("{planned:?}")
     };
-    assert!(reason == "SourceTooLarge" && message.contains("with Secret a"), "{message}");
+    assert!(reason == Reason::SourceTooLarge && message.contains("with Secret a"), "{message}");
     // Where its size is not known yet, it is read.
     seen.sources[0].state = SourceState::Stands { version, bytes: 0 };
     assert_eq!(plan(&seen).copies, [(Kind::Secret, "a".to_owned())]);

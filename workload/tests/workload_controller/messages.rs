@@ -5,6 +5,7 @@ use std::time::Duration;
 use fedhub_api::conditions::{find, said};
 use fedhub_api::facts::workload::NETWORK_NOT_FOUND;
 use fedhub_api::facts::{Digest, DigestExt};
+use fedhub_api::reason::Reason;
 use fedhub_core::names::{PlaneName, ROLLOUT_PAUSED};
 use fedhub_core::object::{Key, Kind, Object, PlaneId};
 use fedhub_planes::{ServiceState, WriteState};
@@ -128,7 +129,7 @@ fn ends() -> [(&'static str, String); 4] {
     };
     let wd = || Some(deployment("u", READY, 3));
     let message = "failed to delete workloaddeployments on the project plane alpha: denied".to_owned();
-    let refusal = Refusal { reason: "DeploymentsRefused", message };
+    let refusal = Refusal { reason: Reason::DeploymentsRefused, message };
     let refused = Learnt { refused: [("web-us-dfw".to_owned(), refusal)].into(), ..Learnt::default() };
     let stranger = Learnt { stranger: Some("web-us-dfw".to_owned()), ..Learnt::default() };
     [
@@ -163,8 +164,10 @@ fn w3_w7_i11_messages() {
     let (cells, bindings) = (Authority::Cells, Authority::LocationBindings);
     let many = ["A", "B", "C", "D", "E", "F", "G", "H", "I", "J"];
     let mut refused = seen(&web(&["DFW"]), None, cells);
-    let refusal =
-        Refusal { reason: "DeploymentsRefused", message: "failed to create workloaddeployments".to_owned() };
+    let refusal = Refusal {
+        reason: Reason::DeploymentsRefused,
+        message: "failed to create workloaddeployments".to_owned(),
+    };
     refused.learnt.refused.insert("web-us-dfw".to_owned(), refusal);
     let mut broken = web(&["DFW"]);
     broken.data["spec"]["placements"] = json!("us");

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use fedhub_api::conditions::{find, said};
+use fedhub_api::reason::Reason;
 use fedhub_core::message::Quoted;
 use fedhub_core::names::{SERVICE_NAME, WORKLOAD_DEPLOYMENT_NAME};
 use fedhub_core::object::{Kind, Object, ObjectView, bare, set_field};
@@ -53,11 +54,11 @@ pub fn plan(deployment: &Object, standing: Option<&Object>) -> AutoscalerPlan {
         Settings::Fixed => return AutoscalerPlan { replicas: None, step: none(), words: None },
         Settings::Stopped => {
             let message = "No instances are wanted: replicas or minReplicas is 0, and nothing is measured";
-            let words = Some(ConditionUpdate::no("ScalingDisabled", message));
+            let words = Some(ConditionUpdate::no(Reason::ScalingDisabled, message));
             return AutoscalerPlan { replicas: None, step: none(), words };
         }
         Settings::Invalid(faults) => {
-            let words = Some(ConditionUpdate::no("InvalidScaleSettings", faults));
+            let words = Some(ConditionUpdate::no(Reason::InvalidScaleSettings, faults));
             return AutoscalerPlan { replicas: None, step: none(), words };
         }
         Settings::Scaled { min, max, metrics } => (min, max, metrics),
@@ -131,7 +132,7 @@ fn reported(autoscaler: &Object, min: u32, max: u32) -> ConditionUpdate {
             ConditionUpdate::yes(reason, format!("The number of instances is kept between {min} and {max}"))
         }
         // It names all of them, in any order.
-        (status, reason @ "AmbiguousSelector", _) => {
+        (status, reason, _) if reason == Reason::AmbiguousSelector => {
             ConditionUpdate::of(status, reason, "Other autoscalers in the cell select these instances")
         }
         (status, reason, message) => ConditionUpdate::of(status, reason, message),
@@ -139,11 +140,11 @@ fn reported(autoscaler: &Object, min: u32, max: u32) -> ConditionUpdate {
 }
 
 fn pending() -> ConditionUpdate {
-    ConditionUpdate::of("Unknown", "Pending", "The autoscaler has not reported yet")
+    ConditionUpdate::of("Unknown", Reason::Pending, "The autoscaler has not reported yet")
 }
 
 fn taken(foreign: &Object) -> ConditionUpdate {
     let message =
         format!("HorizontalPodAutoscaler {} in the cell belongs to another owner", Quoted(foreign.name()));
-    ConditionUpdate::no("AutoscalerNameTaken", message)
+    ConditionUpdate::no(Reason::AutoscalerNameTaken, message)
 }

@@ -1,6 +1,7 @@
 //! What a WD's `scaleSettings` ask for.
 
 use fedhub_api::MOST_REPLICAS;
+use fedhub_api::reason::Reason;
 use fedhub_core::message::Quoted;
 use fedhub_core::object::{Object, ObjectView};
 use fedhub_core::quantity::thousandths;
@@ -165,7 +166,7 @@ pub fn excess(deployment: &Object) -> Option<ConditionUpdate> {
     (asked_for > MOST_REPLICAS).then(|| {
         let message =
             format!("{asked_for} instances are asked for: no more than {MOST_REPLICAS} are made in one city");
-        ConditionUpdate::no("InvalidScaleSettings", message)
+        ConditionUpdate::no(Reason::InvalidScaleSettings, message)
     })
 }
 

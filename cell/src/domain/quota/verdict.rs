@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use fedhub_api::conditions::{find, said};
+use fedhub_api::reason::Reason;
 use fedhub_core::object::{Object, ObjectView};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -65,13 +66,13 @@ impl Failure {
     }
 
     /// One word in CamelCase: the condition's reason.
-    pub fn reason(&self) -> &'static str {
+    pub fn reason(&self) -> Reason {
         match self {
-            Self::ProjectUnresolvable => "QuotaProjectIDUnresolvable",
-            Self::NamespaceNotFound(_) => "QuotaNamespaceNotFound",
-            Self::ProjectNotFound(_) => "QuotaProjectNotFound",
-            Self::Misconfigured(_) => "QuotaMisconfigured",
-            Self::Unavailable(_) => "QuotaBackendUnavailable",
+            Self::ProjectUnresolvable => Reason::QuotaProjectIDUnresolvable,
+            Self::NamespaceNotFound(_) => Reason::QuotaNamespaceNotFound,
+            Self::ProjectNotFound(_) => Reason::QuotaProjectNotFound,
+            Self::Misconfigured(_) => Reason::QuotaMisconfigured,
+            Self::Unavailable(_) => Reason::QuotaBackendUnavailable,
         }
     }
 
@@ -100,16 +101,23 @@ pub fn is_granted(instance: &Object) -> bool {
 /// Whether a condition reports a request that failed, and not an answer.
 pub fn reports_failure(quota: &Value) -> bool {
     let (_, reason, _) = said(quota);
-    reason.starts_with("Quota") && !ANSWERS.contains(&reason)
+    matches!(
+        Reason::parse(reason),
+        Some(
+            Reason::QuotaClaimTaken
+                | Reason::QuotaProjectIDUnresolvable
+                | Reason::QuotaNamespaceNotFound
+                | Reason::QuotaProjectNotFound
+                | Reason::QuotaMisconfigured
+                | Reason::QuotaBackendUnavailable
+        )
+    )
 }
 
 /// Whether a condition reports that the quota service itself has refused the Instance.
 fn is_refusal(quota: &Value) -> bool {
     said(quota).0 == "False" && !reports_failure(quota)
 }
-
-/// The reasons of answers that begin as those of failures do.
-const ANSWERS: [&str; 4] = [AVAILABLE, DISABLED, "QuotaExceeded", "QuotaNoBudget"];
 
 /// `QuotaGranted` for the Instance's present generation. A request that failed takes no grant back: that stays, with the generation of its evaluation. Nor does it
 /// refuse an Instance that has passed its gate, as while quota was off: the known status stays, and the failure is
@@ -160,20 +168,22 @@ fn status_of_passed(status: &str) -> &'static str {
 }
 
 fn words(answer: Answer<'_>, now: Timestamp) -> ConditionUpdate {
-    let unknown = |reason: &str, message: &str| ConditionUpdate::of("Unknown", reason, message);
+    let unknown = |reason: Reason, message: &str| ConditionUpdate::of("Unknown", reason, message);
     match answer {
         Answer::Off => ConditionUpdate::yes(DISABLED, "Quota is not enforced in this cell"),
-        Answer::Asked => unknown("PendingEvaluation", "Waiting for quota evaluation"),
-        Answer::Occupied => unknown("PendingEvaluation", "Waiting for an earlier quota claim to be deleted"),
+        Answer::Asked => unknown(Reason::PendingEvaluation, "Waiting for quota evaluation"),
+        Answer::Occupied => {
+            unknown(Reason::PendingEvaluation, "Waiting for an earlier quota claim to be deleted")
+        }
         Answer::Other => unknown(
-            "PendingEvaluation",
+            Reason::PendingEvaluation,
             "The quota claim requests something else than the instance needs, and is made anew",
         ),
         Answer::Taken(claim) => unknown(
-            "QuotaClaimTaken",
+            Reason::QuotaClaimTaken,
             &format!("ResourceClaim {}/{} was not made by this cell", claim.namespace(), claim.name()),
         ),
-        Answer::NoSize(why) => unknown("InstanceTypeUnavailable", why),
+        Answer::NoSize(why) => unknown(Reason::InstanceTypeUnavailable, why),
         Answer::Failed(failure) => ConditionUpdate::no(failure.reason(), failure.words()),
         Answer::Claim(claim) => granted(claim, now),
     }
@@ -190,20 +200,24 @@ fn granted(claim: &Object, now: Timestamp) -> ConditionUpdate {
         |message: &str, words: &str| if message.is_empty() { words.to_owned() } else { message.to_owned() };
     match said(condition) {
         ("True", _, message) => ConditionUpdate::yes(AVAILABLE, or(message, "Quota is granted")),
-        ("False", "PendingEvaluation", _) if just_made(claim, now) => words(Answer::Asked, now),
-        ("False", "PendingEvaluation", message) => ConditionUpdate::of(
+        ("False", reason, _) if reason == Reason::PendingEvaluation && just_made(claim, now) => {
+            words(Answer::Asked, now)
+        }
+        ("False", reason, message) if reason == Reason::PendingEvaluation => ConditionUpdate::of(
             "Unknown",
-            "QuotaNoBudget",
+            Reason::QuotaNoBudget,
             &format!(
                 "Quota has not been evaluated; the project may have no budget for it yet: {}",
                 or(message, "no answer")
             ),
         ),
-        ("False", "ValidationFailed", message) => ConditionUpdate::no(
-            "ValidationFailed",
+        ("False", reason, message) if reason == Reason::ValidationFailed => ConditionUpdate::no(
+            Reason::ValidationFailed,
             format!("The quota claim is not valid: {}", or(message, "no reason given")),
         ),
-        ("False", _, message) => ConditionUpdate::no("QuotaExceeded", or(message, "The quota is used up")),
+        ("False", _, message) => {
+            ConditionUpdate::no(Reason::QuotaExceeded, or(message, "The quota is used up"))
+        }
         _ => words(Answer::Asked, now),
     }
 }

@@ -1,15 +1,10 @@
 //! What keeps an Instance or a deployment from being ready, and which of several reasons is reported (C9).
-//! [`fedhub_api::responsibility`] names who has to act.
+//! [`fedhub_api::reason`] names who has to act.
 
 use fedhub_api::conditions::{awaited, stand};
-use fedhub_api::responsibility::{DEADLINE_EXCEEDED, DELETION_REFUSED, INSTANCES_REFUSED};
+use fedhub_api::reason::Reason;
 use jiff::Timestamp;
 use serde_json::Value;
-
-/// Reason: a network is on its way.
-pub(super) const NETWORK_PROVISIONING: &str = "NetworkProvisioning";
-/// Reason: an interface asks for an address family that its network does not have.
-pub(super) const FAMILY_NOT_CARRIED: &str = "AddressFamilyNotCarried";
 
 /// The content of a condition, most often about one thing that blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,20 +19,20 @@ pub struct ConditionUpdate {
 
 impl ConditionUpdate {
     /// A condition at `False`.
-    pub fn no(reason: &str, message: impl Into<String>) -> Self {
-        Self { status: "False".to_owned(), reason: reason.to_owned(), message: message.into() }
+    pub fn no(reason: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { status: "False".to_owned(), reason: reason.into(), message: message.into() }
     }
 
     /// A condition at `True`.
-    pub fn yes(reason: &str, message: impl Into<String>) -> Self {
-        Self { status: "True".to_owned(), reason: reason.to_owned(), message: message.into() }
+    pub fn yes(reason: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { status: "True".to_owned(), reason: reason.into(), message: message.into() }
     }
 
     /// A condition that is not True.
-    pub fn of(status: &str, reason: &str, message: &str) -> Self {
+    pub fn of(status: &str, reason: impl Into<String>, message: &str) -> Self {
         // Any other status is unknown.
         let status = if status == "False" { "False" } else { "Unknown" };
-        Self { status: status.to_owned(), reason: reason.to_owned(), message: message.to_owned() }
+        Self { status: status.to_owned(), reason: reason.into(), message: message.to_owned() }
     }
 
     /// The condition of type `kind` that replaces `old`; where it is not True, with who has to act (C9).
@@ -64,28 +59,31 @@ impl ConditionUpdate {
 
 /// The weight of a reason beside others: the greatest is reported. 0 for one that this version does not know.
 pub fn priority(reason: &str) -> u8 {
+    let Some(reason) = Reason::parse(reason) else {
+        return 0;
+    };
     match reason {
-        "InstancesProvisioning" | "Provisioning" => 1,
-        NETWORK_PROVISIONING | "NoMatchingLocation" => 2,
-        "QuotaNotGranted" | "PendingQuota" => 3,
-        "ReferencedDataNotReady" | "AwaitingPropagation" | "Resolving" => 4,
-        "SourceNotFound"
-        | "SourceTooLarge"
-        | "SourceUnauthorized"
-        | "SourceNameTaken"
-        | "SourceRefused"
-        | "SourceUnsupported"
-        | "ImageUnavailable"
-        | "InstanceCrashing"
-        | "ConfigurationError"
-        | "InvalidScaleSettings"
-        | "InstanceNameTaken"
-        | INSTANCES_REFUSED
-        | DELETION_REFUSED
-        | DEADLINE_EXCEEDED => 5,
-        "NetworkNotFound" | FAMILY_NOT_CARRIED => 6,
-        "NetworkFailedToCreate" => 7,
-        "CityCodeMismatch" | "LocationMismatch" | "AmbiguousServingLocation" => 8,
+        Reason::InstancesProvisioning | Reason::Provisioning => 1,
+        Reason::NetworkProvisioning | Reason::NoMatchingLocation => 2,
+        Reason::QuotaNotGranted | Reason::PendingQuota => 3,
+        Reason::ReferencedDataNotReady | Reason::AwaitingPropagation | Reason::Resolving => 4,
+        Reason::SourceNotFound
+        | Reason::SourceTooLarge
+        | Reason::SourceUnauthorized
+        | Reason::SourceNameTaken
+        | Reason::SourceRefused
+        | Reason::SourceUnsupported
+        | Reason::ImageUnavailable
+        | Reason::InstanceCrashing
+        | Reason::ConfigurationError
+        | Reason::InvalidScaleSettings
+        | Reason::InstanceNameTaken
+        | Reason::InstancesRefused
+        | Reason::DeletionRefused
+        | Reason::TerminationDeadlineExceeded => 5,
+        Reason::NetworkNotFound | Reason::AddressFamilyNotCarried => 6,
+        Reason::NetworkFailedToCreate => 7,
+        Reason::CityCodeMismatch | Reason::LocationMismatch | Reason::AmbiguousServingLocation => 8,
         _ => 0,
     }
 }

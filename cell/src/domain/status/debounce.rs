@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use fedhub_api::conditions::{find, said};
-use fedhub_api::responsibility::needs_action;
+use fedhub_api::reason::{Reason, needs_action};
 use fedhub_core::object::Object;
 use jiff::Timestamp;
 use serde_json::Value;
@@ -49,7 +49,7 @@ pub fn debounce(instance: &Object, status: &Value, now: Timestamp) -> Option<Dur
 /// Whether that `Ready` shows a stage, which passes by itself.
 pub fn is_stage(ready: &Value) -> bool {
     let (state, reason, _) = said(ready);
-    state != "True" && reason != "Suspended" && !needs_action(reason)
+    state != "True" && reason != Reason::Suspended && !needs_action(reason)
 }
 
 /// The distance of two times: a server's clock that is far from ours makes what it stamps old, and not new for ever.

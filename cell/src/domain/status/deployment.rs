@@ -2,18 +2,17 @@
 
 use fedhub_api::conditions::{find, is_default, is_true, put, remove, said, standing};
 use fedhub_api::facts::deployment::FEDERATED;
-use fedhub_api::responsibility::needs_action;
-use fedhub_api::transitions::{NO_BUDGET, TERMINATION_OVERDUE};
+use fedhub_api::reason::{Reason, needs_action};
+use fedhub_api::transitions::TERMINATION_OVERDUE;
 use fedhub_core::message::Quoted;
 use fedhub_core::names::{SUSPENDED, WORKLOAD_DEPLOYMENT_NAME};
 use fedhub_core::object::{Object, ObjectRef, ObjectView};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::blocker::{ConditionUpdate, NETWORK_PROVISIONING, foremost, priority};
+use super::blocker::{ConditionUpdate, foremost, priority};
 use super::gates::{self, QUOTA, REFERENCED_DATA};
 use super::network::{Location, Network};
-use super::termination::{DEADLINE_EXCEEDED, TERMINATING};
 use super::{
     AVAILABLE, PROGRAMMED, QUOTA_GRANTED, READY, REFERENCED_DATA_READY, REPLICAS_READY, SCALING_ACTIVE,
 };
@@ -116,7 +115,7 @@ pub fn same_but_for_stages(one: &Value, other: &Value) -> bool {
             fields.remove("currentReplicas");
             for condition in fields.get_mut("conditions").and_then(Value::as_array_mut).into_iter().flatten()
             {
-                if condition["reason"] == NETWORK_PROVISIONING {
+                if condition["reason"] == Reason::NetworkProvisioning.as_str() {
                     condition["message"] = Value::Null;
                 }
             }
@@ -182,7 +181,7 @@ fn replicas_ready(
     if let Some(data) = waiting(
         seen,
         (REFERENCED_DATA_READY, REFERENCED_DATA),
-        "AwaitingPropagation",
+        Reason::AwaitingPropagation,
         "are waiting for referenced data companions",
     ) {
         return data;
@@ -193,7 +192,7 @@ fn replicas_ready(
     }
     match blocker {
         Some(b) => ConditionUpdate::no(&b.reason, format!("{words}. {}", b.message)),
-        None => ConditionUpdate::no("InstancesProvisioning", words),
+        None => ConditionUpdate::no(Reason::InstancesProvisioning, words),
     }
 }
 
@@ -211,16 +210,19 @@ fn available(
         return ConditionUpdate::yes("StableInstanceFound", words);
     }
     match blocker {
-        Some(b) => ConditionUpdate::no(&b.reason, b.message),
+        Some(b) => ConditionUpdate::no(b.reason, b.message),
         None if seen.desired == 0 => {
-            ConditionUpdate::no("InstancesProvisioning", "No instances are wanted: replicas is 0")
+            ConditionUpdate::no(Reason::InstancesProvisioning, "No instances are wanted: replicas is 0")
         }
-        None => ConditionUpdate::no("InstancesProvisioning", "No instances available yet"),
+        None => ConditionUpdate::no(Reason::InstancesProvisioning, "No instances available yet"),
     }
 }
 
 fn suspension() -> ConditionUpdate {
-    ConditionUpdate::no("Suspended", "The deployment is suspended: its instances are kept, but do not run")
+    ConditionUpdate::no(
+        Reason::Suspended,
+        "The deployment is suspended: its instances are kept, but do not run",
+    )
 }
 
 /// All that is in the way, in the order in which equals go before each other.
@@ -231,14 +233,14 @@ fn blockers(seen: &DeploymentFacts<'_>, counts: Counts) -> Vec<ConditionUpdate> 
     all.extend(seen.network.blocker());
     all.extend(seen.obstacle.cloned());
     all.extend(referenced_data(seen.deployment));
-    all.extend(waiting(seen, (QUOTA_GRANTED, QUOTA), "QuotaNotGranted", "are pending quota"));
+    all.extend(waiting(seen, (QUOTA_GRANTED, QUOTA), Reason::QuotaNotGranted, "are pending quota"));
     let data = "are waiting for referenced data companions";
-    all.extend(waiting(seen, (REFERENCED_DATA_READY, REFERENCED_DATA), "ReferencedDataNotReady", data));
+    all.extend(waiting(seen, (REFERENCED_DATA_READY, REFERENCED_DATA), Reason::ReferencedDataNotReady, data));
     let unready = unready(seen);
     // An Instance's own reason. One that a person has to act on keeps its name; the others are stages.
     let lifted = unready.iter().filter_map(|i| {
         let (_, reason, message) = said(find(i.status(), READY)?);
-        let known = priority(reason) > priority("InstancesProvisioning");
+        let known = priority(reason) > priority(Reason::InstancesProvisioning.as_str());
         known.then(|| ConditionUpdate::no(lifted_reason(reason), of_instance(i, message)))
     });
     all.extend(lifted);
@@ -247,7 +249,7 @@ fn blockers(seen: &DeploymentFacts<'_>, counts: Counts) -> Vec<ConditionUpdate> 
         let words = format!("{}/{} instances are ready", counts.ready, counts.listed);
         let stage = find(first.status(), READY).map(said).filter(|(_, reason, _)| !reason.is_empty());
         all.push(ConditionUpdate::no(
-            "InstancesProvisioning",
+            Reason::InstancesProvisioning,
             match stage {
                 Some((_, reason, message)) => {
                     format!("{words}. {}", of_instance(first, &format!("{reason}: {message}")))
@@ -256,15 +258,15 @@ fn blockers(seen: &DeploymentFacts<'_>, counts: Counts) -> Vec<ConditionUpdate> 
             },
         ));
     }
-    let going = terminating(seen, TERMINATING).filter(|(i, _)| is_wanted(seen, i));
+    let going = terminating(seen, Reason::Terminating).filter(|(i, _)| is_wanted(seen, i));
     all.extend(
-        going.map(|(i, message)| ConditionUpdate::no("InstancesProvisioning", of_instance(i, message))),
+        going.map(|(i, message)| ConditionUpdate::no(Reason::InstancesProvisioning, of_instance(i, message))),
     );
     all
 }
 
 fn lifted_reason(reason: &str) -> &str {
-    if reason == "PendingQuota" { "QuotaNotGranted" } else { reason }
+    if reason == Reason::PendingQuota { Reason::QuotaNotGranted.as_str() } else { reason }
 }
 
 fn of_instance(instance: &Object, words: &str) -> String {
@@ -291,7 +293,7 @@ fn staying<'a>(seen: &DeploymentFacts<'a>) -> impl Iterator<Item = &'a ObjectRef
 /// The terminating Instances whose `Ready` has that reason, by ordinal, with its message.
 fn terminating<'a>(
     seen: &DeploymentFacts<'a>,
-    reason: &'a str,
+    reason: Reason,
 ) -> impl Iterator<Item = (&'a ObjectRef, &'a str)> + use<'a> {
     let mut all: Vec<_> = seen
         .instances
@@ -307,8 +309,9 @@ fn terminating<'a>(
 
 /// The one that the cell does not let go, then those that take longer to go than they may (C12).
 fn overdue(seen: &DeploymentFacts<'_>) -> impl Iterator<Item = ConditionUpdate> {
-    let late = terminating(seen, DEADLINE_EXCEEDED)
-        .map(|(i, message)| ConditionUpdate::no(DEADLINE_EXCEEDED, of_instance(i, message)));
+    let late = terminating(seen, Reason::TerminationDeadlineExceeded).map(|(i, message)| {
+        ConditionUpdate::no(Reason::TerminationDeadlineExceeded, of_instance(i, message))
+    });
     seen.held.cloned().into_iter().chain(late)
 }
 
@@ -328,11 +331,11 @@ fn is_wanted(seen: &DeploymentFacts<'_>, instance: &Object) -> bool {
 }
 
 /// The reason for lacking quota: no budget where no claim was refused.
-fn quota_reason(seen: &DeploymentFacts<'_>) -> &'static str {
+fn quota_reason(seen: &DeploymentFacts<'_>) -> Reason {
     let refused = |i: &ObjectRef| {
         waits(i, QUOTA) && find(i.status(), QUOTA_GRANTED).is_some_and(|c| said(c).0 == "False")
     };
-    if staying(seen).any(refused) { "QuotaExceeded" } else { NO_BUDGET }
+    if staying(seen).any(refused) { Reason::QuotaExceeded } else { Reason::QuotaNoBudget }
 }
 
 /// Whether a gate of an Instance still stands. What has passed it waits for nothing (C6).
@@ -345,14 +348,14 @@ fn waits(instance: &Object, gate: &str) -> bool {
 fn waiting(
     seen: &DeploymentFacts<'_>,
     (kind, gate): (&str, &str),
-    reason: &str,
+    reason: Reason,
     what: &str,
 ) -> Option<ConditionUpdate> {
     let mut held: Vec<(&str, &str)> = staying(seen)
         .filter(|i| waits(i, gate))
         .filter_map(|i| {
             let (status, reason, message) = said(find(i.status(), kind)?);
-            (status == "False" || reason == NO_BUDGET).then_some((i.name(), message))
+            (status == "False" || reason == Reason::QuotaNoBudget).then_some((i.name(), message))
         })
         .collect();
     if held.is_empty() {

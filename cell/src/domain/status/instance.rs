@@ -1,6 +1,7 @@
 //! The status of an Instance: whether it is ready, and what its user reads if not.
 
 use fedhub_api::conditions::{find, put, said, standing};
+use fedhub_api::reason::Reason;
 use fedhub_core::names::FORMER_TEMPLATE_HASH;
 use fedhub_core::object::{Object, ObjectView};
 use jiff::Timestamp;
@@ -71,7 +72,7 @@ pub fn status(seen: &InstanceFacts<'_>) -> Value {
 
 fn ready(seen: &InstanceFacts<'_>, status: &Value) -> ConditionUpdate {
     if seen.suspended {
-        return ConditionUpdate::no("Suspended", SUSPENDED);
+        return ConditionUpdate::no(Reason::Suspended, SUSPENDED);
     }
     let gates = gates::of(seen.instance);
     if !gates.is_empty() {
@@ -83,7 +84,7 @@ fn ready(seen: &InstanceFacts<'_>, status: &Value) -> ConditionUpdate {
     match find(status, AVAILABLE).map(said) {
         Some(("True", _, _)) => ConditionUpdate::yes("Available", "Instance is ready"),
         Some((state, reason, message)) if !reason.is_empty() => ConditionUpdate::of(state, reason, message),
-        _ => ConditionUpdate::no("Pending", "Instance is not available"),
+        _ => ConditionUpdate::no(Reason::Pending, "Instance is not available"),
     }
 }
 
@@ -91,14 +92,14 @@ fn ready(seen: &InstanceFacts<'_>, status: &Value) -> ConditionUpdate {
 /// schema's default. `None` where the provider's condition stands.
 fn in_place_of_provider(seen: &InstanceFacts<'_>, kind: &str) -> Option<ConditionUpdate> {
     if seen.suspended {
-        return (kind == AVAILABLE).then(|| ConditionUpdate::no("Suspended", SUSPENDED));
+        return (kind == AVAILABLE).then(|| ConditionUpdate::no(Reason::Suspended, SUSPENDED));
     }
     if let Some(denied) = denied(seen) {
         return Some(denied);
     }
     let (_, reason, message) = said(find(seen.instance.status(), kind)?);
-    let ours = reason == "PendingQuota" || (reason == "Suspended" && message == SUSPENDED);
-    ours.then(|| ConditionUpdate::of("Unknown", "Pending", "Waiting for controller"))
+    let ours = reason == Reason::PendingQuota || (reason == Reason::Suspended && message == SUSPENDED);
+    ours.then(|| ConditionUpdate::of("Unknown", Reason::Pending, "Waiting for controller"))
 }
 
 /// The refusal of quota to an Instance whose gate still stands: one that has passed it runs on (C6). An unknown answer
@@ -106,7 +107,7 @@ fn in_place_of_provider(seen: &InstanceFacts<'_>, kind: &str) -> Option<Conditio
 fn denied(seen: &InstanceFacts<'_>) -> Option<ConditionUpdate> {
     let (status, _, message) = said(seen.quota);
     let waits = gates::of(seen.instance).contains(&QUOTA);
-    (waits && status == "False").then(|| ConditionUpdate::no("PendingQuota", message))
+    (waits && status == "False").then(|| ConditionUpdate::no(Reason::PendingQuota, message))
 }
 
 /// Gates are left: the most important of what they wait for.
@@ -116,7 +117,7 @@ fn waiting(seen: &InstanceFacts<'_>, status: &Value, gates: &[&str]) -> Conditio
     if gates.contains(&QUOTA) && state == "Unknown" && !quota.is_empty() {
         message = format!("{message}. Quota: {quota}");
     }
-    let mut all = vec![ConditionUpdate::no("SchedulingGatesPresent", message)];
+    let mut all = vec![ConditionUpdate::no(Reason::SchedulingGatesPresent, message)];
     all.extend(denied(seen));
     if let Some((state, reason, message)) = find(status, REFERENCED_DATA_READY).map(said)
         && state != "True"
@@ -143,11 +144,14 @@ fn unprogrammed(status: &Value) -> Option<ConditionUpdate> {
             .then(|| ConditionUpdate::of(state, reason, message))
     });
     let own = programmed
-        .filter(|(_, reason, _)| !["", "Pending", "PendingProgramming"].contains(reason))
+        .filter(|(_, reason, _)| {
+            !reason.is_empty()
+                && !matches!(Reason::parse(reason), Some(Reason::Pending | Reason::PendingProgramming))
+        })
         .map(|(state, reason, message)| ConditionUpdate::of(state, reason, message));
     Some(foremost(known).or(own).unwrap_or_else(not_programmed))
 }
 
 fn not_programmed() -> ConditionUpdate {
-    ConditionUpdate::no("PendingProgramming", "Instance has not been programmed")
+    ConditionUpdate::no(Reason::PendingProgramming, "Instance has not been programmed")
 }

@@ -1,13 +1,14 @@
 //! The state of a deployment's networking, and its messages.
 
 use fedhub_api::conditions::{find, said};
+use fedhub_api::reason::Reason;
 use fedhub_core::message::Quoted;
 use fedhub_core::names::CITY_CODE;
 use fedhub_core::object::{Object, ObjectView};
 use serde_json::Value;
 
 use super::READY;
-use super::blocker::{ConditionUpdate, FAMILY_NOT_CARRIED, NETWORK_PROVISIONING, priority};
+use super::blocker::{ConditionUpdate, priority};
 
 /// How far the networking of a deployment is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,10 +33,10 @@ impl Network {
         let (reason, message) = match self {
             Self::Ready => return None,
             Self::Misplaced(words) => return Some(words.clone()),
-            Self::Provisioning(message) => (NETWORK_PROVISIONING, message),
-            Self::NotFound(message) => ("NetworkNotFound", message),
-            Self::Failed(message) => ("NetworkFailedToCreate", message),
-            Self::NotCarried(message) => (FAMILY_NOT_CARRIED, message),
+            Self::Provisioning(message) => (Reason::NetworkProvisioning, message),
+            Self::NotFound(message) => (Reason::NetworkNotFound, message),
+            Self::Failed(message) => (Reason::NetworkFailedToCreate, message),
+            Self::NotCarried(message) => (Reason::AddressFamilyNotCarried, message),
         };
         Some(ConditionUpdate::no(reason, message))
     }
@@ -63,8 +64,8 @@ impl Network {
         };
         match (status, reason) {
             ("True", _) => Self::Ready,
-            (_, "NetworkNotFound") => Self::NotFound(words),
-            (_, FAMILY_NOT_CARRIED) => Self::NotCarried(words),
+            (_, reason) if reason == Reason::NetworkNotFound => Self::NotFound(words),
+            (_, reason) if reason == Reason::AddressFamilyNotCarried => Self::NotCarried(words),
             // Stages, and what has not been evaluated yet.
             ("False", reason) if !ON_THE_WAY.contains(&reason) => Self::Failed(words),
             _ => Self::Provisioning(words),
@@ -136,15 +137,15 @@ impl Location {
         let (reason, message) = match self {
             Self::Unasked | Self::Serving(_) => return None,
             Self::Missing => (
-                "NoMatchingLocation",
+                Reason::NoMatchingLocation,
                 format!("this cell has no LocationBinding; city {} needs one", Quoted(city)),
             ),
             Self::Ambiguous(names) => (
-                "AmbiguousServingLocation",
+                Reason::AmbiguousServingLocation,
                 format!("this cell has several locations ({}); exactly one is needed", names.join(", ")),
             ),
             Self::Elsewhere { name, city: here } => (
-                "CityCodeMismatch",
+                Reason::CityCodeMismatch,
                 format!(
                     "the deployment is for city {}, but this cell's location {name:?} is in {here:?}",
                     Quoted(city)

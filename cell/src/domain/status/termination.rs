@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use fedhub_api::conditions::{find, put, said, standing};
-pub use fedhub_api::responsibility::DEADLINE_EXCEEDED;
+use fedhub_api::reason::Reason;
 use fedhub_core::clock::stamp;
 use fedhub_core::message::excerpt;
 use fedhub_core::object::{Object, ObjectView};
@@ -17,9 +17,6 @@ use serde_json::Value;
 
 use super::blocker::ConditionUpdate;
 use super::{AVAILABLE, READY};
-
-/// Reason of `Ready`: the Instance is being deleted.
-pub const TERMINATING: &str = "Terminating";
 
 /// So many finalizers are named.
 const NAMED: usize = 5;
@@ -36,13 +33,13 @@ pub fn status(instance: &Object, deadline: Duration, now: Timestamp) -> Option<(
     let words = if left.is_some() {
         let stage = provider(instance.status()).unwrap_or_default();
         ConditionUpdate::no(
-            TERMINATING,
+            Reason::Terminating,
             format!("Instance is being deleted, waiting for its finalizers: {held}{stage}"),
         )
     } else {
         let since = stamp(since);
         ConditionUpdate::no(
-            DEADLINE_EXCEEDED,
+            Reason::TerminationDeadlineExceeded,
             format!(
                 "Instance has been terminating since {since}, which exceeds the deadline; waiting for its finalizers: \
                  {held}"
@@ -57,14 +54,16 @@ pub fn status(instance: &Object, deadline: Duration, now: Timestamp) -> Option<(
 
 /// Whether an Instance is reported as overdue.
 pub fn is_overdue(instance: &Object) -> bool {
-    find(instance.status(), READY).is_some_and(|ready| said(ready).1 == DEADLINE_EXCEEDED)
+    find(instance.status(), READY).is_some_and(|ready| said(ready).1 == Reason::TerminationDeadlineExceeded)
 }
 
 /// The progress that the provider reports.
 fn provider(status: &Value) -> Option<String> {
     let (state, reason, message) = said(find(status, AVAILABLE)?);
     // Those two are ours, of a time before the deletion.
-    let says = state == "False" && !["", "Suspended", "PendingQuota"].contains(&reason);
+    let says = state == "False"
+        && !reason.is_empty()
+        && !matches!(Reason::parse(reason), Some(Reason::Suspended | Reason::PendingQuota));
     says.then(|| format!(". The provider reports: {reason}: {message}"))
 }
 

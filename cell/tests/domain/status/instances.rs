@@ -1,4 +1,4 @@
-use fedhub_api::responsibility::reasons;
+use fedhub_api::reason::Reason;
 use fedhub_cell::domain::referenced_data::refusal;
 use fedhub_cell::domain::status::blocker::{ConditionUpdate, foremost};
 use fedhub_cell::domain::status::gates::{Opens, opening};
@@ -353,7 +353,8 @@ fn c9_of_equals_the_first_is_said_and_of_others_the_greatest() {
 
 #[test]
 fn c9_every_reason_of_the_projects_side_keeps_its_name_in_the_cell() {
-    let faults: Vec<_> = reasons().filter(|reason| reason.starts_with("Source")).collect();
+    let faults: Vec<_> =
+        Reason::all().map(Reason::as_str).filter(|reason| reason.starts_with("Source")).collect();
     assert!(faults.len() >= 6, "{faults:?}");
     for reason in faults {
         assert_eq!(refusal(reason, "in words").reason, reason);

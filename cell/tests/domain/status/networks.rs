@@ -1,4 +1,4 @@
-use fedhub_api::responsibility::{Responsible, responsible};
+use fedhub_api::reason::{Reason, Responsible};
 use fedhub_cell::domain::status::network::{Location, Network};
 use fedhub_core::object::{Kind, Object};
 use serde_json::json;
@@ -79,7 +79,7 @@ fn c9_c15_what_blocks_says_whose_job_it_is() {
     ] {
         let blocker = network.blocker().unwrap();
         assert_eq!((&*blocker.reason, &*blocker.message), (reason, "w"));
-        assert_eq!(responsible(reason), Some(whose), "{reason}");
+        assert_eq!(Reason::parse(reason).map(Reason::responsible), Some(whose), "{reason}");
     }
     for location in [
         Location::Missing,
@@ -87,7 +87,11 @@ fn c9_c15_what_blocks_says_whose_job_it_is() {
         Location::Elsewhere { name: "ord-1".to_owned(), city: "ORD".to_owned() },
     ] {
         let blocker = location.blocker("DFW").unwrap();
-        assert_eq!(responsible(&blocker.reason), Some(Responsible::Operator), "{blocker:?}");
+        assert_eq!(
+            Reason::parse(&blocker.reason).map(Reason::responsible),
+            Some(Responsible::Operator),
+            "{blocker:?}"
+        );
         assert_eq!(Network::Misplaced(blocker.clone()).blocker(), Some(blocker), "an Instance says so, too");
     }
     assert_eq!((Network::Ready.blocker(), Location::Unasked.blocker("DFW")), (None, None));

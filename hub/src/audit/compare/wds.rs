@@ -1,6 +1,7 @@
 //! Project WDs: what the federator would write is what differs.
 
 use fedhub_api::conditions::{find, said};
+use fedhub_api::reason::Reason;
 use fedhub_core::message::Quoted;
 use fedhub_core::names::{CITY_CODE, SUSPENDED};
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, PlaneId};
@@ -10,7 +11,6 @@ use fedhub_federator::is_orphaned;
 use fedhub_federator::moving::{Move, under_way};
 use fedhub_federator::origin::conflict;
 use fedhub_federator::plan::{FederationPlan, NextStep, plan};
-use fedhub_federator::refusal::Refusal;
 use fedhub_federator::snapshot::Snapshot;
 use fedhub_federator::status;
 use fedhub_planes::{ProjectNamespace, ServiceState, Write, WriteState};
@@ -48,8 +48,9 @@ fn judge(pair: &Pair<'_>) -> Vec<Draft> {
     // that the service was withdrawn, the WD itself does.
     let on_hub = pair.hub().and_then(|hub| hub.object.annotation(SUSPENDED)) == Some("true");
     let suspended = on_hub && pair.wd.object.annotation(SUSPENDED) != Some("true");
-    let available = find(pair.wd.object.status(), "Available").map(|available| said(available).1);
-    let withdrawn = available == Some(Refusal::ServiceNotActive.reason());
+    let available =
+        find(pair.wd.object.status(), "Available").and_then(|available| Reason::parse(said(available).1));
+    let withdrawn = available == Some(Reason::ServiceNotActive);
     let others = [
         (suspended, WriteState::Suspended, ServiceState::Active),
         (suspended, WriteState::Active, ServiceState::Suspended),

@@ -3,6 +3,7 @@
 use fedhub_api::cells::CellDown;
 use fedhub_api::conditions::{find, said};
 use fedhub_api::facts::deployment::FEDERATED;
+use fedhub_api::reason::Reason;
 use fedhub_core::names::{
     self, CITY_CODE, CLAIMED_BY, FEDERATION_NAMESPACE, FEDERATOR_FINALIZER, HUB_NAMESPACE_UID,
     MIRRORED_ANNOTATIONS, MOVING, SOURCE, SOURCE_GENERATION, SOURCE_UID, SUSPENDED, UPSTREAM_CLUSTER,
@@ -20,14 +21,14 @@ use super::super::hop::Hop;
 use super::diagnosis::Diagnosis;
 
 /// The reason of a condition of the project WD.
-fn reason<'a>(wd: &'a Object, kind: &str) -> Option<&'a str> {
-    find(wd.status(), kind).map(|condition| said(condition).1)
+fn reason(wd: &Object, kind: &str) -> Option<Reason> {
+    find(wd.status(), kind).and_then(|condition| Reason::parse(said(condition).1))
 }
 
 /// A WD that fedhub took from the hub because the service is not active in its project (W9).
 pub fn inactive(chain: &Chain) -> Option<Diagnosis> {
     let wd = chain.wd()?;
-    let removed = reason(wd, "Available") == Some("ServiceNotActive") && chain.hub.wd.found().is_none();
+    let removed = reason(wd, "Available") == Some(Reason::ServiceNotActive) && chain.hub.wd.found().is_none();
     let evidence = "the WD says so, and the hub has none";
     removed
         .then(|| Diagnosis::blocked(Cause::ServiceNotActive, condition_turned_at(wd, "Available"), evidence))
@@ -41,7 +42,7 @@ pub fn suspended(chain: &Chain) -> Option<Diagnosis> {
     let usual = SignedDuration::try_from(Hop::HubWd.limits().usual).unwrap_or(SignedDuration::ZERO);
     let settled = changed_at(wd).is_none_or(|at| chain.now.duration_since(at) > usual);
     let evidence = "the hub WD is suspended, and the project's WD is not";
-    let service = reason(wd, "Available") == Some("ServiceSuspended");
+    let service = reason(wd, "Available") == Some(Reason::ServiceSuspended);
     let cause = if service { Cause::ServiceSuspended } else { Cause::ProjectSuspended };
     (by_project && settled).then(|| Diagnosis::blocked(cause, written_at(hub), evidence))
 }
@@ -71,15 +72,14 @@ pub fn refused(chain: &Chain) -> Option<Diagnosis> {
     let wd = chain.wd()?;
     let federated = find(wd.status(), FEDERATED).filter(|it| said(it).0 == "False");
     let available = find(wd.status(), "Available").filter(|it| said(it).0 == "False");
-    let conflict = available.filter(|it| said(it).1 == "FederationConflict");
+    let conflict = available.filter(|it| said(it).1 == Reason::FederationConflict);
     let condition = conflict.or(federated)?;
     let (_, reason, message) = said(condition);
-    let cause = match reason {
-        "FederationConflict" => Cause::HubIdentityRefused,
-        "HubUnreachable" => Cause::HubUnreachable,
-        "Throttled" => Cause::HubThrottled,
-        "Forbidden" => Cause::FedhubForbidden,
-        "Pending" => Cause::HubRefusesContent,
+    let cause = match Reason::parse(reason) {
+        Some(Reason::Pending) => Cause::HubRefusesContent,
+        known @ Some(
+            Reason::FederationConflict | Reason::HubUnreachable | Reason::Throttled | Reason::Forbidden,
+        ) => Cause::of_reason(known),
         // What has another cause is shown by the objects themselves, and may be over.
         _ => return None,
     };

@@ -1,6 +1,7 @@
 //! Steps of the decision for a WD that is gone or on its way out.
 
 use fedhub_api::conditions::{find, said};
+use fedhub_api::reason::Reason;
 use fedhub_api::transitions::TERMINATION_OVERDUE;
 use fedhub_core::names::{
     FEDERATOR_FINALIZER, HUB_LOST, HUB_NAMESPACE_UID, REFERENCED_DATA_FINALIZER, SOURCE_UID,
@@ -140,7 +141,7 @@ fn on_hub(chain: &Chain, wd: &Object, hub: &Object, since: Option<Timestamp>) ->
 
 /// The cause that the federator reports for a cleanup that is blocked.
 fn said_held(wd: &Object) -> Option<Diagnosis> {
-    let available = find(wd.status(), "Available").filter(|it| said(it).1 == "CleanupHeld")?;
+    let available = find(wd.status(), "Available").filter(|it| said(it).1 == Reason::CleanupHeld)?;
     let (_, _, message) = said(available);
     let cause = match CleanupBlocked::of_message(message) {
         Some(CleanupBlocked::HubUnreachable) => Cause::CleanupHubUnreachable,

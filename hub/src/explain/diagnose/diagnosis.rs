@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fedhub_api::responsibility::Responsible;
+use fedhub_api::reason::Responsible;
 use jiff::{SignedDuration, Timestamp};
 
 use super::super::cause::Cause;

@@ -1,6 +1,7 @@
 //! Steps of the decision: whether the planes can be read, and what the project's WD and namespace say by themselves.
 
 use fedhub_api::conditions::{find, said};
+use fedhub_api::reason::Reason;
 use fedhub_core::names::is_label_value;
 use fedhub_core::object::ObjectView;
 
@@ -59,7 +60,7 @@ pub fn input(chain: &Chain) -> Option<Diagnosis> {
         return Some(Diagnosis::blocked(Cause::InvalidName, created_at(wd), evidence));
     }
     // Its size is counted by fedhub alone.
-    let available = find(wd.status(), "Available").filter(|it| said(it).1 == "ObjectTooLarge")?;
+    let available = find(wd.status(), "Available").filter(|it| said(it).1 == Reason::ObjectTooLarge)?;
     Some(Diagnosis::blocked(Cause::ObjectTooLarge, turned_at(available), said(available).2))
 }
 

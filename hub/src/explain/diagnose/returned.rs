@@ -1,9 +1,7 @@
 //! Steps of the decision on the way back: from the cell to the project.
 
 use fedhub_api::conditions::{find, said};
-use fedhub_api::responsibility::{
-    CELL_MISCONFIGURED, DEADLINE_EXCEEDED, DELETION_REFUSED, Responsible, needs_action, responsible,
-};
+use fedhub_api::reason::{Reason, needs_action};
 use fedhub_api::transitions::TERMINATION_OVERDUE;
 use fedhub_core::names::{PROJECTED_FROM, SUSPENDED, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE};
 use fedhub_core::object::{Object, ObjectView};
@@ -45,7 +43,7 @@ pub fn cell_wd(chain: &Chain) -> Option<Diagnosis> {
 
 /// That the cell cannot work, for want of which it observes no generation.
 fn misconfigured(wd: &Object) -> Option<Diagnosis> {
-    let available = find(wd.status(), "Available").filter(|it| said(it).1 == CELL_MISCONFIGURED)?;
+    let available = find(wd.status(), "Available").filter(|it| said(it).1 == Reason::CellMisconfigured)?;
     Some(Diagnosis::blocked(Cause::CellMisconfigured, turned_at(available), said(available).2))
 }
 
@@ -128,7 +126,8 @@ pub fn conditions(chain: &Chain) -> Option<Diagnosis> {
 /// What keeps an Instance of a WD from being torn down, by the condition [`TERMINATION_OVERDUE`].
 pub fn torn_down(overdue: &Value) -> Diagnosis {
     let (_, reason, message) = said(overdue);
-    let cause = if reason == DELETION_REFUSED { Cause::DeletionRefused } else { Cause::TerminationOverdue };
+    let cause =
+        if reason == Reason::DeletionRefused { Cause::DeletionRefused } else { Cause::TerminationOverdue };
     Diagnosis::blocked(cause, turned_at(overdue), message)
 }
 
@@ -170,7 +169,7 @@ fn missing(chain: &Chain, wd: &Object) -> Diagnosis {
 fn of_instance(chain: &Chain, instance: &Object) -> Option<Diagnosis> {
     if instance.is_terminating() {
         let ready = find(instance.status(), "Ready").map(said);
-        let overdue = ready.filter(|(_, reason, _)| *reason == DEADLINE_EXCEEDED);
+        let overdue = ready.filter(|(_, reason, _)| *reason == Reason::TerminationDeadlineExceeded);
         let since = deleted_at(instance);
         let evidence = format!("Instance {} is being deleted", instance.name());
         return Some(match overdue {
@@ -190,7 +189,7 @@ fn of_instance(chain: &Chain, instance: &Object) -> Option<Diagnosis> {
     // While its gates stand, its quota may be what somebody has to act on.
     let quota =
         find(instance.status(), "QuotaGranted").filter(|it| said(it).0 != "True" && needs_action(said(it).1));
-    let condition = quota.filter(|_| said(ready).1 == "SchedulingGatesPresent").unwrap_or(ready);
+    let condition = quota.filter(|_| said(ready).1 == Reason::SchedulingGatesPresent).unwrap_or(ready);
     let mut diagnosis = judged(chain, condition, created_at(instance));
     diagnosis.evidence = format!("Instance {}: {}", instance.name(), diagnosis.evidence);
     Some(diagnosis)
@@ -199,9 +198,9 @@ fn of_instance(chain: &Chain, instance: &Object) -> Option<Diagnosis> {
 /// A condition that is not True: blocked where its reason needs action, else a stage since it turned, or since `moved`.
 fn judged(chain: &Chain, condition: &Value, moved: Option<Timestamp>) -> Diagnosis {
     let (_, reason, message) = said(condition);
-    let (cause, since) = (Cause::of_reason(reason), turned_at(condition).max(moved));
+    let (cause, since) = (Cause::of_reason(Reason::parse(reason)), turned_at(condition).max(moved));
     let evidence = if message.is_empty() { reason.to_owned() } else { format!("{reason}: {message}") };
-    let passes = responsible(reason).is_none_or(|who| who == Responsible::Nobody);
+    let passes = !needs_action(reason);
     if (passes && cause != Cause::WdSuspended) || cause == Cause::QuotaPending {
         return Diagnosis::behind(chain, cause, cause.hop(), since, evidence);
     }

@@ -7,7 +7,7 @@ use fedhub_core::object::{Object, ObjectView};
 
 use super::declaration::lost_since;
 use crate::conditions::find;
-use crate::responsibility::attributed;
+use crate::reason::{Reason, attributed};
 
 /// A cell that Karmada does not reach, or that is declared lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,18 +47,15 @@ pub fn is_reachable(cluster: &Object) -> Option<bool> {
     find(cluster.status(), "Ready").map(|_| true)
 }
 
-/// The reason of such a condition.
-pub const CELL_UNREACHABLE: &str = "CellUnreachable";
-
 impl fmt::Display for CellDown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { cell, since, lost } = self;
         let (blamed, said) = if *lost {
-            ("CellLost", format!("the cell {cell} is lost since {since}: what ran there is gone"))
+            (Reason::CellLost, format!("the cell {cell} is lost since {since}: what ran there is gone"))
         } else {
             let said =
                 format!("the cell {cell} has not been ready since {since}: what runs there is not known");
-            (CELL_UNREACHABLE, said)
+            (Reason::CellUnreachable, said)
         };
         f.write_str(&attributed(blamed, &said))
     }

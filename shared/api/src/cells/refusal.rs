@@ -9,10 +9,8 @@ use std::time::Duration;
 use fedhub_core::message::shortened;
 use serde_json::Value;
 
-use crate::responsibility::attributed;
+use crate::reason::{Reason, attributed};
 
-/// The reason of a condition that shows it.
-pub const REFUSED_BY_CELL: &str = "RefusedByCell";
 /// The longest piece of an answer of a cell's admission in a message, in characters.
 const ANSWER_MAX: usize = 256;
 /// How long a cell may take to report on a generation before its condition says that it has not.
@@ -97,10 +95,10 @@ impl fmt::Display for Hold {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let minutes = REPORT_DEADLINE.as_secs() / 60;
         match self {
-            Self::Refused(refusal) => f.write_str(&attributed(REFUSED_BY_CELL, &refusal.to_string())),
-            // No reason of the table, so that the operator acts if it lasts.
+            Self::Refused(refusal) => f.write_str(&attributed(Reason::RefusedByCell, &refusal.to_string())),
+            // Without a reason, so that the operator acts if it lasts.
             Self::Unknown => f.write_str(&attributed(
-                "",
+                None,
                 &format!("the cell has not reported for more than {minutes} minutes, and what holds it is not known"),
             )),
         }

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::mark::mark_hash;
 use super::restarts::template_identity;
 use crate::conditions::{find, said};
-use crate::responsibility::needs_action;
+use crate::reason::Reason;
 
 /// Counters that the schema requires, zeros too (F8).
 pub const COUNTERS: [&str; 5] =
@@ -152,7 +152,7 @@ impl Placed {
             available: stands == "True",
             suspended: object.annotation(SUSPENDED) == Some("true"),
             workload_suspended: object.annotation(WORKLOAD_SUSPENDED).is_some(),
-            priority: priority(reason),
+            priority: priority(Reason::parse(reason)),
             says: available.map_or(0, |_| says(reason, message)),
         })
     }
@@ -218,23 +218,23 @@ pub fn says(reason: &str, message: &str) -> u64 {
 
 /// The priority of a reason that keeps a Workload from being available: the highest is reported (W3). A reason that requires
 /// action has a higher one than a reason that passes; an unknown reason has the lowest.
-pub fn priority(reason: &str) -> u8 {
+pub fn priority(reason: impl Into<Option<Reason>>) -> u8 {
+    let Some(reason) = reason.into() else {
+        return 0;
+    };
     match reason {
-        "InstancesProvisioning" => 1,
-        "NetworkProvisioning" => 2,
-        "QuotaNotGranted" | "PendingQuota" => 3,
-        "ReferencedDataNotReady" | "AwaitingPropagation" | "Resolving" => 4,
-        "NetworkNotFound" | NO_MATCHING_LOCATIONS => 6,
-        "RuntimeClassNotServed" => 7,
+        Reason::InstancesProvisioning => 1,
+        Reason::NetworkProvisioning => 2,
+        Reason::QuotaNotGranted | Reason::PendingQuota => 3,
+        Reason::ReferencedDataNotReady | Reason::AwaitingPropagation | Reason::Resolving => 4,
+        Reason::NetworkNotFound | Reason::NoMatchingLocations => 6,
+        Reason::RuntimeClassNotServed => 7,
         // Nothing runs whatever else is put right.
-        "ServiceNotActive" => 8,
-        reason if needs_action(reason) => 5,
+        Reason::ServiceNotActive => 8,
+        reason if reason.needs_action() => 5,
         _ => 0,
     }
 }
-
-/// Reason: a city of a Workload is not one that WDs can be placed in (W7).
-pub const NO_MATCHING_LOCATIONS: &str = "NoMatchingLocations";
 
 #[cfg(test)]
 mod tests {
@@ -365,7 +365,8 @@ mod tests {
             "RuntimeClassNotServed",
             "ServiceNotActive",
         ];
-        assert!(order.windows(2).all(|two| priority(two[0]) < priority(two[1])));
-        assert_eq!(priority("ImageUnavailable"), priority("SourceTooLarge"));
+        let priorities = order.map(|reason| priority(Reason::parse(reason)));
+        assert!(priorities.is_sorted_by(|one, next| one < next), "{priorities:?}");
+        assert_eq!(priority(Reason::ImageUnavailable), priority(Reason::SourceTooLarge));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::reason::Reason;
 use fedhub_core::hash;
 use fedhub_core::message::bounded;
 use fedhub_core::names::{
@@ -75,9 +76,9 @@ impl RolloutSaid {
     fn of(object: &Object) -> Self {
         let condition = find(object.status(), "Progressing");
         let newest = condition.filter(|it| it["observedGeneration"].as_i64() == object.metadata.generation);
-        match newest.map(said) {
-            Some((_, "RolloutComplete", _)) => Self::Complete,
-            Some((_, "ProgressDeadlineExceeded", _)) => Self::Overdue,
+        match newest.map(|condition| said(condition).1) {
+            Some("RolloutComplete") => Self::Complete,
+            Some(reason) if reason == Reason::ProgressDeadlineExceeded => Self::Overdue,
             _ => Self::Other,
         }
     }

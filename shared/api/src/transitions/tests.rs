@@ -23,7 +23,7 @@ fn deployment(status: &str, reason: &str) -> Value {
 
 fn overdue() -> Value {
     let mut status = deployment("True", "ReplicasAvailable");
-    let condition = condition(TERMINATION_OVERDUE, "True", DEADLINE_EXCEEDED, "o");
+    let condition = condition(TERMINATION_OVERDUE, "True", "TerminationDeadlineExceeded", "o");
     crate::conditions::put(&mut status, condition);
     status
 }
@@ -77,10 +77,10 @@ fn u3_an_event_for_each_turn_of_an_instance_and_none_for_a_stage() {
         (yes(), ready("False", "Terminating"), Some(("Normal", "Terminating", false))),
         (
             ready("False", "Terminating"),
-            ready("False", DEADLINE_EXCEEDED),
-            Some(("Warning", DEADLINE_EXCEEDED, true)),
+            ready("False", "TerminationDeadlineExceeded"),
+            Some(("Warning", "TerminationDeadlineExceeded", true)),
         ),
-        (ready("False", DEADLINE_EXCEEDED), ready("False", DEADLINE_EXCEEDED), None),
+        (ready("False", "TerminationDeadlineExceeded"), ready("False", "TerminationDeadlineExceeded"), None),
     ];
     assert_turns(&table);
     let over = of_instance(Signal::of_instance(&broken()), &yes()).unwrap();
@@ -131,14 +131,14 @@ fn u3_an_event_for_each_turn_of_a_deployment() {
         (broken(), yes(), vec![("Normal", "ReplicasAvailable", true)]),
         (yes(), deployment("False", "Suspended"), vec![("Normal", "Suspended", true)]),
         (deployment("False", "Suspended"), stage(), vec![("Normal", "Resumed", true)]),
-        (yes(), overdue(), vec![("Warning", DEADLINE_EXCEEDED, true)]),
+        (yes(), overdue(), vec![("Warning", "TerminationDeadlineExceeded", true)]),
         (overdue(), overdue(), vec![]),
-        (stage(), deployment("False", DEADLINE_EXCEEDED), vec![]),
+        (stage(), deployment("False", "TerminationDeadlineExceeded"), vec![]),
         (overdue(), yes(), vec![("Normal", "ReplicasAvailable", true)]),
         (
             broken(),
             overdue(),
-            vec![("Normal", "ReplicasAvailable", true), ("Warning", DEADLINE_EXCEEDED, true)],
+            vec![("Normal", "ReplicasAvailable", true), ("Warning", "TerminationDeadlineExceeded", true)],
         ),
         // What keeps it from the hub is reported by the condition Federated.
         (yes(), json!({"conditions": [condition("Available", "False", "InvalidCityCode", "")]}), vec![]),

@@ -1,6 +1,6 @@
 //! The decision over arbitrary chains: it never panics, and always yields a cause (U4).
 
-use fedhub_api::responsibility::{Responsible, reasons};
+use fedhub_api::reason::{Reason, Responsible};
 use fedhub_core::object::Object;
 use fedhub_planes::pauses::stored::Pause;
 use proptest::prelude::*;
@@ -32,7 +32,7 @@ fn conditions() -> impl Strategy<Value = Value> {
     let kinds =
         ["Available", "ReplicasReady", "Federated", "Ready", "Applied", "Scheduled", "TerminationOverdue"];
     let kind = select(kinds.to_vec());
-    let words: Vec<&str> = reasons().chain(["", "Odd", "Applied", "CleanupHeld"]).collect();
+    let words: Vec<&str> = Reason::all().map(Reason::as_str).chain(["", "Odd"]).collect();
     let one = (kind, select(vec!["True", "False", "Unknown", ""]), select(words), ".{0,20}");
     let one = one.prop_map(|(kind, status, reason, message)| condition(kind, status, reason, &message));
     prop::collection::vec(one, 0..4).prop_map(Value::Array)
