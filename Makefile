@@ -36,7 +36,7 @@ VERSION = $(shell sed -n 's/^version = "\(.*\)"$$/\1/p' Cargo.toml)
 # What `build` builds.
 BUILT = -p fedhub -p fedhub-cli -p fedhub-e2e -p fedhub-simulate
 
-.PHONY: help demo planes down test lint fmt-check clippy doc deny advisories unit image image-check release e2e real alerts page chart-check chaos storm bench messages crds rules chart build need-rust need-go
+.PHONY: help demo planes down test lint fmt-check clippy doc deny advisories unit image image-check release e2e real alerts page chart-check chaos storm bench messages crds rules build need-rust need-go
 
 help: ## List the targets
 	@printf 'fedhub: what `make` can do\n\n'
@@ -132,10 +132,6 @@ crds: need-rust ## Write deploy/crds and deploy/external-crds anew from the type
 rules: need-rust ## Write the objects of deploy/components/alerts and dashboards anew from the rules and the JSON beside them
 	UPDATE_RULES=1 $(CARGO) test $(LOCKED) -q -p fedhub-e2e --test main monitoring::objects
 	@git --no-pager diff --stat -- deploy/components
-
-chart: need-rust ## Write the templates of deploy/chart anew from the overlays
-	UPDATE_CHART=1 $(CARGO) test $(LOCKED) -q -p fedhub --bin fedhub deploy::chart
-	@git --no-pager diff --stat -- deploy/chart
 
 fmt-check: need-rust
 	$(TIMED) fmt $(CARGO) fmt --all --check

@@ -123,12 +123,30 @@ pub fn all() -> Vec<Case> {
             "service-monitor",
             "projected-hub-token",
         ],
+        &["cell-without-write-back", "cell-quota", "cell-metrics-auth", "service-monitor-self-signed"],
     ] {
         all.push(Case { overlay: "cell", components: Some(components.to_vec()) });
     }
-    for more in ["webhooks-cert-manager", "webhooks-trust-network"] {
-        let admission = vec!["network-policy", "webhooks", more];
+    for more in [
+        &["webhooks-cert-manager"][..],
+        &["webhooks-trust-network"],
+        &["webhooks-trust-network", "webhooks-cert-manager"],
+    ] {
+        let admission = [&["network-policy", "webhooks"], more].concat();
         all.push(Case { overlay: "management-plane", components: Some(admission) });
+    }
+    all.push(Case {
+        overlay: "management-plane",
+        components: Some(vec!["metrics-auth", "service-monitor-self-signed"]),
+    });
+    for (overlay, role) in [
+        ("management-plane", None),
+        ("single-cluster", Some("single-cluster")),
+        ("milo", Some("discovery-milo")),
+    ] {
+        let monitored = ["metrics-auth", "metrics-cert-manager", "service-monitor", "projected-hub-token"];
+        let components = Some(role.into_iter().chain(monitored).collect());
+        all.push(Case { overlay, components });
     }
     for (overlay, role) in [("single-cluster", "single-cluster"), ("milo", "discovery-milo")] {
         let components =
@@ -193,6 +211,27 @@ mod tests {
             let is_component =
                 fs::read_to_string(file).is_ok_and(|text| text.contains("\nkind: Component\n"));
             assert!(!is_component || compared.contains(&&*name), "{name} is not compared");
+        }
+    }
+
+    /// What an overlay has, or offers in a comment, is compared for that overlay.
+    #[test]
+    fn every_component_that_an_overlay_names_is_compared_in_it() {
+        let overlays = crate::repository().join("deploy/overlays");
+        for role in &ROLES {
+            let file = overlays.join(role.overlay).join("kustomization.yaml");
+            let text = fs::read_to_string(file).unwrap();
+            let after_resources = text.split("\ncomponents:\n").nth(1).unwrap();
+            let mut named = after_resources.split("../../components/").skip(1).peekable();
+            assert!(named.peek().is_some(), "{}", role.overlay);
+            for rest in named {
+                let name = rest.lines().next().unwrap();
+                let is_compared = |case: &Case| {
+                    let has = case.components.as_ref().is_some_and(|all| all.contains(&name));
+                    case.overlay == role.overlay && has
+                };
+                assert!(all().iter().any(is_compared), "{name} is not compared in {}", role.overlay);
+            }
         }
     }
 }

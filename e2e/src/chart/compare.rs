@@ -4,11 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-/// Where they differ: each object and field, with what the one and the other has.
+/// Where they differ: each object and field, with what the one and the other has. `other` is what Helm rendered.
 pub fn differences(one: &[Value], other: &[Value]) -> Vec<String> {
-    let (one, other) = (by_name(one), by_name(other));
-    let names: BTreeSet<_> = one.keys().chain(other.keys()).collect();
     let mut found = Vec::new();
+    if by_name(other).len() < other.len() {
+        // kubectl refuses to build that; Helm installs whichever comes last.
+        found.push("Helm has an object twice".to_owned());
+    }
+    let one = by_name(one);
+    let other = by_name(other);
+    let names: BTreeSet<_> = one.keys().chain(other.keys()).collect();
     for name in names {
         let of =
             |objects: &BTreeMap<String, &Value>| objects.get(name).map_or(Value::Null, |of| (*of).clone());
@@ -73,6 +78,13 @@ mod tests {
             ["v1 A  a/spec/list/1/b", "v1 A  a/spec/more", "v1 A  gone",]
         );
         assert_eq!(differences(&one, &one), Vec::<String>::new());
+    }
+
+    #[test]
+    fn an_object_that_is_there_twice_is_named() {
+        let one = object("a", &json!({}));
+        let found = differences(std::slice::from_ref(&one), &[one.clone(), one.clone()]);
+        assert_eq!(found, ["Helm has an object twice"]);
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! The Helm chart beside the overlays: what Helm renders of it is what `kubectl kustomize` builds, field by field, for each
-//! overlay and each component; values change what they say they change; and values that mean nothing are refused.
+//! overlay and each component, with the values of the overlay and with others; and values that mean nothing are refused.
 
 mod cases;
 mod compare;
+mod elsewhere;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -96,8 +97,13 @@ pub async fn check(progress: &Progress) -> Result<(), Error> {
         wrong.extend(
             compare::differences(&built, &rendered).iter().map(|of| format!("{}: {of}", case.name())),
         );
+        let others = [&case.values()[..], &elsewhere::VALUES].concat();
+        let rendered = helm.template(elsewhere::NAMESPACE, &others).await?;
+        let built = elsewhere::moved(built, case.namespace());
+        let differences = compare::differences(&built, &rendered);
+        wrong.extend(differences.iter().map(|of| format!("{}, with other values: {of}", case.name())));
     }
-    progress.step(format!("{} overlays are compared with the chart", cases.len()));
+    progress.step(format!("{} overlays are compared with the chart, twice", cases.len()));
     wrong.extend(helm.changes().await?);
     wrong.extend(helm.refuses().await);
     progress.step(format!("{} values are changed, {} are refused", CHANGES.len(), REFUSED.len()));

@@ -106,16 +106,6 @@ pub fn overlay(base: &str, components: &[&str]) -> Vec<Value> {
     objects
 }
 
-/// The objects of a directory that takes in these components in place of its own.
-pub fn with_components(below: &str, components: &[&str]) -> Vec<Value> {
-    let directory = deploy(below);
-    let way = |component: &&str| deploy("components").join(component);
-    let taken = components.iter().map(way).collect();
-    let mut objects = Vec::new();
-    accumulate(&directory, Kustomization { components: taken, ..read(&directory) }, &mut objects);
-    objects
-}
-
 fn accumulate(directory: &Path, kustomization: Kustomization, objects: &mut Vec<Value>) {
     for resource in &kustomization.resources {
         let path = directory.join(resource);

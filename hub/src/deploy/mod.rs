@@ -1,7 +1,6 @@
 //! `deploy/` says what the program understands and what its code needs. A kubelet is not here to find out, and neither is
 //! an installer.
 
-mod chart;
 mod deployments;
 mod fence;
 mod install;
