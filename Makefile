@@ -36,7 +36,7 @@ VERSION = $(shell sed -n 's/^version = "\(.*\)"$$/\1/p' Cargo.toml)
 # What `build` builds.
 BUILT = -p fedhub -p fedhub-cli -p fedhub-e2e -p fedhub-simulate
 
-.PHONY: help demo planes down test lint fmt-check clippy doc deny advisories unit image image-check release e2e real alerts page chart-check chaos storm bench messages crds rules build need-rust need-go
+.PHONY: help demo planes down test lint fmt-check clippy doc deny advisories unit kubectl image image-check release e2e real alerts page chart-check chaos storm bench messages crds rules build need-rust need-go
 
 help: ## List the targets
 	@printf 'fedhub: what `make` can do\n\n'
@@ -64,9 +64,14 @@ test: lint unit chart-check real ## All tests: lint, unit and property tests, th
 
 lint: fmt-check clippy doc deny ## Formatting, clippy for all targets, rustdoc, licences and duplicates of dependencies
 
-unit: need-rust ## Unit and property tests
+unit: need-rust kubectl ## Unit and property tests
 	$(TIMED) 'unit: compile' $(CARGO) test $(LOCKED) --workspace --no-run
 	$(TIMED) 'unit: run' $(MAKE) --no-print-directory --jobs --output-sync=target $(WAITING:%=unit-of/%) unit-of/others
+
+# Tests of `deploy/` build its kustomizations by it, as an installer does.
+kubectl: need-rust need-go ## Build kubectl, of which tests of deploy/ ask what its kustomizations are, unless it is built
+	@$(CARGO) build $(LOCKED) -q -p fedhub-e2e --bin planes
+	@$(TARGET)/planes build kubernetes >/dev/null
 
 unit-of/%: export INSTA_UPDATE = no
 # Tests of commands and connections wait more than they compute.

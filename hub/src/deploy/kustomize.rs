@@ -1,68 +1,32 @@
-//! Kustomizations, built as far as those of `deploy/` go: resources, components, JSON patches, images and replacements.
-//! Anything else in one fails. `e2e chart` compares what is built with what `kubectl kustomize` builds.
+//! Kustomizations of `deploy/`, as `kubectl kustomize` builds them.
 
-mod replacements;
-
-use std::fs;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, LazyLock, OnceLock};
+use std::{env, fs};
 
+use parking_lot::Mutex;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use replacements::Replacement;
-
-/// A `kustomization.yaml`.
+/// What a `kustomization.yaml` says that tests read.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Kustomization {
-    #[allow(dead_code, reason = "every one has it")]
-    api_version: String,
     /// `Kustomization`, or `Component`: part of another.
     pub kind: String,
     #[serde(default)]
-    resources: Vec<PathBuf>,
-    #[serde(default)]
     components: Vec<PathBuf>,
-    #[serde(default)]
-    patches: Vec<Patch>,
-    #[serde(default)]
-    images: Vec<Image>,
-    #[serde(default)]
-    replacements: Vec<Replacement>,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Patch {
-    target: Target,
-    patch: String,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Target {
-    kind: String,
-    name: Option<String>,
-}
-
-impl Target {
-    fn is(&self, object: &Value) -> bool {
-        let named = |name: &String| object["metadata"]["name"] == name.as_str();
-        object["kind"] == self.kind.as_str() && self.name.as_ref().is_none_or(named)
-    }
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct Image {
-    name: String,
-    new_name: String,
-    new_tag: String,
+/// The repository.
+fn repository() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
 
 /// The directory `deploy/`, or one below it.
 pub fn deploy(below: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("deploy").join(below)
+    repository().join("deploy").join(below)
 }
 
 /// Every directory of `deploy/` with a kustomization.
@@ -95,69 +59,63 @@ pub fn components(below: &str) -> Vec<String> {
     read(&deploy(below)).components.iter().map(name).collect()
 }
 
+/// An overlay's objects, once they are built.
+type Built = Arc<OnceLock<Vec<Value>>>;
+
+/// What was built, by base and components: most tests go over the same overlays.
+static BUILT: LazyLock<Mutex<HashMap<String, Built>>> = LazyLock::new(Mutex::default);
+
 /// The objects of an overlay with one base and these components.
 pub fn overlay(base: &str, components: &[&str]) -> Vec<Value> {
-    let mut objects = Vec::new();
-    accumulate(&deploy(base), read(&deploy(base)), &mut objects);
-    for component in components {
-        let component = deploy("components").join(component);
-        accumulate(&component, read(&component), &mut objects);
-    }
-    objects
+    let key = [&[base], components].concat().join(" ");
+    let built = Arc::clone(BUILT.lock().entry(key).or_default());
+    built.get_or_init(|| build(base, components)).clone()
 }
 
-fn accumulate(directory: &Path, kustomization: Kustomization, objects: &mut Vec<Value>) {
-    for resource in &kustomization.resources {
-        let path = directory.join(resource);
-        if path.is_dir() {
-            // What it does is done to what it has, and not to what others have.
-            let mut own = Vec::new();
-            accumulate(&path, read(&path), &mut own);
-            add(own, &path, objects);
-            continue;
-        }
-        let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        let documents: Vec<Value> = serde_saphyr::from_multiple(&text).unwrap();
-        add(documents, &path, objects);
+fn build(base: &str, components: &[&str]) -> Vec<Value> {
+    if components.is_empty() {
+        return kustomize(&deploy(base));
     }
-    for component in &kustomization.components {
-        let path = directory.join(component);
-        let component = read(&path);
-        assert_eq!(component.kind, "Component", "{}", path.display());
-        accumulate(&path, component, objects);
-    }
-    for Patch { target, patch } in kustomization.patches {
-        let operations: json_patch::Patch = serde_saphyr::from_str(&patch).unwrap();
-        for object in objects.iter_mut().filter(|object| target.is(object)) {
-            json_patch::patch(object, &operations)
-                .unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
-        }
-    }
-    for image in &kustomization.images {
-        let name = |container: &Value| container["image"] == image.name.as_str();
-        for container in objects.iter_mut().flat_map(containers).filter(|container| name(container)) {
-            container["image"] = format!("{}:{}", image.new_name, image.new_tag).into();
-        }
-    }
-    for replacement in &kustomization.replacements {
-        replacement.make(objects).unwrap_or_else(|problem| panic!("{}: {problem}", directory.display()));
-    }
+    // Kustomize takes no absolute path, so the overlay is beside `deploy/`.
+    let scratch = repository().join("tmp");
+    fs::create_dir_all(&scratch).unwrap();
+    let overlay = tempfile::tempdir_in(&scratch).unwrap();
+    let components: Vec<_> =
+        components.iter().map(|component| format!("../../deploy/components/{component}")).collect();
+    let kustomization = json!({
+        "apiVersion": "kustomize.config.k8s.io/v1beta1",
+        "kind": "Kustomization",
+        "resources": [format!("../../deploy/{base}")],
+        "components": components,
+    });
+    fs::write(overlay.path().join("kustomization.yaml"), kustomization.to_string()).unwrap();
+    kustomize(overlay.path())
 }
 
-fn containers(object: &mut Value) -> impl Iterator<Item = &mut Value> {
-    object.pointer_mut("/spec/template/spec/containers").and_then(Value::as_array_mut).into_iter().flatten()
+fn kustomize(directory: &Path) -> Vec<Value> {
+    let kubectl = kubectl();
+    let output = Command::new(&kubectl).arg("kustomize").arg(directory).output();
+    let output = output.unwrap_or_else(|error| panic!("{}: {error}", kubectl.display()));
+    // Kustomize warns of fields that it will not take for long.
+    let complaints = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && complaints.is_empty(), "{}: {complaints}", directory.display());
+    serde_saphyr::from_multiple(&String::from_utf8(output.stdout).unwrap()).unwrap()
 }
 
-fn add(more: Vec<Value>, from: &Path, objects: &mut Vec<Value>) {
-    for object in more {
-        let taken = objects.iter().any(|other| id(other) == id(&object));
-        assert!(!taken, "{} has {:?}, which is there already", from.display(), id(&object));
-        objects.push(object);
+/// `$KUBECTL`, else the one that the harness built last.
+fn kubectl() -> PathBuf {
+    let variable = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    if let Some(named) = variable("KUBECTL") {
+        return named;
     }
-}
-
-/// What no two objects of an overlay may share.
-fn id(object: &Value) -> (&Value, &Value, &Value, &Value) {
-    let metadata = &object["metadata"];
-    (&object["apiVersion"], &object["kind"], &metadata["namespace"], &metadata["name"])
+    let cache = variable("FEDHUB_CACHE")
+        .or_else(|| variable("XDG_CACHE_HOME").map(|cache| cache.join("fedhub")))
+        .or_else(|| variable("HOME").map(|home| home.join(".cache/fedhub")));
+    let tools = cache.and_then(|cache| fs::read_dir(cache.join("bin")).ok()).into_iter().flatten().flatten();
+    tools
+        .filter(|tool| tool.file_name().to_string_lossy().starts_with("kubernetes-"))
+        .map(|tool| tool.path().join("kubectl"))
+        .filter(|kubectl| kubectl.is_file())
+        .max_by_key(|kubectl| fs::metadata(kubectl).and_then(|metadata| metadata.modified()).ok())
+        .expect("no kubectl: build it by `make kubectl`, or name one by KUBECTL")
 }
