@@ -36,7 +36,7 @@ VERSION = $(shell sed -n 's/^version = "\(.*\)"$$/\1/p' Cargo.toml)
 # What `build` builds.
 BUILT = -p fedhub -p fedhub-cli -p fedhub-e2e -p fedhub-simulate
 
-.PHONY: help demo planes down test lint fmt-check clippy doc deny advisories unit kubectl image image-check release e2e real alerts page chart-check chaos storm bench messages crds rules build need-rust need-go
+.PHONY: help demo planes down test lint idioms fmt-check clippy doc deny advisories unit kubectl image image-check release e2e real alerts page chart-check chaos storm bench messages crds rules build need-rust need-go
 
 help: ## List the targets
 	@printf 'fedhub: what `make` can do\n\n'
@@ -62,7 +62,7 @@ down: build ## End the demonstration, the planes of NAME, and whatever a killed 
 test: KILLS = 10
 test: lint unit chart-check real ## All tests: lint, unit and property tests, the chart, every suite on real planes, alerts, the status page, a few kills; STRICT=1 fails where a suite is flaky
 
-lint: fmt-check clippy doc deny ## Formatting, clippy for all targets, rustdoc, licences and duplicates of dependencies
+lint: idioms fmt-check clippy doc deny ## Idioms, formatting, clippy for all targets, rustdoc, licences and duplicates of dependencies
 
 unit: need-rust kubectl ## Unit and property tests
 	$(TIMED) 'unit: compile' $(CARGO) test $(LOCKED) --workspace --no-run
@@ -137,6 +137,9 @@ crds: need-rust ## Write deploy/crds and deploy/external-crds anew from the type
 rules: need-rust ## Write the objects of deploy/components/alerts and dashboards anew from the rules and the JSON beside them
 	UPDATE_RULES=1 $(CARGO) test $(LOCKED) -q -p fedhub-e2e --test main monitoring::objects
 	@git --no-pager diff --stat -- deploy/components
+
+idioms:
+	$(TIMED) idioms .ci/idioms
 
 fmt-check: need-rust
 	$(TIMED) fmt $(CARGO) fmt --all --check
