@@ -130,9 +130,9 @@ messages: need-rust ## Accept the messages in tests/snapshots as they are now
 	INSTA_UPDATE=always INSTA_FORCE_PASS=1 $(CARGO) test $(LOCKED) -q --workspace -- read_well reads_well explains_itself is_explained
 	@git --no-pager diff --stat -- '*.snap'
 
-crds: need-rust ## Write deploy/crds and deploy/external-crds anew from the types in shared/api
+crds: need-rust ## Write deploy/crds, deploy/external-crds and docs/reference/api.md anew from the types in shared/api
 	UPDATE_CRDS=1 $(CARGO) test $(LOCKED) -q -p fedhub-api --lib crds
-	@git --no-pager diff --stat -- deploy/crds deploy/external-crds
+	@git --no-pager diff --stat -- deploy/crds deploy/external-crds docs/reference/api.md
 
 rules: need-rust ## Write the objects of deploy/components/alerts and dashboards anew from the rules and the JSON beside them
 	UPDATE_RULES=1 $(CARGO) test $(LOCKED) -q -p fedhub-e2e --test main monitoring::objects

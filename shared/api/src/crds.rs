@@ -1,7 +1,7 @@
 //! The CRDs of the group's kinds, generated from the types, and those of other services' kinds that fedhub uses.
 //!
-//! The files in `deploy/crds` and `deploy/external-crds` are checked in and compared with the types by a unit test;
-//! `UPDATE_CRDS=1 cargo test -p fedhub-api crds` regenerates them.
+//! The files in `deploy/crds` and `deploy/external-crds`, and `docs/reference/api.md`, are checked in and compared with the
+//! types by unit tests; `make crds` writes them anew.
 
 use std::io::{self, Write};
 use std::sync::LazyLock;
@@ -26,6 +26,9 @@ use super::{
     WorkloadDeployment, WorkloadDeploymentSpec, WorkloadDeploymentStatus, WorkloadSpec, WorkloadStatus,
     schema,
 };
+
+#[cfg(test)]
+mod reference;
 
 /// Why the CRDs could not be produced. The first two would be faults in the types, which the unit tests exclude.
 #[derive(Debug, Error)]
@@ -201,8 +204,12 @@ mod tests {
 
     use super::*;
 
+    pub(super) fn repository(path: &str) -> PathBuf {
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+    }
+
     fn deploy(path: &str) -> PathBuf {
-        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../deploy").join(path)
+        repository("deploy").join(path)
     }
 
     /// Each directory below `deploy`, and its CRDs.
