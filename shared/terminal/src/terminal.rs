@@ -11,8 +11,6 @@ const NARROWEST: usize = 60;
 pub struct Terminal {
     /// Whether standard input is a terminal.
     pub stdin: bool,
-    /// Whether standard output is one.
-    pub stdout: bool,
     /// Whether standard error is one.
     pub stderr: bool,
     /// Whether standard output takes colours.
@@ -30,7 +28,6 @@ impl Terminal {
     pub fn of_process() -> Self {
         Self {
             stdin: std::io::stdin().is_terminal(),
-            stdout: std::io::stdout().is_terminal(),
             stderr: std::io::stderr().is_terminal(),
             colours: crate::output::colours(),
             ci: std::env::var("CI").is_ok_and(|value| is_ci(&value)),
@@ -42,11 +39,6 @@ impl Terminal {
     /// Whether a question can be asked: somebody reads it, and can answer.
     pub fn can_ask(self) -> bool {
         self.stdin && self.stderr && !self.ci
-    }
-
-    /// Whether a view may be redrawn in place on standard output.
-    pub fn can_redraw(self) -> bool {
-        self.stdout && !self.ci
     }
 }
 
@@ -69,15 +61,14 @@ mod tests {
 
     #[test]
     fn u4_nobody_is_asked_where_nobody_can_answer() {
-        let all = Terminal { stdin: true, stdout: true, stderr: true, ..Terminal::default() };
-        for (terminal, asks, redraws) in [
-            (all, true, true),
-            (Terminal { ci: true, ..all }, false, false),
-            (Terminal { stdin: false, ..all }, false, true),
-            (Terminal { stderr: false, ..all }, false, true),
-            (Terminal { stdout: false, ..all }, true, false),
+        let all = Terminal { stdin: true, stderr: true, ..Terminal::default() };
+        for (terminal, asks) in [
+            (all, true),
+            (Terminal { ci: true, ..all }, false),
+            (Terminal { stdin: false, ..all }, false),
+            (Terminal { stderr: false, ..all }, false),
         ] {
-            assert_eq!((terminal.can_ask(), terminal.can_redraw()), (asks, redraws), "{terminal:?}");
+            assert_eq!(terminal.can_ask(), asks, "{terminal:?}");
         }
         for (value, expected) in [("", false), ("0", false), ("false", false), ("true", true), ("1", true)] {
             assert_eq!(is_ci(value), expected, "{value}");
