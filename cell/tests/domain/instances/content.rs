@@ -1,6 +1,6 @@
 //! C5: an Instance whose hash is inconclusive is compared by its content.
 
-use fedhub_cell::domain::instances::{Deployment, Likeness, TemplateSchema, build};
+use fedhub_cell::domain::instances::{Deployment, Likeness, TemplateSchema, build, template_hash};
 use fedhub_core::object::{Object, ObjectView};
 use serde_json::{Value, json};
 
@@ -133,6 +133,29 @@ fn c5_what_a_newer_schema_may_have_added_is_in_doubt_until_it_is_known() {
         TemplateSchema::of(json!({"properties": {"spec": {"properties": {"tier": {"default": "premium"}}}}}));
     let was = build(&Deployment::by(&now, &newer), 0, None, []);
     assert_eq!(Deployment::by(&now, &changed).likeness(&was), Likeness::Equal);
+}
+
+/// A hash of the template that the federator writes beside the generation would be made from the template that the
+/// project plane shows. ADR 27 says why no cell relies on one.
+#[test]
+fn c5_a_hash_by_a_plane_with_another_schema_would_replace_what_nobody_changed() {
+    let before = wd(said());
+    let instance = made(&before, |_| {});
+    let mut template = said();
+    template["spec"]["tier"] = json!("standard");
+    // The CRD of the project plane defaults one more field than this version knows: its hash is another, and the next
+    // change of the scale would bring it.
+    let built_in = TemplateSchema::built_in();
+    assert_ne!(template_hash(&template, built_in), template_hash(&said(), built_in));
+    // A cell that prunes the field sees the template that it had, also where a user has set it.
+    assert_eq!(Deployment::of(&before).likeness(&instance), Likeness::Hashed);
+    // A cell that defaults it knows from its own CRD that nobody has set it.
+    let newer = TemplateSchema::of(
+        json!({"properties": {"spec": {"properties": {"tier": {"default": "standard"}}}}}),
+    );
+    let now = wd(template);
+    assert_eq!(Deployment::by(&now, &newer).likeness(&instance), Likeness::Hashed);
+    assert_eq!(template_hash(&said(), built_in), Deployment::by(&now, &newer).template_hash);
 }
 
 #[test]

@@ -220,4 +220,15 @@ proptest! {
         let of = |spec: &Value| instances::template_hash(&json!({"spec": spec}), &newer);
         prop_assert_eq!(of(&json!({"it": a, "extra": default})), of(&json!({"it": a})));
     }
+
+    #[test]
+    fn c5_planes_agree_on_a_hash_only_where_each_knows_its_own_schema(a in values(), default in values()) {
+        prop_assume!(!default.is_null());
+        let newer = schema(json!({"extra": {"default": default}}));
+        let lean = json!({"spec": {"it": a}});
+        let defaulted = json!({"spec": {"it": a, "extra": default}});
+        let hash = template_hash(&lean);
+        prop_assert_eq!(&instances::template_hash(&defaulted, &newer), &hash);
+        prop_assert_ne!(template_hash(&defaulted), hash);
+    }
 }
