@@ -305,7 +305,6 @@ fn detail(role: &Role, plane: &Plane) -> PlaneDetail {
 fn stance(stance: Stance) -> &'static str {
     match stance {
         Stance::Closed => "closed",
-        Stance::Suspect => "suspect",
         Stance::Open => "open",
         Stance::HalfOpen => "half open",
     }

@@ -24,8 +24,6 @@ pub const LONGEST: Duration = Duration::from_mins(1);
 pub enum Stance {
     /// Everything.
     Closed,
-    /// It failed lately and has not answered since: one key at a time, so that a plane that hangs holds one worker.
-    Suspect,
     /// Nothing.
     Open,
     /// One key, as the probe.
@@ -57,16 +55,21 @@ impl Circuit {
     /// What it lets through.
     pub fn stance(&self) -> Stance {
         match self.state {
-            State::Closed { failures: 0 } => Stance::Closed,
-            State::Closed { .. } => Stance::Suspect,
+            State::Closed { .. } => Stance::Closed,
             State::Open { .. } => Stance::Open,
             State::HalfOpen { .. } => Stance::HalfOpen,
         }
     }
 
+    /// Whether the plane has not failed since it last answered. Of one that has, one key at a time has its turn, so that a
+    /// plane that hangs holds one worker.
+    pub fn is_well(&self) -> bool {
+        matches!(self.state, State::Closed { failures: 0 })
+    }
+
     /// Whether keys wait for it: it is open or half open.
     pub fn interrupts(&self) -> bool {
-        !matches!(self.state, State::Closed { .. })
+        self.stance() != Stance::Closed
     }
 
     /// Until when it is open.
@@ -78,8 +81,8 @@ impl Circuit {
     }
 
     /// The plane failed a pass that began at `began`. `chance`, from 0 to 1, spreads the wait over its upper half, so
-    /// that planes that were lost together are not tried together. With `may_open` false a closed circuit only counts.
-    pub fn failed(&mut self, began: Instant, now: Instant, chance: f64, may_open: bool) {
+    /// that planes that were lost together are not tried together.
+    pub fn failed(&mut self, began: Instant, now: Instant, chance: f64) {
         if self.since.is_some_and(|since| began < since) {
             return;
         }
@@ -91,10 +94,19 @@ impl Circuit {
             }
             State::Closed { failures } => {
                 *failures = failures.saturating_add(1);
-                if may_open && *failures >= THRESHOLD {
+                if *failures >= THRESHOLD {
                     self.open(now, 1, chance);
                 }
             }
+        }
+    }
+
+    /// The plane has failed, and there is no room for a probe of it: it is open for as long again.
+    pub fn put_off(&mut self, now: Instant, chance: f64) {
+        match self.state {
+            State::Closed { failures: 0 } | State::Open { .. } => {}
+            State::Closed { .. } => self.open(now, 1, chance),
+            State::HalfOpen { times } => self.open(now, times, chance),
         }
     }
 
@@ -131,7 +143,7 @@ mod tests {
     /// A circuit that has opened at `now`, by passes that began then.
     fn opened(now: Instant) -> Circuit {
         let mut circuit = Circuit::default();
-        (0..THRESHOLD).for_each(|_| circuit.failed(now, now, 1.0, true));
+        (0..THRESHOLD).for_each(|_| circuit.failed(now, now, 1.0));
         circuit
     }
 
@@ -141,18 +153,13 @@ mod tests {
         let mut circuit = Circuit::default();
         for round in 0..10 {
             for _ in 1..THRESHOLD {
-                circuit.failed(now, now, 1.0, true);
-                assert_eq!(circuit.stance(), Stance::Suspect, "round {round}");
+                circuit.failed(now, now, 1.0);
+                assert_eq!((circuit.stance(), circuit.is_well()), (Stance::Closed, false), "round {round}");
             }
             circuit.answered(now);
-            assert_eq!(circuit.stance(), Stance::Closed);
+            assert!(circuit.is_well());
         }
         assert_eq!(opened(now).stance(), Stance::Open);
-        let mut counted = Circuit::default();
-        (0..99).for_each(|_| counted.failed(now, now, 1.0, false));
-        assert_eq!(counted.stance(), Stance::Suspect, "it may not open");
-        counted.failed(now, now, 1.0, true);
-        assert_eq!(counted.stance(), Stance::Open);
     }
 
     #[test]
@@ -166,11 +173,30 @@ mod tests {
             now += Duration::from_secs(seconds);
             circuit.ripen(now);
             assert_eq!(circuit.stance(), Stance::HalfOpen);
-            circuit.failed(now, now, 1.0, true);
+            circuit.put_off(now, 1.0);
+            assert_eq!(
+                circuit.until(),
+                Some(now + Duration::from_secs(seconds)),
+                "no failure, no longer wait"
+            );
+            now += Duration::from_secs(seconds);
+            circuit.ripen(now);
+            circuit.failed(now, now, 1.0);
         }
         circuit.answered(now);
-        (0..THRESHOLD).for_each(|_| circuit.failed(now, now, 0.0, true));
+        (0..THRESHOLD).for_each(|_| circuit.failed(now, now, 0.0));
         assert_eq!(circuit.until(), Some(now + FIRST / 2), "chance spreads the wait over its upper half");
+    }
+
+    #[test]
+    fn i8_a_plane_that_has_failed_once_is_put_off_where_there_is_no_room_for_it() {
+        let now = Instant::now();
+        let mut circuit = Circuit::default();
+        circuit.put_off(now, 1.0);
+        assert!(circuit.is_well(), "it has not failed");
+        circuit.failed(now, now, 1.0);
+        circuit.put_off(now, 1.0);
+        assert_eq!((circuit.stance(), circuit.until()), (Stance::Open, Some(now + FIRST)));
     }
 
     #[test]
@@ -178,19 +204,20 @@ mod tests {
         let began = Instant::now();
         let later = began + Duration::from_secs(9);
         let mut circuit = Circuit::default();
-        (0..16).for_each(|_| circuit.failed(began, later, 1.0, true));
+        (0..16).for_each(|_| circuit.failed(began, later, 1.0));
         assert_eq!(circuit.until(), Some(later + FIRST), "sixteen that began together failed as one");
         circuit.ripen(later + FIRST);
-        circuit.failed(began, later + FIRST, 1.0, true);
+        circuit.failed(began, later + FIRST, 1.0);
         assert_eq!(circuit.stance(), Stance::HalfOpen, "it was no probe");
         circuit.answered(later + FIRST);
-        (0..16).for_each(|_| circuit.failed(began, later + FIRST, 1.0, true));
+        (0..16).for_each(|_| circuit.failed(began, later + FIRST, 1.0));
         assert_eq!(circuit.stance(), Stance::Closed);
     }
 
     #[derive(Clone, Debug)]
     enum Step {
-        Failed { ago: u64, chance: f64, may_open: bool },
+        Failed { ago: u64, chance: f64 },
+        PutOff(f64),
         Answered,
         Pass(u64),
     }
@@ -199,8 +226,8 @@ mod tests {
         /// Whatever happens: it opens for no longer than the longest time, is half open then, and an answer closes it.
         #[test]
         fn i8_it_is_never_stuck(steps in prop::collection::vec(prop_oneof![
-            4 => (0..20_000u64, 0.0..=1.0f64, any::<bool>())
-                .prop_map(|(ago, chance, may_open)| Step::Failed { ago, chance, may_open }),
+            4 => (0..20_000u64, 0.0..=1.0f64).prop_map(|(ago, chance)| Step::Failed { ago, chance }),
+            1 => (0.0..=1.0f64).prop_map(Step::PutOff),
             1 => Just(Step::Answered),
             2 => (0..90_000u64).prop_map(Step::Pass),
         ], 1..100)) {
@@ -208,12 +235,13 @@ mod tests {
             let mut circuit = Circuit::default();
             for step in steps {
                 match step {
-                    Step::Failed { ago, chance, may_open } => {
-                        circuit.failed(now - Duration::from_millis(ago), now, chance, may_open);
+                    Step::Failed { ago, chance } => {
+                        circuit.failed(now - Duration::from_millis(ago), now, chance);
                     }
+                    Step::PutOff(chance) => circuit.put_off(now, chance),
                     Step::Answered => {
                         circuit.answered(now);
-                        prop_assert_eq!(circuit.stance(), Stance::Closed);
+                        prop_assert!(circuit.is_well());
                     }
                     Step::Pass(ms) => {
                         now += Duration::from_millis(ms);

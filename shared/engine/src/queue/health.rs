@@ -7,9 +7,9 @@ use rand::Rng;
 use tokio::time::Instant;
 
 use super::job::Learned;
-use super::lane::{Alarm, Position, State};
+use super::lane::{Alarm, State};
 use super::scheduler::{Mode, Scheduler};
-use crate::circuit::{Circuit, Stance};
+use crate::circuit::Circuit;
 
 /// What the project planes are together, for what is logged of them: a queue knows no servers.
 const PROJECTS: &str = "projects";
@@ -28,28 +28,34 @@ impl Scheduler {
         if self.mode == Mode::Held {
             return nothing;
         }
-        if responses.hub && responses.unhealthy != Some(PlaneId::Hub) {
-            self.mark_healthy(&PlaneId::Hub, now);
+        let unhealthy = responses.unhealthy.as_ref();
+        if responses.hub && unhealthy != Some(&PlaneId::Hub) {
+            self.hub_answered(now);
         }
         // A key that was put into the hub's lane before its tenant was known says nothing of a plane.
-        if responses.answered(lane) && responses.unhealthy.as_ref() != Some(lane) && *lane != PlaneId::Hub {
+        if responses.answered(lane) && unhealthy != Some(lane) && *lane != PlaneId::Hub {
             self.mark_healthy(lane, now);
         }
-        let Some(plane) = &responses.unhealthy else { return nothing };
-        let may_open = if *plane == PlaneId::Hub { self.hub_failed(key, lane) } else { plane == lane };
-        let chance = self.rng.random_range(0.0..=1.0);
-        let before = self.circuit(plane).is_some_and(Circuit::interrupts);
-        let first = self.circuit(plane).is_none_or(|circuit| circuit.stance() == Stance::Closed);
-        let first_of_key = self.entries.get(key).is_none_or(|entry| entry.failures == 0);
-        self.update_circuit(plane, |circuit| circuit.failed(began, now, chance, may_open));
-        let Some(circuit) = self.circuit(plane) else { return nothing };
-        let interrupted = circuit.interrupts();
-        let retry_in = circuit.until().map(|until| until - now);
-        let mut news = first || (first_of_key && !interrupted);
-        if news {
-            news = self.failing(plane, "failed", now).is_some();
+        match unhealthy {
+            Some(PlaneId::Hub) => self.hub_failed(key, lane, began),
+            Some(plane) if plane == lane => self.plane_failed(key, plane, began, now),
+            _ => nothing,
         }
-        if interrupted && !before {
+    }
+
+    /// The plane of a lane failed the reconcile of one of its keys.
+    fn plane_failed(&mut self, key: &Key, plane: &PlaneId, began: Instant, now: Instant) -> Learned {
+        let first_of_key = self.entries.get(key).is_none_or(|entry| entry.failures == 0);
+        let chance = self.rng.random_range(0.0..=1.0);
+        let Some(before) = self.lanes.get(plane).map(|lane| lane.circuit) else {
+            return Learned { interrupted: false, news: true };
+        };
+        let circuit = self.update_circuit(plane, |circuit| circuit.failed(began, now, chance));
+        let interrupted = circuit.interrupts();
+        let news = (before.is_well() || (first_of_key && !interrupted))
+            && self.failing(plane, "failed", now).is_some();
+        if interrupted && !before.interrupts() {
+            let retry_in = circuit.until().map(|until| until - now);
             match self.failing(plane, "circuit_open", now) {
                 Some(planes) => tracing::warn!(controller = self.controller, %plane, planes, ?retry_in,
                     "circuit breaker opened"),
@@ -78,36 +84,25 @@ impl Scheduler {
 
     pub fn mark_healthy(&mut self, plane: &PlaneId, now: Instant) {
         if *plane == PlaneId::Hub {
-            self.hub_answered(now);
+            return self.hub_answered(now);
         }
         self.recovered(plane, now);
-        let Some(circuit) = self.circuit(plane).filter(|c| c.stance() != Stance::Closed) else { return };
-        let interrupted = circuit.interrupts();
+        let Some(before) = self.lanes.get(plane).map(|lane| lane.circuit).filter(|c| !c.is_well()) else {
+            return;
+        };
         self.update_circuit(plane, |circuit| circuit.answered(now));
-        if interrupted && !matches!(plane, PlaneId::Project(_)) {
+        if before.interrupts() && !matches!(plane, PlaneId::Project(_)) {
             tracing::info!(controller = self.controller, %plane, "circuit breaker closed");
         }
-        // While it was unhealthy it may have waited for another unhealthy one.
-        self.back_in_line(plane, Position::Unhealthy);
         self.line_up(plane);
     }
 
-    /// The hub's, also for the lane of keys that are the hub's alone.
-    fn circuit(&self, plane: &PlaneId) -> Option<&Circuit> {
-        if *plane == PlaneId::Hub { Some(&self.hub) } else { self.lanes.get(plane).map(|lane| &lane.circuit) }
-    }
-
-    /// Changes a circuit, and its alarm with it.
-    pub fn update_circuit(&mut self, plane: &PlaneId, change: impl FnOnce(&mut Circuit)) {
-        let circuit = if *plane == PlaneId::Hub {
-            &mut self.hub
-        } else {
-            let Some(lane) = self.lanes.get_mut(plane) else { return };
-            &mut lane.circuit
-        };
-        let before = circuit.until();
-        change(circuit);
-        let after = circuit.until();
+    /// Changes the circuit of a lane, and its alarm with it. Returns what it is now.
+    pub fn update_circuit(&mut self, plane: &PlaneId, change: impl FnOnce(&mut Circuit)) -> Circuit {
+        let Some(lane) = self.lanes.get_mut(plane) else { return Circuit::default() };
+        let before = lane.circuit.until();
+        change(&mut lane.circuit);
+        let after = lane.circuit.until();
         if before != after {
             if let Some(at) = before {
                 self.timers.remove(&(at, Alarm::Circuit(plane.clone())));
@@ -116,6 +111,7 @@ impl Scheduler {
                 self.timers.insert((at, Alarm::Circuit(plane.clone())));
             }
         }
+        lane.circuit
     }
 
     /// Timers that are due make their keys ready, and their circuits half open.
@@ -136,7 +132,8 @@ impl Scheduler {
                     let lane = key.plane.clone();
                     self.add(key, &lane, true, now);
                 }
-                Some((_, Alarm::Hub)) => self.awaiting.alarm = None,
+                // The next turn comes with the next who takes a key.
+                Some((_, Alarm::Hub)) => {}
                 Some((_, Alarm::Circuit(plane))) => {
                     self.update_circuit(&plane, |circuit| circuit.ripen(now));
                     self.line_up(&plane);

@@ -1,122 +1,139 @@
 //! Keys that need the hub while it fails.
 //!
-//! Whether a key needs the hub is known only when its pass asks for something there. So while the hub's circuit is open
-//! every key has its turn, and a pass that asks is held back: its key waits here, and those that need nothing of the hub
-//! do not wait at all (I8).
-//!
-//! Two things end the wait. When the circuit is half open one key tries, of those first that have before. And a key that the hub has not failed yet need
-//! not wait for that: every [`APART`] one of them tries, those first whose planes the hub has failed in nothing, one of
-//! each plane at a time. So where the hub fails on some objects only, what it would take is taken, whatever becomes of
-//! those; and a hub that is down is asked twice a second at most.
+//! Whether a key needs the hub is known only when its pass asks for something there. So while the hub fails every key has
+//! its turn, and a pass that asks is held back: its key waits here, and those that need nothing of the hub do not wait at
+//! all (I8). One of those that wait may ask every [`APART`], one of each plane at a time, first those of planes that the hub
+//! has failed in nothing: where it fails on some objects only, what it would take is taken, whatever becomes of those. Keys
+//! that the hub has failed ask again when no other does, ever more rarely. Its first answer ends this.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use fedhub_core::object::{Key, PlaneId};
 use tokio::time::Instant;
 
-use super::awaiting::Awaiting;
+use super::hub_access::HubAccess;
+use super::job::Learned;
 use super::lane::{Alarm, State};
 use super::scheduler::Scheduler;
-use crate::circuit::{Stance, THRESHOLD};
+use crate::circuit::LONGEST;
 
-/// Between two tries of keys that the hub has not failed yet.
+/// Between two keys that may ask the hub while it fails.
 const APART: Duration = Duration::from_millis(500);
 
 impl Scheduler {
-    /// The hub failed the reconcile of a key of that lane. Returns whether that may open its circuit: as many objects as
-    /// open one have failed in a row, so that it is not a few of them.
-    pub fn hub_failed(&mut self, key: &Key, lane: &PlaneId) -> bool {
-        self.awaiting.failed_planes.insert(lane.clone());
-        if self.awaiting.failed.len() < THRESHOLD as usize {
-            self.awaiting.failed.insert(key.clone());
+    /// The hub failed a pass over a key of that lane.
+    pub fn hub_failed(&mut self, key: &Key, lane: &PlaneId, began: Instant) -> Learned {
+        let first_of_key = self.entries.get(key).is_none_or(|entry| entry.failures == 0);
+        let first = self.hub.failed.is_empty();
+        let before = self.hub.is_out();
+        if self.hub.back.is_none_or(|back| began >= back) {
+            self.hub.failed_lanes.insert(lane.clone());
+            if !before {
+                self.hub.failed.insert(key.clone());
+            }
         }
-        if let Some(entry) = self.entries.get_mut(key) {
-            entry.hub_failed = true;
+        let interrupted = self.hub.is_out();
+        if interrupted && !before {
+            tracing::warn!(controller = self.controller, plane = %PlaneId::Hub, retry_in = ?APART,
+                "circuit breaker opened");
         }
-        self.awaiting.failed.len() >= THRESHOLD as usize
+        Learned { interrupted, news: first || (first_of_key && !interrupted) }
     }
 
     /// The hub answered: all keys that wait for it are ready.
     pub fn hub_answered(&mut self, now: Instant) {
-        let awaiting = &mut self.awaiting;
-        awaiting.failed.clear();
-        awaiting.failed_planes.clear();
-        let mut keys = std::mem::take(&mut awaiting.fresh);
-        keys.append(&mut awaiting.tried);
-        for key in keys.into_values() {
+        let was_out = self.hub.is_out();
+        self.hub.failed.clear();
+        self.hub.failed_lanes.clear();
+        if !was_out {
+            return;
+        }
+        tracing::info!(controller = self.controller, plane = %PlaneId::Hub, "circuit breaker closed");
+        self.hub = HubAccess { back: Some(now), ..HubAccess::default() };
+        let mut waiting = Vec::new();
+        for lane in self.lanes.values_mut() {
+            lane.queued_for_hub = false;
+            waiting.extend(std::mem::take(&mut lane.awaits_hub).into_values());
+        }
+        for key in waiting {
             self.ready(key, now);
         }
     }
 
-    /// Forgets the health of the hub and the keys that wait for it.
-    pub fn forget_hub(&mut self) {
-        self.awaiting = Awaiting::default();
-    }
-
-    /// The key needs the hub, and waits until it may try it. Where the circuit has closed meanwhile, it need not.
-    pub fn await_hub(&mut self, key: &Key, now: Instant) {
-        let Some(entry) = self.entries.get_mut(key).filter(|_| self.hub.interrupts()) else {
+    /// The key needs the hub, which has failed it or was not asked, and waits until it may ask. Where the hub has answered
+    /// meanwhile, it need not.
+    pub fn await_hub(&mut self, key: &Key, failed: bool, now: Instant) {
+        let Some(entry) = self.entries.get_mut(key).filter(|_| self.hub.is_out()) else {
             return self.ready(key.clone(), now);
         };
-        let place = self.awaiting.next;
-        self.awaiting.next += 1;
+        self.hub.places += 1;
+        let place = (failed, self.hub.places);
         entry.state = State::AwaitsHub(place);
-        let line = if entry.hub_failed { &mut self.awaiting.tried } else { &mut self.awaiting.fresh };
-        line.insert(place, key.clone());
+        let id = entry.lane.clone();
+        self.lanes.entry(id.clone()).or_default().awaits_hub.insert(place, key.clone());
+        self.line_up_for_hub(&id);
     }
 
-    /// Lets the next key try the hub, when it is time.
-    pub fn try_hub(&mut self, now: Instant) {
-        let waits = self.awaiting.not_before.is_some_and(|at| at > now);
-        if !self.hub.interrupts() || self.awaiting.len() == 0 {
+    /// The pass over a key that may have asked the hub has ended.
+    pub fn asked_hub(&mut self, key: &Key, lane: &PlaneId) {
+        if self.hub.asking.get(lane) == Some(key) {
+            self.hub.asking.remove(lane);
+            self.line_up_for_hub(lane);
+        }
+    }
+
+    /// Puts a lane into the line of those that wait for the hub, if it has a key that does and none that asks.
+    fn line_up_for_hub(&mut self, id: &PlaneId) {
+        let Some(lane) = self.lanes.get_mut(id) else { return };
+        if lane.awaits_hub.is_empty() || lane.queued_for_hub || self.hub.asking.contains_key(id) {
             return;
         }
-        let half_open = self.hub.stance() == Stance::HalfOpen;
-        if !waits {
-            // Also where none may try just now: looking through all of them costs more than a pass that is held back.
-            self.awaiting.not_before = Some(now + APART);
-            let probe = half_open && !self.awaiting.is_probed();
-            let next = if probe { self.tried().or_else(|| self.fresh()) } else { self.fresh() };
-            if let Some((place, key)) = next.filter(|_| self.awaiting.trying.len() < self.unhealthy_share()) {
-                self.let_try(place, key, probe, now);
-            }
-        }
-        if (half_open || !self.awaiting.fresh.is_empty()) && self.awaiting.alarm.is_none() {
-            self.awaiting.alarm = self.awaiting.not_before;
-            self.timers.extend(self.awaiting.alarm.map(|at| (at, Alarm::Hub)));
+        lane.queued_for_hub = true;
+        if self.hub.failed_lanes.contains(id) {
+            self.hub.line.push_back(id.clone());
+        } else {
+            self.hub.line.push_front(id.clone());
         }
     }
 
-    /// The key that waits for longest of those that the hub has failed.
-    fn tried(&self) -> Option<(u64, Key)> {
-        let mut tried = self.awaiting.tried.iter();
-        tried.find(|(_, key)| self.plane_is_well(key)).map(|(place, key)| (*place, key.clone()))
-    }
-
-    /// The next key of those that the hub has not failed.
-    fn fresh(&self) -> Option<(u64, Key)> {
-        let lane = |key: &Key| self.entries.get(key).map(|entry| &entry.lane);
-        let trying: BTreeSet<_> = self.awaiting.trying.keys().filter_map(lane).collect();
-        let may = |key: &Key| self.plane_is_well(key) && lane(key).is_some_and(|lane| !trying.contains(lane));
-        let failed = |key: &Key| lane(key).is_some_and(|lane| self.awaiting.failed_planes.contains(lane));
-        let candidates = self.awaiting.fresh.iter().filter(|(_, key)| may(key));
-        candidates.min_by_key(|(place, key)| (failed(key), **place)).map(|(place, key)| (*place, key.clone()))
-    }
-
-    /// Whether the key's own plane is not in its way.
-    fn plane_is_well(&self, key: &Key) -> bool {
-        let lane = self.entries.get(key).and_then(|entry| self.lanes.get(&entry.lane));
-        lane.is_some_and(|lane| lane.circuit.stance() == Stance::Closed)
-    }
-
-    fn let_try(&mut self, place: u64, key: Key, probe: bool, now: Instant) {
-        self.awaiting.remove(place);
-        let Some(entry) = self.entries.get_mut(&key) else { return };
-        (entry.state, entry.ready_at) = (State::Ready, now);
-        let id = entry.lane.clone();
-        self.awaiting.trying.insert(key.clone(), probe);
-        self.lanes.entry(id.clone()).or_default().push_first(key);
+    /// Lets the next key ask the hub, when it is time.
+    pub fn let_one_ask(&mut self, now: Instant) {
+        if self.hub.line.is_empty() {
+            return;
+        }
+        if let Some(at) = self.hub.next_at.filter(|at| *at > now) {
+            self.timers.insert((at, Alarm::Hub));
+            return;
+        }
+        // Also where none may ask just now: looking through all lanes costs more than a pass that is held back.
+        self.hub.next_at = Some(now + APART);
+        self.timers.insert((now + APART, Alarm::Hub));
+        if self.hub.asking.len() >= self.probes() {
+            return;
+        }
+        let again = self.hub.again_at.is_none_or(|at| at <= now);
+        // A lane whose own plane is in the way has its turn later.
+        let may_ask = |id: &PlaneId| {
+            let lane = self.lanes.get(id).filter(|lane| !lane.circuit.interrupts());
+            let first = lane.and_then(|lane| lane.awaits_hub.first_key_value());
+            first.is_some_and(|((failed, _), _)| again || !failed)
+        };
+        let next = self.hub.line.iter().position(may_ask).and_then(|at| self.hub.line.remove(at));
+        let Some((id, lane)) = next.and_then(|id| self.lanes.get_mut(&id).map(|lane| (id, lane))) else {
+            return;
+        };
+        lane.queued_for_hub = false;
+        let Some(((failed, _), key)) = lane.awaits_hub.pop_first() else { return };
+        lane.push_first(key.clone());
+        if let Some(entry) = self.entries.get_mut(&key) {
+            (entry.state, entry.ready_at) = (State::Ready, now);
+        }
+        if failed {
+            let wait = APART.saturating_mul(2u32.saturating_pow(self.hub.again)).min(LONGEST);
+            self.hub.again_at = Some(now + wait);
+            self.hub.again = self.hub.again.saturating_add(1);
+        }
+        self.hub.asking.insert(id.clone(), key);
         self.line_up(&id);
     }
 }

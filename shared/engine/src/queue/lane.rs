@@ -1,6 +1,6 @@
 //! The queue's entry of a key that is not in sync, and its lane: those of one plane.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use fedhub_core::object::{Key, PlaneId};
 use tokio::time::Instant;
@@ -11,6 +11,9 @@ use crate::circuit::Circuit;
 /// and this process from the others, however often the same objects change (I8).
 const REPEATS: usize = 2;
 
+/// The place of a key among those that wait for the hub: whether it has failed the key, and a number.
+pub(super) type Place = (bool, u64);
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     /// Known only for its back-off or its age.
@@ -18,12 +21,12 @@ pub(super) enum State {
     /// It changed again, but has written too often just now.
     Paced,
     Ready,
-    /// It needs the hub, which fails: the number of its place among those that do.
-    AwaitsHub(u64),
+    /// It needs the hub, which fails: its place among those that do.
+    AwaitsHub(Place),
     Running {
         began: Instant,
-        /// Whether it counts as one of the reconciles of unhealthy planes.
-        unhealthy: bool,
+        /// Whether it counts as one of the probes of planes that fail.
+        probes: bool,
         /// Whether it counts as one of its lane's repeats.
         repeat: bool,
     },
@@ -41,8 +44,6 @@ pub(super) struct Entry {
     pub ready_at: Instant,
     pub failures: u32,
     pub timer: Option<Instant>,
-    /// The hub failed its last pass.
-    pub hub_failed: bool,
     /// How many passes in a row did not come into sync.
     pub diverged: u32,
     /// Whether it is ready because its time has come, and for no event.
@@ -62,7 +63,6 @@ impl Entry {
             ready_at: now,
             failures: 0,
             timer: None,
-            hub_failed: false,
             diverged: 0,
             timed: false,
             deaf_until: None,
@@ -83,20 +83,6 @@ impl Entry {
     }
 }
 
-/// Where a lane waits for its turn.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Position {
-    /// In no line: it has no key ready, its limit is reached, or its circuit is open.
-    #[default]
-    Unqueued,
-    /// In the line of turns.
-    Queued,
-    /// It has its share of the idle workers, and waits for that to grow.
-    Crowded,
-    /// It is unhealthy, and waits for the reconcile of another unhealthy lane to end.
-    Unhealthy,
-}
-
 #[derive(Default)]
 pub(super) struct Lane {
     /// Keys that are ready, repeats aside, each with its number.
@@ -109,8 +95,13 @@ pub(super) struct Lane {
     /// The number of its entries; the lane is removed with the last.
     pub keys: usize,
     pub in_flight: usize,
-    pub position: Position,
+    /// Whether it is in the line of turns.
+    pub queued: bool,
     pub circuit: Circuit,
+    /// Keys that need the hub, which fails, by their place, see `hub`.
+    pub awaits_hub: BTreeMap<Place, Key>,
+    /// Whether it is in the line of lanes that wait for the hub.
+    pub queued_for_hub: bool,
 }
 
 impl Lane {

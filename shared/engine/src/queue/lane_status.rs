@@ -40,9 +40,9 @@ impl Queue {
             .iter()
             .map(|(plane, lane)| (plane.clone(), status(lane.keys, lane.in_flight, &lane.circuit)))
             .collect();
-        if scheduler.hub.stance() != Stance::Closed {
-            let hub = lanes.entry(PlaneId::Hub).or_insert_with(|| status(0, 0, &scheduler.hub));
-            hub.circuit = scheduler.hub.stance();
+        if scheduler.hub.is_out() {
+            let hub = lanes.entry(PlaneId::Hub).or_insert_with(|| status(0, 0, &Circuit::default()));
+            hub.circuit = Stance::Open;
         }
         for (plane, since) in scheduler.oldest() {
             if let Some(lane) = lanes.get_mut(plane) {

@@ -7,10 +7,10 @@
 //! without end has its writes spaced out, see `write_throttle`, and all such keys of a project plane share few turns. One
 //! that its own reconciles do not bring into sync waits out its back-off whatever events they cause, see `settle`.
 
-mod awaiting;
 mod expiring;
 mod health;
 mod hub;
+mod hub_access;
 mod job;
 mod lane;
 mod lane_status;
@@ -29,7 +29,6 @@ use tokio::time::Instant;
 pub use job::{Job, Outcome, QueueConfig};
 pub use lane_status::LaneStatus;
 
-use lane::Lane;
 use scheduler::{Mode, Scheduler};
 
 /// What there is to do next.
@@ -171,7 +170,7 @@ impl Queue {
     /// Keys that are ready.
     pub fn depth(&self) -> usize {
         let scheduler = self.lock();
-        scheduler.lanes.values().map(Lane::waiting).sum::<usize>() + scheduler.awaiting.len()
+        scheduler.lanes.values().map(|lane| lane.waiting() + lane.awaits_hub.len()).sum()
     }
 
     /// Whether more is ready for that plane than its turns take, now or a moment ago, and the plane works.
@@ -189,16 +188,16 @@ impl Queue {
         self.lock().lanes.len()
     }
 
-    /// Planes whose keys wait because their circuit is open or half open; the hub is one of them.
+    /// Planes whose keys wait because they fail as a whole; the hub is one of them.
     pub fn circuits_open(&self) -> usize {
         let scheduler = self.lock();
         scheduler.lanes.values().filter(|l| l.circuit.interrupts()).count()
-            + usize::from(scheduler.hub.interrupts())
+            + usize::from(scheduler.hub.is_out())
     }
 
-    /// Whether the hub's circuit is open or half open, so that keys wait for it.
+    /// Whether the hub fails as a whole, so that keys wait for it.
     pub fn hub_is_out(&self) -> bool {
-        self.lock().hub.interrupts()
+        self.lock().hub.is_out()
     }
 
     /// Keys of a kind that are ready, running or failed: what waits for a time of its own is not counted.

@@ -1,21 +1,21 @@
 //! The scheduler: which key is reconciled next.
 //!
-//! Four things keep one plane's trouble its own (I8), and none of them counts planes:
+//! Three things keep one plane's trouble its own (I8), and none of them counts planes; the throttle of writes
+//! ([`write_throttle`](super::write_throttle)) is a fourth.
 //!
-//! - **A share of the idle workers.** Passes are futures that mostly wait for servers, and planes may be silent for a
-//!   whole time-out. If each plane simply had its limit, forty planes that hang would hold 40 × 16 passes, more than
-//!   there are workers, and the others would have no turn for that long. So a plane may take its first worker always,
-//!   and one more only while it holds fewer than a quarter of the idle ones: the fewer are idle, the less one plane
-//!   may hold, and some are left as long as fewer planes than workers begin to hang in one instant.
-//! - **A circuit for each plane**: after a few failures of the plane itself its keys wait without running, and one at
-//!   a time tries. All planes that are not known to be well together hold at most a quarter of the workers, so that
-//!   even thousands of them leave the rest to the others; what comes first of a plane's watch and its probe ends this.
-//! - **Few turns for repeats**: keys of a project plane that have just written and have changed again, and those that no
-//!   event has made ready. A plane where the
+//! - **The limit of a lane.** Passes are futures that mostly wait for servers, and planes may be silent for a whole
+//!   time-out. If each plane simply had its limit, forty planes that hang would hold 40 × 16 passes, more than there are
+//!   workers, and the others would have no turn for that long. So the limit shrinks: a plane may take its first worker
+//!   always, and one more only while it holds fewer than a quarter of the idle ones. Of the keys of a project plane that
+//!   have just written and have changed again, and of those that no event has made ready, two may run: a plane where the
 //!   same objects change all the time would else have as many writes under way on the hub as it may have turns.
-//! - **One circuit for the hub**, which most keys need: while it fails, a few of them try, and not each of ten thousand,
-//!   see [`hub`](super::hub). Only failures of several objects open it: one or two that the hub chokes on meet their own
-//!   back-off. A failure of the hub does not open the circuit of the plane whose key it was.
+//! - **A back-off**, of each key that failed, and of each plane that fails, which is its circuit: after a failure of the
+//!   plane itself one key at a time has its turn, and after a few its keys wait without running, until one tries. All such
+//!   turns hold at most a quarter of the workers, and a plane that finds no room waits for as long as after its last
+//!   failure, so that even thousands of planes leave the rest to the others; what comes first of a plane's watch and its
+//!   probe ends this.
+//! - **One stream of keys that may ask the hub while it fails**, see [`hub`](super::hub): most keys need it, and each of
+//!   ten thousand would try. A failure of the hub does not open the circuit of the plane whose key it was.
 //!
 //! Decides I8.
 
@@ -29,15 +29,15 @@ use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use tokio::time::Instant;
 
-use super::awaiting::Awaiting;
 use super::expiring::Expiring;
+use super::hub_access::HubAccess;
 use super::job::{Ended, Job, Learned, Outcome, QueueConfig};
-use super::lane::{Alarm, Entry, Lane, Position, State};
+use super::lane::{Alarm, Entry, Lane, State};
 use super::write_throttle::{APART, WriteThrottle};
 use crate::circuit::{Circuit, Stance};
 
-/// The share of the idle workers that one plane may hold, and of all workers that all unhealthy planes may: one in so
-/// many.
+/// The share of the idle workers that one plane may hold, and of all workers that probes of planes that fail may, and keys
+/// that ask the hub while it fails: one in so many.
 const SHARE: usize = 4;
 /// For how long a lane that was full counts as behind: the keys of a burst come in waves.
 const RECENTLY: Duration = Duration::from_secs(5);
@@ -65,16 +65,10 @@ pub(super) struct Scheduler {
     pub lanes: BTreeMap<PlaneId, Lane>,
     /// Lanes in the order of their turns.
     pub line: VecDeque<PlaneId>,
-    crowded: BTreeSet<PlaneId>,
-    /// The smallest share that a lane was held to be crowded by.
-    crowded_by: usize,
-    unhealthy: VecDeque<PlaneId>,
-    /// Reconciles in flight: all, and those of unhealthy lanes.
+    /// Reconciles in flight: all, and those that probe a plane.
     busy: usize,
-    unhealthy_busy: usize,
-    pub hub: Circuit,
-    /// Keys that need it while it fails.
-    pub awaiting: Awaiting,
+    probing: usize,
+    pub hub: HubAccess,
     pub timers: BTreeSet<(Instant, Alarm)>,
     /// Keys that are to be added, and when.
     pub later: BTreeMap<Key, Instant>,
@@ -98,13 +92,9 @@ impl Scheduler {
             entries: BTreeMap::new(),
             lanes: BTreeMap::new(),
             line: VecDeque::new(),
-            crowded: BTreeSet::new(),
-            crowded_by: usize::MAX,
-            unhealthy: VecDeque::new(),
             busy: 0,
-            unhealthy_busy: 0,
-            hub: Circuit::default(),
-            awaiting: Awaiting::default(),
+            probing: 0,
+            hub: HubAccess::default(),
             timers: BTreeSet::new(),
             later: BTreeMap::new(),
             write_throttle: WriteThrottle::default(),
@@ -132,10 +122,11 @@ impl Scheduler {
             return true;
         }
         entry.failures = 0;
-        // As it is now the hub may take it.
-        entry.hub_failed = false;
-        if let State::AwaitsHub(place) = entry.state {
-            self.awaiting.remove(place);
+        // As it is now it may need nothing of the hub.
+        if let State::AwaitsHub(place) = entry.state
+            && let Some(lane) = self.lanes.get_mut(&entry.lane)
+        {
+            lane.awaits_hub.remove(&place);
             entry.state = State::Idle;
         }
         if let Some(at) = entry.timer.take_if(|_| entry.state != State::Paced) {
@@ -178,14 +169,11 @@ impl Scheduler {
         }
         self.lanes.retain(|_, lane| lane.keys > 0);
         self.line.clear();
-        self.crowded.clear();
-        self.unhealthy.clear();
         self.timers.clear();
         self.later.clear();
         self.behind_until = Expiring::default();
         // The next term starts without a history of failures.
-        self.hub = Circuit::default();
-        self.forget_hub();
+        self.hub = HubAccess::default();
     }
 
     pub fn lead(&mut self, epoch: i32, now: Instant) {
@@ -197,12 +185,7 @@ impl Scheduler {
         let gone = |entry: &Entry| entry.lane == *lane && !entry.runs();
         let keys: Vec<_> = self.entries.iter().filter(|(_, e)| gone(e)).map(|(k, _)| k.clone()).collect();
         for key in keys {
-            self.awaiting.ended(&key);
-            let Some(entry) = self.entries.remove(&key) else { continue };
-            if let State::AwaitsHub(place) = entry.state {
-                self.awaiting.remove(place);
-            }
-            if let Some(at) = entry.timer {
+            if let Some(at) = self.entries.remove(&key).and_then(|entry| entry.timer) {
                 self.timers.remove(&(at, Alarm::Key(key)));
             }
         }
@@ -212,8 +195,7 @@ impl Scheduler {
         self.update_circuit(lane, |circuit| *circuit = Circuit::default());
         self.recovered(lane, Instant::now());
         self.line.retain(|id| id != lane);
-        self.unhealthy.retain(|id| id != lane);
-        self.crowded.remove(lane);
+        self.hub.forget(lane, |key| self.entries.contains_key(key));
         self.behind_until.remove(lane);
         if let Some(known) = self.lanes.get_mut(lane) {
             *known = known.emptied();
@@ -228,6 +210,9 @@ impl Scheduler {
         if lane.keys == 0 {
             if let Some(until) = lane.circuit.until() {
                 self.timers.remove(&(until, Alarm::Circuit(id.clone())));
+            }
+            if lane.queued_for_hub {
+                self.hub.forget(id, |_| true);
             }
             self.lanes.remove(id);
         }
@@ -263,8 +248,8 @@ impl Scheduler {
     /// Puts a lane at the end of the line of turns, if it has a key ready, its circuit is not open and it is in no line.
     pub fn line_up(&mut self, id: &PlaneId) {
         let Some(lane) = self.lanes.get_mut(id) else { return };
-        if lane.position == Position::Unqueued && lane.has_next() && lane.circuit.stance() != Stance::Open {
-            lane.position = Position::Queued;
+        if !lane.queued && lane.has_next() && lane.circuit.stance() != Stance::Open {
+            lane.queued = true;
             self.line.push_back(id.clone());
         }
     }
@@ -274,8 +259,8 @@ impl Scheduler {
         if self.workers == 0 { usize::MAX } else { (self.workers.saturating_sub(self.busy) / SHARE).max(1) }
     }
 
-    /// How many reconciles of unhealthy lanes may be in flight.
-    pub fn unhealthy_share(&self) -> usize {
+    /// How many probes of planes that fail may be in flight, and how many keys may ask the hub while it fails.
+    pub fn probes(&self) -> usize {
         if self.workers == 0 { usize::MAX } else { (self.workers / SHARE).max(1) }
     }
 
@@ -284,33 +269,27 @@ impl Scheduler {
         if self.mode != Mode::Leads {
             return None;
         }
-        self.try_hub(now);
-        let (share, unhealthy_share) = (self.share(), self.unhealthy_share());
-        for _ in self.unhealthy_busy..unhealthy_share {
-            let Some(id) = self.unhealthy.pop_front() else { break };
-            self.back_in_line(&id, Position::Unhealthy);
-        }
+        self.let_one_ask(now);
+        let (share, probes) = (self.share(), self.probes());
         for _ in 0..self.line.len() {
             let id = self.line.pop_front()?;
-            let Some(lane) = self.lanes.get_mut(&id).filter(|lane| lane.position == Position::Queued) else {
-                continue;
-            };
-            lane.position = Position::Unqueued;
-            let unhealthy = lane.circuit.stance() != Stance::Closed;
-            let limit = if unhealthy { 1 } else { self.config.per_plane };
+            let Some(lane) = self.lanes.get_mut(&id) else { continue };
+            lane.queued = false;
+            let is_probe = !lane.circuit.is_well();
+            let limit = if is_probe { 1 } else { self.config.per_plane };
             if lane.in_flight >= limit || lane.circuit.stance() == Stance::Open {
                 // Its turn comes back when one of its keys is done, or with the alarm of its circuit.
                 continue;
             }
             if lane.in_flight >= share {
-                lane.position = Position::Crowded;
-                self.crowded.insert(id);
-                self.crowded_by = share.min(self.crowded_by);
+                // It waits for more idle workers. There are no more such lanes than busy ones.
+                lane.queued = true;
+                self.line.push_back(id);
                 continue;
             }
-            if unhealthy && self.unhealthy_busy >= unhealthy_share {
-                lane.position = Position::Unhealthy;
-                self.unhealthy.push_back(id);
+            if is_probe && self.probing >= probes {
+                let chance = self.rng.random_range(0.0..=1.0);
+                self.update_circuit(&id, |circuit| circuit.put_off(now, chance));
                 continue;
             }
             let Some((key, repeat)) = lane.next() else { continue };
@@ -319,13 +298,14 @@ impl Scheduler {
             }
             self.line_up(&id);
             let entry = self.entries.get_mut(&key)?;
-            (entry.state, entry.timed) = (State::Running { began: now, unhealthy, repeat }, false);
+            entry.state = State::Running { began: now, probes: is_probe, repeat };
+            entry.timed = false;
             let waited = now.saturating_duration_since(entry.ready_at);
-            let asks_hub = !self.hub.interrupts() || self.awaiting.tries(&key);
+            let asks_hub = self.hub.admits(&key, &id);
             let Entry { since, unsettled_since, .. } = *entry;
             let job = Job { key, since, unsettled_since, waited, epoch: self.epoch, asks_hub };
             self.busy += 1;
-            self.unhealthy_busy += usize::from(unhealthy);
+            self.probing += usize::from(is_probe);
             return Some(job);
         }
         None
@@ -334,12 +314,12 @@ impl Scheduler {
     /// A reconcile has ended. Returns whether its failure is new.
     pub fn ended(&mut self, key: &Key, outcome: Outcome, responses: &PlaneResponses, now: Instant) -> bool {
         let Some(entry) = self.entries.get_mut(key) else { return true };
-        let State::Running { began, unhealthy, repeat } = entry.state else { return true };
+        let State::Running { began, probes, repeat } = entry.state else { return true };
         entry.state = State::Idle;
         let (next_since, id) = (entry.next_since.take(), entry.lane.clone());
         self.busy = self.busy.saturating_sub(1);
-        self.unhealthy_busy = self.unhealthy_busy.saturating_sub(usize::from(unhealthy));
-        self.awaiting.ended(key);
+        self.probing = self.probing.saturating_sub(usize::from(probes));
+        self.asked_hub(key, &id);
         if let Some(lane) = self.lanes.get_mut(&id) {
             lane.ended(repeat);
         }
@@ -349,23 +329,7 @@ impl Scheduler {
             self.write_throttle.wrote(key, now);
         }
         self.settle(key, outcome, Ended { interrupted, needs_hub, again: next_since }, now);
-        self.crowded.remove(&id);
-        self.back_in_line(&id, Position::Crowded);
         self.line_up(&id);
-        if self.share() > self.crowded_by {
-            self.crowded_by = usize::MAX;
-            for id in std::mem::take(&mut self.crowded) {
-                self.back_in_line(&id, Position::Crowded);
-            }
-        }
         news
-    }
-
-    /// Puts a lane that waited elsewhere back into the line of turns.
-    pub fn back_in_line(&mut self, id: &PlaneId, from: Position) {
-        if let Some(lane) = self.lanes.get_mut(id).filter(|lane| lane.position == from) {
-            lane.position = Position::Unqueued;
-            self.line_up(id);
-        }
     }
 }

@@ -20,13 +20,16 @@ impl Scheduler {
         let Some(entry) = self.entries.get_mut(key) else { return };
         let failed = matches!(outcome, Outcome::Failed | Outcome::Diverged) || needs_hub;
         if !failed {
-            (entry.failures, entry.diverged, entry.hub_failed) = (0, 0, false);
+            (entry.failures, entry.diverged) = (0, 0);
         } else if !interrupted && !needs_hub {
             entry.failures = entry.failures.saturating_add(1);
         }
         let held = self.mode == Mode::Held;
         if outcome == Outcome::Diverged && !held {
             return self.put_off(key, now);
+        }
+        if needs_hub && !held {
+            return self.await_hub(key, interrupted, now);
         }
         if let Some(next_since) = again.filter(|_| !held) {
             if !failed {
@@ -36,9 +39,6 @@ impl Scheduler {
                 entry.unsettled_since = next_since;
             }
             return self.ready(key.clone(), now);
-        }
-        if needs_hub && !held {
-            return self.await_hub(key, now);
         }
         if failed && interrupted {
             // It waits for the circuit, and no time of its own.

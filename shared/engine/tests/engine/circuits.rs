@@ -192,6 +192,25 @@ async fn i8_a_failing_hub_is_tried_by_few_keys_and_opens_no_circuit_of_a_project
 }
 
 #[tokio::test(start_paused = true)]
+async fn i8_what_began_before_the_hub_came_back_says_nothing_of_it() {
+    let (queue, planes) = (queue(), ["a", "b", "c", "d"].map(project));
+    for plane in &planes {
+        fill(&queue, plane, 2);
+    }
+    let mut late: Vec<_> = std::iter::from_fn(|| now(&queue)).collect();
+    for job in late.drain(..4) {
+        queue.ended(&job, Outcome::Failed, &unhealthy(&PlaneId::Hub));
+    }
+    assert!(queue.hub_is_out());
+    advance(Duration::from_millis(1)).await;
+    queue.mark_healthy(&PlaneId::Hub);
+    for job in late {
+        queue.ended(&job, Outcome::Failed, &unhealthy(&PlaneId::Hub));
+    }
+    assert!(!queue.hub_is_out());
+}
+
+#[tokio::test(start_paused = true)]
 async fn bounded_nothing_is_kept_of_planes_without_keys() {
     let (queue, alpha) = (queue(), project("alpha"));
     for _ in 0..20 {
@@ -287,6 +306,32 @@ async fn i8_planes_that_hang_leave_workers_to_the_others() {
     assert!(queue.circuits_open() >= 30, "{}", queue.circuits_open());
     assert_eq!(queue.pending(), 4000, "nothing is lost");
     queue.close();
+}
+
+/// Ten times as many planes as probes that may run begin to hang in one instant. Until each has failed once it holds up the
+/// others, and no longer.
+#[tokio::test(start_paused = true)]
+async fn i8_planes_that_begin_to_hang_together_are_known_after_one_time_out_each() {
+    for (planes, workers) in [(100_usize, 32_usize), (300, 256)] {
+        let (queue, fleet, tasks) =
+            (Arc::new(Queue::new(QueueConfig::default())), Arc::new(Fleet::default()), TaskTracker::new());
+        run_workers(&fleet, &queue, &metrics(), workers, &tasks);
+        (0..planes).for_each(|n| fill(&queue, &project(&format!("hangs-{n}")), 20));
+        let rounds = u32::try_from(planes.div_ceil(workers)).unwrap();
+        let known = HEADERS * rounds;
+        let began = Instant::now();
+        let mut last = Duration::ZERO;
+        for _ in 0..known.as_secs() + 60 {
+            fill(&queue, &project("fine"), 5);
+            quiet(1).await;
+            let waits = std::mem::take(&mut *fleet.waits.lock().unwrap());
+            if waits.len() < 5 || waits.iter().any(|waited| *waited > Duration::from_millis(60)) {
+                last = began.elapsed();
+            }
+        }
+        assert!(last <= known + Duration::from_secs(1), "{planes} planes: the others waited for {last:?}");
+        queue.close();
+    }
 }
 
 /// More planes hang than there are workers: at first this is not known, later they hold a quarter.

@@ -29,6 +29,8 @@ const BOUND: Duration = Duration::from_secs(2);
 struct Trouble {
     /// It does not answer for objects called `bad..`, instead of answering 500.
     bad_hang: AtomicBool,
+    /// It answers for those, too.
+    mended: AtomicBool,
     /// It does not answer at all.
     hangs: AtomicBool,
     asked: AtomicUsize,
@@ -62,6 +64,11 @@ struct World {
 
 impl World {
     fn new() -> Self {
+        Self::staffed(64)
+    }
+
+    /// With so many workers.
+    fn staffed(workers: usize) -> Self {
         let server = ApiServer::hub("hub");
         let (trouble, service) = (Arc::new(Trouble::default()), server.service());
         let seen = trouble.clone();
@@ -69,7 +76,8 @@ impl World {
             let (trouble, mut service) = (seen.clone(), service.clone());
             async move {
                 trouble.asked.fetch_add(1, Ordering::SeqCst);
-                let bad = request.uri().path().contains("/bad");
+                let mended = trouble.mended.load(Ordering::SeqCst);
+                let bad = !mended && request.uri().path().contains("/bad");
                 if trouble.hangs.load(Ordering::SeqCst) || (bad && trouble.bad_hang.load(Ordering::SeqCst)) {
                     std::future::pending::<()>().await;
                 }
@@ -85,7 +93,7 @@ impl World {
         let planes = fedhub_planes::Planes::new(client, metrics(), clock, 7);
         let controller = Arc::new(Reads { hub: planes.hub().clone(), done: Mutex::default() });
         let queue = Arc::new(Queue::new(QueueConfig::default()));
-        run_workers(&controller, &queue, &metrics(), 64, &TaskTracker::new());
+        run_workers(&controller, &queue, &metrics(), workers, &TaskTracker::new());
         Self { trouble, queue, controller }
     }
 
@@ -155,20 +163,85 @@ async fn i8_a_good_key_waits_two_seconds_at_most_whatever_the_objects_of_two_pla
 }
 
 #[tokio::test(start_paused = true)]
-async fn i8_keys_that_need_nothing_of_the_hub_do_not_wait_for_it() {
+async fn i8_a_good_key_waits_for_none_of_many_planes_whose_objects_the_hub_fails_on() {
+    for hang in [false, true] {
+        let world = World::new();
+        world.trouble.bad_hang.store(hang, Ordering::SeqCst);
+        let flood = async {
+            for n in 0.. {
+                for plane in 0..30 {
+                    world.add(&project(&format!("bad-{plane}")), &format!("bad-{plane}-{}", n % 10));
+                }
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+        };
+        let good = async {
+            for round in 0..12 {
+                quiet(20).await;
+                let took = world.takes(&project("good"), &format!("good-{round}")).await;
+                assert!(took <= BOUND, "hanging {hang}, round {round}: {took:?}");
+            }
+        };
+        tokio::select! { () = flood => (), () = good => () }
+        world.queue.close();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn i8_what_the_hub_fails_on_holds_up_no_other_object_of_its_plane() {
     let world = World::new();
-    world.trouble.hangs.store(true, Ordering::SeqCst);
-    for plane in ["a", "b", "c"] {
-        (0..5).for_each(|n| world.add(&project(plane), &format!("{plane}-{n}")));
+    (0..40).for_each(|n| world.add(&project("a"), &format!("bad-{n}")));
+    for round in 0..5 {
+        quiet(60).await;
+        assert_eq!(world.queue.circuits_open(), 1, "round {round}");
+        let took = world.takes(&project("a"), &format!("good-{round}")).await;
+        assert!(took <= BOUND, "round {round}: {took:?}");
+    }
+    world.queue.close();
+}
+
+#[tokio::test(start_paused = true)]
+async fn i8_a_hub_that_is_down_is_asked_twice_a_second_and_then_ever_more_rarely() {
+    let world = World::new();
+    for plane in 0..100 {
+        (0..2).for_each(|n| world.add(&project(&format!("p{plane}")), &format!("bad-{plane}-{n}")));
     }
     until("the circuit to open", || world.queue.circuits_open() == 1).await;
-    for round in 0..30 {
-        quiet(3).await;
-        let took = world.takes(&project("d"), &format!("local-{round}")).await;
-        assert!(took <= Duration::from_millis(10), "round {round}: {took:?}");
-    }
-    assert_eq!(world.queue.circuits_open(), 1);
+    let asked = || world.trouble.asked.swap(0, Ordering::SeqCst);
+    asked();
+    quiet(30).await;
+    let first = asked();
+    assert!((55..=61).contains(&first), "{first} requests while there are keys that have not asked");
+    quiet(300).await;
+    asked();
+    quiet(600).await;
+    let later = asked();
+    assert!((9..=11).contains(&later), "{later} requests in ten minutes");
+    world.trouble.mended.store(true, Ordering::SeqCst);
+    let back = Instant::now();
+    until("all", || world.queue.pending() == 0).await;
+    assert!(back.elapsed() <= Duration::from_secs(61), "{:?}", back.elapsed());
     world.queue.close();
+}
+
+#[tokio::test(start_paused = true)]
+async fn i8_keys_that_need_nothing_of_the_hub_do_not_wait_for_it() {
+    // More planes than workers: those that ask the hub and wait for its answer leave most of them to the others.
+    for (workers, planes) in [(64, 3), (8, 30)] {
+        let world = World::staffed(workers);
+        world.trouble.hangs.store(true, Ordering::SeqCst);
+        for plane in 0..planes {
+            (0..5).for_each(|n| world.add(&project(&format!("p{plane}")), &format!("{plane}-{n}")));
+        }
+        until("the circuit to open", || world.queue.circuits_open() == 1).await;
+        for round in 0..30 {
+            quiet(3).await;
+            let took = world.takes(&project("d"), &format!("local-{round}")).await;
+            assert!(took <= Duration::from_millis(10), "{workers} workers, round {round}: {took:?}");
+        }
+        assert_eq!(world.queue.circuits_open(), 1);
+        world.queue.close();
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -183,7 +256,11 @@ async fn i8_a_hub_that_hangs_for_a_minute_is_said_in_few_words_and_asked_rarely_
     (0..40).for_each(|n| world.add(&plane, &format!("wd-{n}")));
     quiet(10).await;
     assert_eq!(world.queue.circuits_open(), 1, "one plane's work is enough");
-    quiet(50).await;
+    for n in 0..50 {
+        // One that comes later does not ask beside another of its plane.
+        world.add(&plane, &format!("new-{n}"));
+        quiet(1).await;
+    }
     let asked = world.trouble.asked.load(Ordering::SeqCst);
     assert!(asked <= 16 + 12, "{asked} requests in a minute");
     world.trouble.hangs.store(false, Ordering::SeqCst);
