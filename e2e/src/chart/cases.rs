@@ -226,11 +226,11 @@ mod tests {
             assert!(named.peek().is_some(), "{}", role.overlay);
             for rest in named {
                 let name = rest.lines().next().unwrap();
-                let is_compared = |case: &Case| {
-                    let has = case.components.as_ref().is_some_and(|all| all.contains(&name));
-                    case.overlay == role.overlay && has
-                };
-                assert!(all().iter().any(is_compared), "{name} is not compared in {}", role.overlay);
+                let is_compared = all().iter().any(|case| {
+                    case.overlay == role.overlay
+                        && case.components.as_ref().is_some_and(|all| all.contains(&name))
+                });
+                assert!(is_compared, "{name} is not compared in {}", role.overlay);
             }
         }
     }

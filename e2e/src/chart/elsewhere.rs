@@ -31,13 +31,14 @@ pub const VALUES: [&str; 19] = [
 
 /// The objects of that release, by those of the overlay, whose namespace is `own`.
 pub fn moved(objects: Vec<Value>, own: &str) -> Vec<Value> {
-    let is_own = |object: &Value| object["kind"] == "Namespace" && object["metadata"]["name"] == own;
-    let kept = objects.into_iter().filter(|object| !is_own(object));
-    kept.map(|mut object| {
-        move_object(&mut object, own);
-        object
-    })
-    .collect()
+    objects
+        .into_iter()
+        .filter(|object| object["kind"] != "Namespace" || object["metadata"]["name"] != own)
+        .map(|mut object| {
+            move_object(&mut object, own);
+            object
+        })
+        .collect()
 }
 
 fn move_object(object: &mut Value, own: &str) {

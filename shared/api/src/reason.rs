@@ -38,7 +38,7 @@ enum Source {
     Cell,
     /// The way to the cell: the condition `Federated` and its Events report it (F10).
     Federation,
-    /// The same, where `Available` shows it as well, in place of a cell's word (I10, I11).
+    /// The way to the cell as well, and `Available` shows it in place of a cell's word (I10, I11).
     Refusal,
 }
 

@@ -45,8 +45,10 @@ macro_rules! reasons {
         /// Why a condition stands as it does, or why an Event was published (C9). The name is the text in the API: programs
         /// compare it, so no name changes.
         #[derive(
-            Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, strum::EnumString, strum::IntoStaticStr, strum::VariantArray,
+            Clone, Copy, Debug, PartialEq, Eq, Hash,
+            serde::Serialize, strum::EnumString, strum::IntoStaticStr, strum::VariantArray,
         )]
+        #[allow(clippy::doc_markdown, reason = "the meanings are printed as they are")]
         pub enum Reason {
             $(#[doc = $meaning] $reason,)+
         }
