@@ -290,6 +290,7 @@ impl Cause {
 
     /// The cause that a reason of a condition stands for; `None` is one that this version does not know. The match is whole,
     /// so that a new reason has a cause.
+    #[allow(clippy::too_many_lines, reason = "a list, whose halves would have to end with `_`")]
     pub fn of_reason(reason: Option<Reason>) -> Self {
         let Some(reason) = reason else {
             return Self::CellReported;

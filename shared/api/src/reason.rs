@@ -5,6 +5,7 @@
 //!
 //! Decides C9.
 
+mod about;
 mod table;
 
 use std::borrow::Cow;
@@ -13,56 +14,13 @@ use std::fmt;
 use fedhub_core::message::MESSAGE_MAX;
 use strum::VariantArray;
 
+pub use about::Responsible;
 pub use table::Reason;
+
+use about::{NOBODY, Source};
 
 /// The ending for a reason that this version does not know, such as a provider's own.
 const UNKNOWN: &str = "Action required by the platform operator if this lasts";
-const NOBODY: &str = "No action required";
-
-/// Who can make a reason go away.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display)]
-#[strum(serialize_all = "lowercase")]
-pub enum Responsible {
-    /// The user who wrote the workload.
-    User,
-    /// The operator of the platform: cells, hub, and the services of cells.
-    Operator,
-    /// Nobody: it passes by itself.
-    Nobody,
-}
-
-/// The source of a reason, which decides the Event that reports it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Source {
-    /// A cell, or its services.
-    Cell,
-    /// The way to the cell: the condition `Federated` and its Events report it (F10).
-    Federation,
-    /// The way to the cell as well, and `Available` shows it in place of a cell's word (I10, I11).
-    Refusal,
-}
-
-/// What follows from a reason alone.
-struct About {
-    source: Source,
-    responsible: Responsible,
-    /// What to do; empty for nobody.
-    remedy: &'static str,
-    /// Whether it is a stage on the way to what is wanted.
-    is_stage: bool,
-}
-
-impl About {
-    fn ending(&self) -> Cow<'static, str> {
-        match self.responsible {
-            Responsible::Nobody => Cow::Borrowed(NOBODY),
-            Responsible::User => Cow::Owned(format!("Action required by the user: {}", self.remedy)),
-            Responsible::Operator => {
-                Cow::Owned(format!("Action required by the platform operator: {}", self.remedy))
-            }
-        }
-    }
-}
 
 impl Reason {
     /// The reason of that text; `None` for one that this version does not know, such as a provider's own or a later version's.

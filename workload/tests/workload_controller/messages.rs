@@ -164,10 +164,8 @@ fn w3_w7_i11_messages() {
     let (cells, bindings) = (Authority::Cells, Authority::LocationBindings);
     let many = ["A", "B", "C", "D", "E", "F", "G", "H", "I", "J"];
     let mut refused = seen(&web(&["DFW"]), None, cells);
-    let refusal = Refusal {
-        reason: Reason::DeploymentsRefused,
-        message: "failed to create workloaddeployments".to_owned(),
-    };
+    let message = "failed to create workloaddeployments".to_owned();
+    let refusal = Refusal { reason: Reason::DeploymentsRefused, message };
     refused.learnt.refused.insert("web-us-dfw".to_owned(), refusal);
     let mut broken = web(&["DFW"]);
     broken.data["spec"]["placements"] = json!("us");

@@ -215,53 +215,58 @@ fn anchor(text: &str) -> String {
     kept.map(|c| if c.is_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect()
 }
 
-#[test]
-fn the_reference_is_current() {
-    let path = super::tests::repository("docs/reference/api.md");
-    let page = page();
-    if std::env::var_os("UPDATE_CRDS").is_some() {
-        std::fs::write(&path, &page).unwrap();
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reference_is_current() {
+        let path = super::super::tests::repository("docs/reference/api.md");
+        let page = page();
+        if std::env::var_os("UPDATE_CRDS").is_some() {
+            std::fs::write(&path, &page).unwrap();
+        }
+        let stored = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(
+            stored == page,
+            "docs/reference/api.md is not what the types say: run `make crds` and commit the result"
+        );
     }
-    let stored = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        stored == page,
-        "docs/reference/api.md is not what the types say: run `make crds` and commit the result"
-    );
-}
 
-/// Whoever follows a link to a field arrives at that field.
-#[test]
-fn anchors_of_the_reference_are_unique() {
-    let page = page();
-    let mut anchors: Vec<&str> =
-        page.split("<a id=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
-    let count = anchors.len();
-    anchors.sort_unstable();
-    anchors.dedup();
-    assert_eq!(anchors.len(), count);
-    assert!(anchors.contains(&"workload-spec-placements-citycodes"), "{anchors:?}");
-    assert!(anchors.contains(&"template-metadata-labels"), "{anchors:?}");
-}
+    /// Whoever follows a link to a field arrives at that field.
+    #[test]
+    fn anchors_of_the_reference_are_unique() {
+        let page = page();
+        let mut anchors: Vec<&str> =
+            page.split("<a id=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+        let count = anchors.len();
+        anchors.sort_unstable();
+        anchors.dedup();
+        assert_eq!(anchors.len(), count);
+        assert!(anchors.contains(&"workload-spec-placements-citycodes"), "{anchors:?}");
+        assert!(anchors.contains(&"template-metadata-labels"), "{anchors:?}");
+    }
 
-#[test]
-fn rules_of_a_field_are_told_with_those_of_its_elements() {
-    let field = json!({
-        "type": "array", "minItems": 1, "maxItems": 2, "default": ["a|b"],
-        "x-kubernetes-list-map-keys": ["name"],
-        "x-kubernetes-validations": [{"rule": "self.all(x, x != '')", "message": "no element is empty"}],
-        "items": {"type": "string", "minLength": 1, "maxLength": 63, "pattern": "^a$", "enum": ["a"]},
-    });
-    assert_eq!(type_of(&field), "list of string");
-    assert_eq!(
-        rules(&field, true),
-        [
-            "required",
-            "default `[\"a\\|b\"]`",
-            "size at least 1",
-            "size at most 2",
-            "unique by `name`",
-            "no element is empty (`self.all(x, x != '')`)",
-            "each: length at least 1; length at most 63; one of `a`; matches `^a$`",
-        ]
-    );
+    #[test]
+    fn rules_of_a_field_are_told_with_those_of_its_elements() {
+        let field = json!({
+            "type": "array", "minItems": 1, "maxItems": 2, "default": ["a|b"],
+            "x-kubernetes-list-map-keys": ["name"],
+            "x-kubernetes-validations": [{"rule": "self.all(x, x != '')", "message": "no element is empty"}],
+            "items": {"type": "string", "minLength": 1, "maxLength": 63, "pattern": "^a$", "enum": ["a"]},
+        });
+        assert_eq!(type_of(&field), "list of string");
+        assert_eq!(
+            rules(&field, true),
+            [
+                "required",
+                "default `[\"a\\|b\"]`",
+                "size at least 1",
+                "size at most 2",
+                "unique by `name`",
+                "no element is empty (`self.all(x, x != '')`)",
+                "each: length at least 1; length at most 63; one of `a`; matches `^a$`",
+            ]
+        );
+    }
 }

@@ -1,6 +1,6 @@
 //! Every reason that this version knows: its meaning, source, who has to act, and what to do.
 
-use super::{About, Responsible, Source};
+use super::about::{About, Responsible, Source};
 
 const fn about(source: Source, responsible: Responsible, remedy: &'static str) -> About {
     About { source, responsible, remedy, is_stage: false }
