@@ -1,5 +1,5 @@
-//! The values of `deploy/chart`: each is explained, typed and used, and templates use no other. What Helm makes of them is
-//! compared with the overlays by `e2e chart`.
+//! The values of `deploy/chart`: each is explained, typed and used, and templates use no other. What Helm
+//! makes of them is compared with the overlays by `e2e chart`.
 
 use std::collections::BTreeSet;
 use std::fs;

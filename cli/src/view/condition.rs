@@ -43,8 +43,8 @@ pub struct Finding {
     pub reason: String,
     /// What is the matter.
     pub what: String,
-    /// The reason that says who has to act and what to do: that of the condition, or of an Instance's that it repeats;
-    /// `None` where this version does not know it.
+    /// The reason that says who has to act and what to do: that of the condition, or of an Instance's that it
+    /// repeats; `None` where this version does not know it.
     pub attributed: Option<Reason>,
     /// Since when.
     pub since: Option<Timestamp>,
@@ -157,15 +157,15 @@ pub fn sentence(text: &str) -> String {
 /// Conditions of a deployment, in the order in which they explain it.
 const OF_DEPLOYMENT: [&str; 4] = ["Available", "ReplicasReady", "ReferencedDataReady", "Federated"];
 
-/// What the status of a deployment says that it is not as it should be; `None` where nothing does. Of what several
-/// conditions say, what somebody has to act on goes first.
+/// What the status of a deployment says that it is not as it should be; `None` where nothing does. Of what
+/// several conditions say, what somebody has to act on goes first.
 pub fn of_deployment(status: &Value) -> Option<Finding> {
     let overdue = find(status, TERMINATION_OVERDUE).filter(|it| it["status"] == "True");
     foremost(OF_DEPLOYMENT.iter().filter_map(|kind| unmet(status, kind)).chain(overdue.map(Finding::of)))
 }
 
-/// What the status of an Instance says that it is not Ready; `None` where it is. `Ready` says it all but what a refusal of
-/// quota is called.
+/// What the status of an Instance says that it is not Ready; `None` where it is. `Ready` says it all but what
+/// a refusal of quota is called.
 pub fn of_instance(status: &Value) -> Option<Finding> {
     let ready = unmet(status, "Ready")?;
     let quota = || unmet(status, "QuotaGranted").filter(|it| it.reason.as_str() != Reason::PendingEvaluation);

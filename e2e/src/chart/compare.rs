@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-/// Where they differ: each object and field, with what the one and the other has. `other` is what Helm rendered.
+/// Where they differ: each object and field, with what the one and the other has. `other` is what Helm
+/// rendered.
 pub fn differences(one: &[Value], other: &[Value]) -> Vec<String> {
     let mut found = Vec::new();
     if by_name(other).len() < other.len() {

@@ -1,5 +1,6 @@
-//! A release that shares nothing with its overlay but the components: it is in another namespace, and each value that stands
-//! for a field is another one. A field that a template writes out, where the value belongs, shows here.
+//! A release that shares nothing with its overlay but the components: it is in another namespace, and each
+//! value that stands for a field is another one. A field that a template writes out, where the value belongs,
+//! shows here.
 
 use serde_json::{Value, json};
 

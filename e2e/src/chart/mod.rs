@@ -1,5 +1,6 @@
-//! The Helm chart beside the overlays: what Helm renders of it is what `kubectl kustomize` builds, field by field, for each
-//! overlay and each component, with the values of the overlay and with others; and values that mean nothing are refused.
+//! The Helm chart beside the overlays: what Helm renders of it is what `kubectl kustomize` builds, field by
+//! field, for each overlay and each component, with the values of the overlay and with others; and values
+//! that mean nothing are refused.
 
 mod cases;
 mod compare;

@@ -32,7 +32,8 @@ fn hashed(instance: &mut Object, hash: &str) {
     instance.data["spec"]["controller"] = json!({"templateHash": hash});
 }
 
-/// `web-0` as the Go reference makes it: typed structs lose what is empty and write quantities in their own way.
+/// `web-0` as the Go reference makes it: typed structs lose what is empty and write quantities in their own
+/// way.
 fn made_by_go(wd: &Object) -> Object {
     made(wd, |instance| {
         hashed(instance, GO);
@@ -135,16 +136,16 @@ fn c5_what_a_newer_schema_may_have_added_is_in_doubt_until_it_is_known() {
     assert_eq!(Deployment::by(&now, &changed).likeness(&was), Likeness::Equal);
 }
 
-/// A hash of the template that the federator writes beside the generation would be made from the template that the
-/// project plane shows. ADR 27 says why no cell relies on one.
+/// A hash of the template that the federator writes beside the generation would be made from the template
+/// that the project plane shows. ADR 27 says why no cell relies on one.
 #[test]
 fn c5_a_hash_by_a_plane_with_another_schema_would_replace_what_nobody_changed() {
     let before = wd(said());
     let instance = made(&before, |_| {});
     let mut template = said();
     template["spec"]["tier"] = json!("standard");
-    // The CRD of the project plane defaults one more field than this version knows: its hash is another, and the next
-    // change of the scale would bring it.
+    // The CRD of the project plane defaults one more field than this version knows: its hash is another, and
+    // the next change of the scale would bring it.
     let built_in = TemplateSchema::built_in();
     assert_ne!(template_hash(&template, built_in), template_hash(&said(), built_in));
     // A cell that prunes the field sees the template that it had, also where a user has set it.

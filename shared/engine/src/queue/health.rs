@@ -67,7 +67,8 @@ impl Scheduler {
         Learned { interrupted, news }
     }
 
-    /// The number of project planes that have failed this way, where a log line is due; for other planes one always is.
+    /// The number of project planes that have failed this way, where a log line is due; for other planes one
+    /// always is.
     fn failing(&mut self, plane: &PlaneId, how: &str, now: Instant) -> Option<usize> {
         match plane {
             PlaneId::Project(_) => self.outages.failed(PROJECTS, plane, how, now),

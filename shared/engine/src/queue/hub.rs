@@ -1,10 +1,11 @@
 //! Keys that need the hub while it fails.
 //!
-//! Whether a key needs the hub is known only when its pass asks for something there. So while the hub fails every key has
-//! its turn, and a pass that asks is held back: its key waits here, and those that need nothing of the hub do not wait at
-//! all (I8). One of those that wait may ask every [`APART`], one of each plane at a time, first those of planes that the hub
-//! has failed in nothing: where it fails on some objects only, what it would take is taken, whatever becomes of those. Keys
-//! that the hub has failed ask again when no other does, ever more rarely. Its first answer ends this.
+//! Whether a key needs the hub is known only when its pass asks for something there. So while the hub fails
+//! every key has its turn, and a pass that asks is held back: its key waits here, and those that need nothing
+//! of the hub do not wait at all (I8). One of those that wait may ask every [`APART`], one of each plane at a
+//! time, first those of planes that the hub has failed in nothing: where it fails on some objects only, what
+//! it would take is taken, whatever becomes of those. Keys that the hub has failed ask again when no other
+//! does, ever more rarely. Its first answer ends this.
 
 use std::time::Duration;
 
@@ -60,8 +61,8 @@ impl Scheduler {
         }
     }
 
-    /// The key needs the hub, which has failed it or was not asked, and waits until it may ask. Where the hub has answered
-    /// meanwhile, it need not.
+    /// The key needs the hub, which has failed it or was not asked, and waits until it may ask. Where the hub
+    /// has answered meanwhile, it need not.
     pub fn await_hub(&mut self, key: &Key, failed: bool, now: Instant) {
         let Some(entry) = self.entries.get_mut(key).filter(|_| self.hub.is_out()) else {
             return self.ready(key.clone(), now);
@@ -82,7 +83,8 @@ impl Scheduler {
         }
     }
 
-    /// Puts a lane into the line of those that wait for the hub, if it has a key that does and none that asks.
+    /// Puts a lane into the line of those that wait for the hub, if it has a key that does and none that
+    /// asks.
     fn line_up_for_hub(&mut self, id: &PlaneId) {
         let Some(lane) = self.lanes.get_mut(id) else { return };
         if lane.awaits_hub.is_empty() || lane.queued_for_hub || self.hub.asking.contains_key(id) {
@@ -105,7 +107,8 @@ impl Scheduler {
             self.timers.insert((at, Alarm::Hub));
             return;
         }
-        // Also where none may ask just now: looking through all lanes costs more than a pass that is held back.
+        // Also where none may ask just now: looking through all lanes costs more than a pass that is held
+        // back.
         self.hub.next_at = Some(now + APART);
         self.timers.insert((now + APART, Alarm::Hub));
         if self.hub.asking.len() >= self.probes() {

@@ -10,8 +10,8 @@ use crate::circuit::THRESHOLD;
 /// What is known of the hub's failures, and whose turn it is to ask it.
 #[derive(Default)]
 pub(super) struct HubAccess {
-    /// Keys that it has failed since it last answered, no more than it takes to be out: one or two objects that it chokes on
-    /// meet their own back-off.
+    /// Keys that it has failed since it last answered, no more than it takes to be out: one or two objects
+    /// that it chokes on meet their own back-off.
     pub failed: BTreeSet<Key>,
     /// Lanes of which it has failed a key since then.
     pub failed_lanes: BTreeSet<PlaneId>,

@@ -34,7 +34,8 @@ impl Default for QueueConfig {
 pub struct Job {
     /// The key.
     pub key: Key,
-    /// When the key began to be out of sync, less the time that it was told to wait: what was waited out is no delay.
+    /// When the key began to be out of sync, less the time that it was told to wait: what was waited out is
+    /// no delay.
     pub since: Instant,
     /// When the first event came that no pass has settled yet, waits included.
     pub unsettled_since: Instant,
@@ -59,8 +60,8 @@ pub enum Outcome {
     RequeueAfter(Duration),
     /// It failed: the key is enqueued again after its back-off.
     Failed,
-    /// It wrote again and again without coming into sync, or met a bug: the key is enqueued again after its back-off, and not
-    /// by the events of its own writes.
+    /// It wrote again and again without coming into sync, or met a bug: the key is enqueued again after its
+    /// back-off, and not by the events of its own writes.
     Diverged,
 }
 

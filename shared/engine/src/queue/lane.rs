@@ -7,8 +7,8 @@ use tokio::time::Instant;
 
 use crate::circuit::Circuit;
 
-/// How many repeats one project plane may have in flight: enough to show its users what goes on, and too few to keep the hub
-/// and this process from the others, however often the same objects change (I8).
+/// How many repeats one project plane may have in flight: enough to show its users what goes on, and too few
+/// to keep the hub and this process from the others, however often the same objects change (I8).
 const REPEATS: usize = 2;
 
 /// The place of a key among those that wait for the hub: whether it has failed the key, and a number.

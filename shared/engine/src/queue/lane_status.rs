@@ -25,8 +25,8 @@ pub struct LaneStatus {
 }
 
 impl Queue {
-    /// What it has for each plane; nothing for a plane without keys. The hub is among them while its circuit is not
-    /// closed.
+    /// What it has for each plane; nothing for a plane without keys. The hub is among them while its circuit
+    /// is not closed.
     pub fn lane_status(&self) -> BTreeMap<PlaneId, LaneStatus> {
         let (now, scheduler) = (Instant::now(), self.lock());
         let status = |keys, running, circuit: &Circuit| LaneStatus {
@@ -74,8 +74,8 @@ impl Scheduler {
         oldest
     }
 
-    /// Whether a plane that works has more to do than its turns take, or had a moment ago. Repeats do not count: they
-    /// leave turns to others.
+    /// Whether a plane that works has more to do than its turns take, or had a moment ago. Repeats do not
+    /// count: they leave turns to others.
     pub fn is_behind(&self, plane: &PlaneId, now: Instant) -> bool {
         let lane = self.lanes.get(plane);
         let works = lane.is_none_or(|lane| !lane.circuit.interrupts());

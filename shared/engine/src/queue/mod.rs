@@ -1,11 +1,12 @@
 //! The queue of one controller: keys in fair turns over planes.
 //!
-//! A key waits at most once and runs at most once at a time. Turns go round robin over planes, each with a limit on
-//! keys in flight, so a plane with ten thousand changes delays another's one change by one turn (I8). A key that
-//! failed waits for its own back-off, which ends at once when an event says that something changed. Keys of a plane
-//! that fails as a whole wait for its [`Circuit`](crate::circuit::Circuit) instead, see `scheduler`. A key that changes
-//! without end has its writes spaced out, see `write_throttle`, and all such keys of a project plane share few turns. One
-//! that its own reconciles do not bring into sync waits out its back-off whatever events they cause, see `settle`.
+//! A key waits at most once and runs at most once at a time. Turns go round robin over planes, each with a
+//! limit on keys in flight, so a plane with ten thousand changes delays another's one change by one turn
+//! (I8). A key that failed waits for its own back-off, which ends at once when an event says that something
+//! changed. Keys of a plane that fails as a whole wait for its [`Circuit`](crate::circuit::Circuit) instead,
+//! see `scheduler`. A key that changes without end has its writes spaced out, see `write_throttle`, and all
+//! such keys of a project plane share few turns. One that its own reconciles do not bring into sync waits out
+//! its back-off whatever events they cause, see `settle`.
 
 mod expiring;
 mod health;
@@ -57,35 +58,36 @@ impl Queue {
         self.scheduler.lock()
     }
 
-    /// That many more workers will take keys, for the controller of that name. What a plane may have in flight
-    /// depends on how many of them are idle; in a queue without any, on nothing but its own limit.
+    /// That many more workers will take keys, for the controller of that name. What a plane may have in
+    /// flight depends on how many of them are idle; in a queue without any, on nothing but its own limit.
     pub fn staff(&self, controller: &'static str, workers: usize) {
         self.lock().staff(controller, workers);
     }
 
-    /// Enqueues `key` in the lane of a plane, without its back-off: something that concerns it changed. Returns whether it
-    /// will be reconciled.
+    /// Enqueues `key` in the lane of a plane, without its back-off: something that concerns it changed.
+    /// Returns whether it will be reconciled.
     pub fn add(&self, key: Key, lane: &PlaneId) -> bool {
         let added = self.lock().add(key, lane, false, Instant::now());
         self.wake.notify_one();
         added
     }
 
-    /// Adds `key` in the lane of its plane after this time, in place of an earlier time: something may be due then that no
-    /// event tells of. It is a repeat, which leaves turns to what changes.
+    /// Adds `key` in the lane of its plane after this time, in place of an earlier time: something may be due
+    /// then that no event tells of. It is a repeat, which leaves turns to what changes.
     pub fn add_after(&self, key: Key, wait: Duration) {
         self.lock().add_after(key, wait, Instant::now());
         self.wake.notify_one();
     }
 
-    /// No key is given out before [`Self::lead`], and none is kept: what was waiting is forgotten and what is added
-    /// goes nowhere, for the beginning of a term looks at everything that there is by then.
+    /// No key is given out before [`Self::lead`], and none is kept: what was waiting is forgotten and what is
+    /// added goes nowhere, for the beginning of a term looks at everything that there is by then.
     pub fn hold(&self) {
         self.lock().hold();
     }
 
-    /// Keys gather from now on, for a term that is about to begin. `since`: when the leader before was last known to
-    /// lead; what changed earlier was its business, and what is found now may have changed any time since.
+    /// Keys gather from now on, for a term that is about to begin. `since`: when the leader before was last
+    /// known to lead; what changed earlier was its business, and what is found now may have changed any time
+    /// since.
     pub fn gather(&self, since: Instant) {
         self.lock().mode = Mode::Gathers(since);
     }
@@ -141,14 +143,15 @@ impl Queue {
         Next::Job(job)
     }
 
-    /// Ends the reconcile of `job` without evidence of any plane's health. An outcome of `Updated` counts as a write.
+    /// Ends the reconcile of `job` without evidence of any plane's health. An outcome of `Updated` counts as
+    /// a write.
     pub fn done(&self, job: &Job, outcome: Outcome) {
         let wrote = outcome == Outcome::Updated;
         self.ended(job, outcome, &PlaneResponses { wrote, ..PlaneResponses::default() });
     }
 
-    /// The reconcile of `job` has ended, with these responses of planes. Returns whether its failure is new: where the
-    /// plane's circuit is open, which is logged once, it is not.
+    /// The reconcile of `job` has ended, with these responses of planes. Returns whether its failure is new:
+    /// where the plane's circuit is open, which is logged once, it is not.
     pub fn ended(&self, job: &Job, outcome: Outcome, responses: &PlaneResponses) -> bool {
         let news = self.lock().ended(&job.key, outcome, responses, Instant::now());
         self.wake.notify_one();

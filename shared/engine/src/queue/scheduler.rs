@@ -36,8 +36,8 @@ use super::lane::{Alarm, Entry, Lane, State};
 use super::write_throttle::{APART, WriteThrottle};
 use crate::circuit::{Circuit, Stance};
 
-/// The share of the idle workers that one plane may hold, and of all workers that probes of planes that fail may, and keys
-/// that ask the hub while it fails: one in so many.
+/// The share of the idle workers that one plane may hold, and of all workers that probes of planes that fail
+/// may, and keys that ask the hub while it fails: one in so many.
 const SHARE: usize = 4;
 /// For how long a lane that was full counts as behind: the keys of a burst come in waves.
 const RECENTLY: Duration = Duration::from_secs(5);
@@ -73,7 +73,8 @@ pub(super) struct Scheduler {
     /// Keys that are to be added, and when.
     pub later: BTreeMap<Key, Instant>,
     write_throttle: WriteThrottle,
-    /// Until when lanes count as behind that had as many in flight as they may have, also where nothing is left of them.
+    /// Until when lanes count as behind that had as many in flight as they may have, also where nothing is
+    /// left of them.
     pub behind_until: Expiring<PlaneId>,
     pub rng: SmallRng,
 }
@@ -245,7 +246,8 @@ impl Scheduler {
 
     // === Scheduler ===
 
-    /// Puts a lane at the end of the line of turns, if it has a key ready, its circuit is not open and it is in no line.
+    /// Puts a lane at the end of the line of turns, if it has a key ready, its circuit is not open and it is
+    /// in no line.
     pub fn line_up(&mut self, id: &PlaneId) {
         let Some(lane) = self.lanes.get_mut(id) else { return };
         if !lane.queued && lane.has_next() && lane.circuit.stance() != Stance::Open {
@@ -259,7 +261,8 @@ impl Scheduler {
         if self.workers == 0 { usize::MAX } else { (self.workers.saturating_sub(self.busy) / SHARE).max(1) }
     }
 
-    /// How many probes of planes that fail may be in flight, and how many keys may ask the hub while it fails.
+    /// How many probes of planes that fail may be in flight, and how many keys may ask the hub while it
+    /// fails.
     pub fn probes(&self) -> usize {
         if self.workers == 0 { usize::MAX } else { (self.workers / SHARE).max(1) }
     }
@@ -270,7 +273,8 @@ impl Scheduler {
             return None;
         }
         self.let_one_ask(now);
-        let (share, probes) = (self.share(), self.probes());
+        let share = self.share();
+        let probes = self.probes();
         for _ in 0..self.line.len() {
             let id = self.line.pop_front()?;
             let Some(lane) = self.lanes.get_mut(&id) else { continue };

@@ -7,7 +7,8 @@ use tokio::time::Instant;
 
 use super::expiring::Expiring;
 
-/// Between two passes of one key that write, in the long run: what a plane that floods may cost the others (I8).
+/// Between two passes of one key that write, in the long run: what a plane that floods may cost the others
+/// (I8).
 pub(super) const APART: Duration = Duration::from_secs(1);
 /// So many may follow each other at once: an object that comes to life changes a few times in a moment.
 const AT_ONCE: u32 = 3;
@@ -28,7 +29,8 @@ impl WriteThrottle {
         self.quiet_at.set(key.clone(), since + APART, now);
     }
 
-    /// Whether this key has just written: half a second ago at most, and for each write before that a second more.
+    /// Whether this key has just written: half a second ago at most, and for each write before that a second
+    /// more.
     pub fn is_repeat(&self, key: &Key, now: Instant) -> bool {
         self.quiet_at.get(key, now).is_some_and(|at| at + MOMENT > now + APART)
     }
