@@ -101,17 +101,10 @@ pub fn is_granted(instance: &Object) -> bool {
 /// Whether a condition reports a request that failed, and not an answer.
 pub fn reports_failure(quota: &Value) -> bool {
     let (_, reason, _) = said(quota);
-    matches!(
-        Reason::parse(reason),
-        Some(
-            Reason::QuotaClaimTaken
-                | Reason::QuotaProjectIDUnresolvable
-                | Reason::QuotaNamespaceNotFound
-                | Reason::QuotaProjectNotFound
-                | Reason::QuotaMisconfigured
-                | Reason::QuotaBackendUnavailable
-        )
-    )
+    // That of another version counts, too, by how it begins.
+    reason.starts_with("Quota")
+        && ![AVAILABLE, DISABLED].contains(&reason)
+        && !matches!(Reason::parse(reason), Some(Reason::QuotaExceeded | Reason::QuotaNoBudget))
 }
 
 /// Whether a condition reports that the quota service itself has refused the Instance.

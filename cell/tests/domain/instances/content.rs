@@ -150,7 +150,7 @@ fn c5_a_hash_by_a_plane_with_another_schema_would_replace_what_nobody_changed() 
     assert_ne!(template_hash(&template, built_in), template_hash(&said(), built_in));
     // A cell that prunes the field sees the template that it had, also where a user has set it.
     assert_eq!(Deployment::of(&before).likeness(&instance), Likeness::Hashed);
-    // A cell that defaults it knows from its own CRD that nobody has set it.
+    // The cell whose CRD has that default ignores it.
     let newer = TemplateSchema::of(
         json!({"properties": {"spec": {"properties": {"tier": {"default": "standard"}}}}}),
     );

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use crate::reason::Reason;
 use fedhub_core::hash;
 use fedhub_core::message::bounded;
 use fedhub_core::names::{
@@ -17,6 +16,7 @@ use super::mark::mark_hash;
 use super::placed::says;
 use super::restarts::{restart, template_identity};
 use crate::conditions::{find, said};
+use crate::reason::Reason;
 use crate::{MOST_CITIES, MOST_PLACEMENTS};
 
 /// What is kept of a Workload.
@@ -76,9 +76,9 @@ impl RolloutSaid {
     fn of(object: &Object) -> Self {
         let condition = find(object.status(), "Progressing");
         let newest = condition.filter(|it| it["observedGeneration"].as_i64() == object.metadata.generation);
-        match newest.map(|condition| said(condition).1) {
-            Some("RolloutComplete") => Self::Complete,
-            Some(reason) if reason == Reason::ProgressDeadlineExceeded => Self::Overdue,
+        match newest.map_or("", |condition| said(condition).1) {
+            "RolloutComplete" => Self::Complete,
+            reason if reason == Reason::ProgressDeadlineExceeded => Self::Overdue,
             _ => Self::Other,
         }
     }
