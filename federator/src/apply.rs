@@ -15,9 +15,11 @@ use tokio::time::Instant;
 use crate::Federator;
 use crate::announce::announce_move;
 use crate::desired::Bodies;
+use crate::federate::StatusIntent;
 use crate::loss;
 use crate::plan::{FederationPlan, NextStep};
 use crate::reconcile::{DeploymentReconcile, LiveHub};
+use crate::refusal::Refusal;
 use crate::snapshot::Snapshot;
 use crate::status;
 
@@ -62,16 +64,26 @@ impl DeploymentReconcile<'_> {
         })
     }
 
-    /// Renders what the plan means and writes what differs; the first write that fails ends it. Returns whether anything
-    /// was stored, and what comes next.
+    /// Renders what the plan means and writes what differs; the first write that fails ends it. Returns
+    /// whether anything was stored, and what comes next.
     pub(crate) async fn perform(
         &self,
         seen: &Snapshot,
         plan: FederationPlan,
         bodies: &Bodies,
     ) -> Result<(bool, NextStep), Error> {
-        let FederationPlan { mark, namespace, policy, deployment, moved, delete, status, release, mut then } =
-            plan;
+        let FederationPlan {
+            mark,
+            namespace,
+            policy,
+            deployment,
+            moved,
+            recall,
+            delete,
+            status,
+            release,
+            mut then,
+        } = plan;
         let (federator, project) = (self.federator, self.of.project);
         let (mut wd, mut wrote) = (bodies.project.clone(), false);
         let mut target = bodies.hub.clone().filter(|_| delete);
@@ -91,25 +103,26 @@ impl DeploymentReconcile<'_> {
             wrote = true;
             match &mut target {
                 Some(hub) => *hub = stored,
+                None if recall => {}
                 None => self.federated(seen),
             }
+        }
+        if recall {
+            wrote |= federator.unbind(&seen.hub_namespace_name, &seen.name).await?;
         }
         if let Some(from) = moved {
             announce_move(project, &bodies.project, &from, seen.city());
         }
         if let Some(hub) = target {
             wrote = true;
+            self.announce_unreached(seen, &bodies.project);
             if federator.planes.hub().delete(WD, &hub, Precondition::Uid).await? {
                 // To be seen by a live read; its event need not be waited for.
                 then = NextStep::ReadLive;
             }
         }
-        if let Some(intent) = status
-            && let Some(write) = status::write(seen, intent.refusal.as_ref(), bodies)
-        {
-            // What comes by itself has no way behind it.
-            let since = (!seen.is_due).then_some(self.job.since);
-            wrote |= federator.write_status(project, &wd, write, since).await?;
+        if let Some(StatusIntent { refusal }) = status {
+            wrote |= self.perform_status(seen, refusal.as_ref(), &wd, bodies).await?;
         }
         if release {
             let released = finalizers::without(&wd, FEDERATOR_FINALIZER);
@@ -117,6 +130,21 @@ impl DeploymentReconcile<'_> {
             wrote = true;
         }
         Ok((wrote, then))
+    }
+
+    /// Writes the status of the project WD, last seen as `wd`, where its rendering differs; returns whether
+    /// it was stored.
+    async fn perform_status(
+        &self,
+        seen: &Snapshot,
+        refusal: Option<&Refusal>,
+        wd: &ObjectRef,
+        bodies: &Bodies,
+    ) -> Result<bool, Error> {
+        let Some(write) = status::write(seen, refusal, bodies) else { return Ok(false) };
+        // A status that only time calls for answers no event, so that its delay is not measured.
+        let since = (!seen.is_due).then_some(self.job.since);
+        Ok(self.federator.write_status(self.of.project, wd, write, since).await?)
     }
 
     /// The hub WD was made or changed.
@@ -134,9 +162,10 @@ impl DeploymentReconcile<'_> {
         }
     }
 
-    /// Reads the hub. Whether it lost what it lacks is asked afterwards: it may have come back from a backup just now. Where
-    /// it did not, what it lacks leaves the cache too: a WD that is made again at once must not be compared with it, however
-    /// late the watch brings the deletion. Where it may have lost it, the watch has to tell (F9).
+    /// Reads the hub. Whether it lost what it lacks is asked afterwards: it may have come back from a backup
+    /// just now. Where it did not, what it lacks leaves the cache too: a WD that is made again at once must
+    /// not be compared with it, however late the watch brings the deletion. Where it may have lost it, the
+    /// watch has to tell (F9).
     pub(crate) async fn read_live(&mut self, seen: &Snapshot) -> Result<(), Error> {
         let planes = &self.federator.planes;
         let hub = planes.hub();
@@ -156,8 +185,8 @@ impl DeploymentReconcile<'_> {
 }
 
 impl Federator {
-    /// Writes the status of `wd`, in answer to an event of the hub that came at `since`, if it is one; returns whether it was
-    /// stored.
+    /// Writes the status of `wd`, in answer to an event of the hub that came at `since`, if it is one;
+    /// returns whether it was stored.
     pub(crate) async fn write_status(
         &self,
         project: &Plane,

@@ -18,13 +18,18 @@ pub enum CleanupBlocked {
     HubRefuses,
     /// The project's own plane does.
     ProjectRefuses,
+    /// A cell has not torn down the WD's Instances in time.
+    CellHolds,
+    /// A cell that has Instances of the WD is not reached.
+    CellUnreachable,
     /// The hub WD is being deleted and does not go: finalizers of others hold it there.
     HubObjectHeld,
     /// The hub has lost its state, and no cell has reported on what was federated again since.
     HubStateLost,
     /// What stands on the hub in this WD's place may be ours, and may be another's.
     TenantConflict,
-    /// The project namespace was removed by force, so that its API server refuses every change of what is in it.
+    /// The project namespace was removed by force, so that its API server refuses every change of what is in
+    /// it.
     NamespaceGone,
 }
 
@@ -35,6 +40,8 @@ impl CleanupBlocked {
             Self::HubUnreachable => "hub_unreachable",
             Self::HubRefuses => "hub_refuses",
             Self::ProjectRefuses => "project_refuses",
+            Self::CellHolds => "cell_holds",
+            Self::CellUnreachable => "cell_unreachable",
             Self::HubObjectHeld => "hub_object_held",
             Self::HubStateLost => "hub_state_lost",
             Self::TenantConflict => "tenant_conflict",
@@ -42,14 +49,14 @@ impl CleanupBlocked {
         }
     }
 
-    /// The reason that the message of a condition with the reason `CleanupHeld` reports. A condition has no other field
-    /// for it.
+    /// The reason that the message of a condition with the reason `CleanupHeld` reports. A condition has no
+    /// other field for it.
     pub fn of_message(message: &str) -> Option<Self> {
         Self::VARIANTS.iter().copied().find(|why| message.starts_with(&why.to_string()))
     }
 
-    /// What an error of a pass over a WD that is being deleted says of it; `None` where it says nothing that lasts.
-    /// `project` is the WD's own plane.
+    /// What an error of a pass over a WD that is being deleted says of it; `None` where it says nothing that
+    /// lasts. `project` is the WD's own plane.
     pub fn of(error: &Error, project: &PlaneId) -> Option<Self> {
         let answered = match error {
             Error::Request(request) => request.code(),
@@ -73,13 +80,15 @@ impl CleanupBlocked {
         matches!(self, Self::HubRefuses | Self::ProjectRefuses)
     }
 
-    /// The message that reports it, with what a plane answered, if that is known, and with who has to act (C9). It is the
-    /// user who creates the namespace again.
+    /// The message that reports it, with what a plane answered or what is waited for, if that is known, and
+    /// with who has to act (C9). It is the user who creates the namespace again.
     pub fn message(self, answer: Option<&str>) -> String {
         let what = answer.map_or_else(|| self.to_string(), |answer| format!("{self}: {answer}"));
         match self {
             Self::NamespaceGone => what,
             Self::ProjectRefuses => attributed(Reason::DeploymentsRefused, &what).into_owned(),
+            Self::CellHolds => attributed(Reason::TerminationDeadlineExceeded, &what).into_owned(),
+            Self::CellUnreachable => attributed(Reason::CellUnreachable, &what).into_owned(),
             Self::HubUnreachable
             | Self::HubRefuses
             | Self::HubObjectHeld
@@ -95,6 +104,10 @@ impl fmt::Display for CleanupBlocked {
             Self::HubUnreachable => "cleanup blocked: the federation hub cannot be reached",
             Self::HubRefuses => "cleanup blocked: the federation hub refuses a request of fedhub",
             Self::ProjectRefuses => "cleanup blocked: the project's control plane refuses a request of fedhub",
+            Self::CellHolds => "cleanup blocked: its cell has not torn down the Instances in time",
+            Self::CellUnreachable => {
+                "cleanup blocked: the federation hub does not reach the cell that has the Instances"
+            }
             Self::HubObjectHeld => {
                 "cleanup blocked: finalizers hold the WorkloadDeployment on the federation hub, which is being deleted"
             }

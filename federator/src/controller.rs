@@ -23,6 +23,7 @@ use crate::progress::{Outlook, outlook};
 use crate::resync::Waits;
 use crate::setup::SetupLocks;
 use crate::snapshot::{Snapshot, source};
+use crate::teardown::TeardownLimits;
 
 /// The WD that something is about, and where it is.
 #[derive(Clone, Copy)]
@@ -51,6 +52,8 @@ pub struct FederatorConfig {
     pub policy_gc_delay: Duration,
     /// How long a status is waited for before a WD's progress is written by itself (U2).
     pub patience: Duration,
+    /// How long the cells of a WD that is being deleted are waited for (F9).
+    pub teardown: TeardownLimits,
 }
 
 /// Carries `WorkloadDeployments` to the hub and their status back.

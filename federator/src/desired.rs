@@ -49,7 +49,7 @@ impl Mark {
 pub enum HubChange {
     /// It is made, or made to follow the project WD.
     Follow(HubMetadata),
-    /// Its protection comes off, as it is about to be deleted.
+    /// Its protection comes off, as it is about to be deleted, or to be recalled first.
     Unprotect(HubMetadata),
 }
 

@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use crate::Federator;
 use crate::cleanup::CleanupBlocked;
 use crate::controller::Target;
-use crate::finalize::GOING;
+use crate::leaving::SHOWN_AFTER;
 use crate::orphan::is_of;
 use crate::progress::{Failure, Outlook, Progress};
 use crate::reconcile::DeploymentReconcile;
@@ -56,15 +56,15 @@ impl Federator {
         };
         let mut blocked = pass.blocked;
         let outlook = pass.outlook;
+        let mut answer = pass.awaited.take();
         drop(pass);
-        let mut answer = None;
         match (&outcome, of.digest()) {
             (Err(error), Some(wd)) if is_leaving(&project, &wd) => {
                 // The hub is read anew now and then.
                 let is_read = matches!(error, Error::NotEngaged(PlaneId::Hub));
                 let generation = wd.deployment().map_or(0, |facts| facts.generation);
                 blocked = CleanupBlocked::of(error, &key.plane)
-                    .filter(|_| !is_read || self.has_lasted(key, generation, began, GOING));
+                    .filter(|_| !is_read || self.has_lasted(key, generation, began, SHOWN_AFTER));
                 answer = blocked.filter(|why| why.is_refusal()).map(|_| errors::chain(error));
                 match blocked {
                     Some(CleanupBlocked::NamespaceGone) => outcome = Ok(Outcome::Failed),

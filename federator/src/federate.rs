@@ -38,6 +38,8 @@ pub struct FederationPlan {
     pub deployment: Option<HubChange>,
     /// The city that the WD has left for good, with that write (F6).
     pub moved: Option<String>,
+    /// Whether the cells are to tear the WD down, which that write of the hub WD records (F9).
+    pub recall: bool,
     /// Whether the hub WD is deleted (F9).
     pub delete: bool,
     /// The project WD's status, which may have to be another (F8).
@@ -87,12 +89,16 @@ pub enum NextStep {
     Requeue,
     /// Read the hub live, then plan again (I3).
     ReadLive,
+    /// Read the hub's copies of the WD's Instances live, then plan again (F9).
+    ReadCopies,
     /// An event will come.
     AwaitChange,
     /// An event will come, but perhaps from what is not watched: plan again after this time.
     RequeueAfter(Duration),
     /// The finalizer stays, visibly (I3).
     BlockCleanup(CleanupBlocked),
+    /// The finalizer stays, visibly, until an event comes or this time is over.
+    HoldCleanup(CleanupBlocked, Duration),
 }
 
 /// Has the hub follow a WD that is not being deleted.
@@ -200,6 +206,7 @@ pub(crate) fn hub_metadata(seen: &Snapshot, moving: Option<&Move>) -> HubMetadat
         replaces_lost: loss::stands(seen),
         moving: moving.map(ToString::to_string),
         resync,
+        recalled: None,
     }
 }
 

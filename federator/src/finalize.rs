@@ -2,20 +2,18 @@
 //!
 //! Decides I3 and F9.
 
-use std::time::Duration;
-
+use fedhub_api::hub_metadata::HubMetadata;
+use fedhub_core::clock::stamp;
 use fedhub_planes::Distrust;
 
 use crate::cleanup::CleanupBlocked;
 use crate::desired::HubChange;
 use crate::federate::{FederationPlan, NextStep, federate, hub_metadata, mark, status};
+use crate::leaving::{self, SHOWN_AFTER, Shown, Stage};
 use crate::loss;
 use crate::origin::{conflict, is_anothers, is_ours};
 use crate::refusal::Refusal;
 use crate::snapshot::{LiveRead, Snapshot, Wd};
-
-/// How long a hub WD that is being deleted may take before its deletion is shown as held.
-pub(crate) const GOING: Duration = Duration::from_secs(5);
 
 /// The hub WD goes first, seen gone by a live read; only then the finalizer.
 pub fn plan(seen: &Snapshot) -> FederationPlan {
@@ -32,7 +30,8 @@ fn leave(seen: &Snapshot) -> FederationPlan {
     }
 }
 
-/// The service of the project was withdrawn (W9): its WDs leave the hub as if they were deleted, and say so afterwards.
+/// The service of the project was withdrawn (W9): its WDs leave the hub as if they were deleted, and say so
+/// afterwards.
 pub fn withdraw(seen: &Snapshot) -> FederationPlan {
     let stands = seen.hub.as_ref().is_some_and(|hub| is_in_place(seen, hub));
     if seen.project.held || stands {
@@ -72,12 +71,13 @@ fn judge(seen: &Snapshot) -> FederationPlan {
     }
 }
 
-/// Off with the protection label, then the deletion; its event brings the next pass. What a tenant edited is put back,
-/// so that it does not look like a loss afterwards.
+/// The cells first, as far as they can be waited for ([`leaving`]). Then the protection label comes off and
+/// the hub WD is deleted; its event brings the next pass. What a tenant edited is put back, so that it does
+/// not look like a loss afterwards.
 fn remove(seen: &Snapshot, hub: &Wd) -> FederationPlan {
     let plan = FederationPlan { mark: mark(seen), ..only(NextStep::AwaitChange) };
     if hub.terminating {
-        let left = GOING.checked_sub(seen.waited).filter(|left| !left.is_zero());
+        let left = SHOWN_AFTER.checked_sub(seen.waited).filter(|left| !left.is_zero());
         return match left {
             Some(left) => FederationPlan { then: NextStep::RequeueAfter(left), ..plan },
             None => FederationPlan { mark: plan.mark, ..block(seen, CleanupBlocked::HubObjectHeld) },
@@ -86,11 +86,34 @@ fn remove(seen: &Snapshot, hub: &Wd) -> FederationPlan {
     if loss::is_awaiting_cell(hub) && !seen.cell_lost {
         return refill(seen);
     }
-    FederationPlan { deployment: Some(HubChange::Unprotect(hub_metadata(seen, None))), delete: true, ..plan }
+    match leaving::stage(seen, hub) {
+        Stage::Unread => only(NextStep::ReadCopies),
+        Stage::Begins => recall(seen, plan, stamp(seen.now), NextStep::RequeueAfter(SHOWN_AFTER)),
+        Stage::Lasts { since, shown, next } => {
+            let refusal = shown.map(|shown| leaving::refusal(seen, shown));
+            let then = match shown {
+                Some(Shown::Held(why)) => NextStep::HoldCleanup(why, next),
+                Some(Shown::Passing) | None => NextStep::RequeueAfter(next),
+            };
+            let status = refusal.and_then(|refusal| status(seen, Some(refusal)));
+            FederationPlan { status, ..recall(seen, plan, since, then) }
+        }
+        Stage::Over => {
+            let change = HubChange::Unprotect(hub_metadata(seen, None));
+            FederationPlan { deployment: Some(change), delete: true, ..plan }
+        }
+    }
 }
 
-/// The hub may have lost all record of what runs in the cell: the WD is federated again, so that Karmada adopts it there,
-/// and deleted once the cell has reported. Until then its condition shows why it waits.
+/// Its cells tear the WD down, since that time; the end of its copies brings the next pass, or the time of
+/// `then`.
+fn recall(seen: &Snapshot, plan: FederationPlan, since: String, then: NextStep) -> FederationPlan {
+    let metadata = HubMetadata { recalled: Some(since), ..hub_metadata(seen, None) };
+    FederationPlan { deployment: Some(HubChange::Unprotect(metadata)), recall: true, then, ..plan }
+}
+
+/// The hub may have lost all record of what runs in the cell: the WD is federated again, so that Karmada
+/// adopts it there, and deleted once the cell has reported. Until then its condition shows why it waits.
 fn refill(seen: &Snapshot) -> FederationPlan {
     let why = CleanupBlocked::HubStateLost;
     let blocked = block(seen, why);
@@ -106,6 +129,6 @@ fn refill(seen: &Snapshot) -> FederationPlan {
 
 /// The finalizer stays, and the WD's status shows why (I3).
 fn block(seen: &Snapshot, why: CleanupBlocked) -> FederationPlan {
-    let status = status(seen, Some(Refusal::CleanupHeld(why)));
+    let status = status(seen, Some(Refusal::CleanupHeld(why, None)));
     FederationPlan { status, ..only(NextStep::BlockCleanup(why)) }
 }

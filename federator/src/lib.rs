@@ -10,10 +10,11 @@
 //! 5. [`apply`] fetches what is to be written, renders it ([`desired`], [`status`]) and writes where that differs, in
 //!    order. What we own in the metadata of a hub WD is the table [`fedhub_api::hub_metadata`].
 //!
-//! Rules with a file of their own: moves between cities ([`moving`]), policies that no WD uses (`policy`), a hub that
-//! lost its state ([`loss`]), what keeps a WD from the hub ([`obstacles`]), finalizers that stay ([`cleanup`]), orphans
-//! (`orphans`), what Karmada has not applied (`resync`), how long it all takes ([`convergence`]), the condition `Federated`
-//! ([`progress`]) and Events (`announce`).
+//! Rules with a file of their own: moves between cities ([`moving`]), policies that no WD uses (`policy`), a
+//! hub that lost its state ([`loss`]), how a WD leaves its cells first ([`leaving`]), what keeps a WD from
+//! the hub ([`obstacles`]), finalizers that stay ([`cleanup`]), orphans (`orphans`), what Karmada has not
+//! applied (`resync`), how long it all takes ([`convergence`]), the condition `Federated` ([`progress`]) and
+//! Events (`announce`).
 
 mod announce;
 pub mod apply;
@@ -27,6 +28,7 @@ mod dispatch;
 pub mod federate;
 pub mod finalize;
 pub mod hub_namespace;
+pub mod leaving;
 pub mod loss;
 mod measure;
 pub mod moving;
@@ -39,6 +41,7 @@ pub mod plan;
 mod policies;
 mod policy;
 pub mod progress;
+mod recall;
 mod reconcile;
 pub mod refusal;
 mod resync;
@@ -46,6 +49,7 @@ mod setup;
 mod shrink;
 pub mod snapshot;
 pub mod status;
+pub mod teardown;
 mod triggers;
 
 pub use controller::{Federator, FederatorConfig};

@@ -21,7 +21,8 @@ use crate::moving::Move;
 use crate::plan::{FederationPlan, NextStep, plan};
 use crate::progress::{Outlook, asks_karmada};
 use crate::setup::SetupGuard;
-use crate::snapshot::{KnownPolicy, LiveRead, Snapshot, Wd};
+use crate::snapshot::{KnownPolicy, LiveRead, Snapshot, Wd, is_leaving};
+use crate::teardown::{self, Left, Teardown};
 
 /// The hub as a live read shows it, past every cache (I3).
 pub(crate) struct LiveHub {
@@ -40,6 +41,8 @@ pub(crate) struct DeploymentReconcile<'a> {
     pub live: Option<LiveHub>,
     /// The WD as it was fetched, where the caches differed: for the next round only.
     pub fetched: Option<Bodies>,
+    /// The copies of its Instances on the hub, where the plan asked for them.
+    pub left: Option<Vec<Left>>,
     /// Whether Karmada is to apply the hub WD again, which is asked for once.
     stalled: bool,
     /// Held while what the WDs of the namespace share has to be made, so that no other pass makes it too.
@@ -48,6 +51,8 @@ pub(crate) struct DeploymentReconcile<'a> {
     pub blocked: Option<CleanupBlocked>,
     /// What another pass is to come for.
     pub outlook: Outlook,
+    /// What it waits for, where that is known.
+    pub awaited: Option<String>,
 }
 
 impl<'a> DeploymentReconcile<'a> {
@@ -58,10 +63,12 @@ impl<'a> DeploymentReconcile<'a> {
             job,
             live: None,
             fetched: None,
+            left: None,
             stalled: false,
             setup: None,
             blocked: None,
             outlook: Outlook::Settled,
+            awaited: None,
         }
     }
 
@@ -121,6 +128,7 @@ impl Reconciler for DeploymentReconcile<'_> {
         self.live = self.live.take().filter(|live| live.hub_namespace_name == seen.hub_namespace_name);
         self.put_read(&mut seen);
         seen.waited = self.job.unsettled_since.elapsed();
+        seen.teardown.left.clone_from(&self.left);
         answers(|| Some(Change { uid: seen.project.uid.to_string(), generation: seen.project.generation }));
         seen.held = federator.waits.held(self.of.key, seen.project.generation);
         let moves = seen.hub.as_ref().is_some_and(|hub| hub.moving().is_some());
@@ -171,12 +179,21 @@ impl Reconciler for DeploymentReconcile<'_> {
                 self.read_live(seen).await?;
                 if wrote { Step::Updated } else { Step::Learned }
             }
+            NextStep::ReadCopies => {
+                self.left = Some(self.federator.copies_left(seen).await?);
+                Step::Learned
+            }
             NextStep::AwaitChange => Step::End(Outcome::AwaitChange),
             NextStep::RequeueAfter(wait) => Step::End(Outcome::RequeueAfter(wait)),
             NextStep::BlockCleanup(why) => {
                 self.blocked = Some(why);
                 // Retried after a back-off, should the hub come back from a backup.
                 Step::End(Outcome::Failed)
+            }
+            NextStep::HoldCleanup(why, wait) => {
+                self.blocked = Some(why);
+                self.awaited = seen.teardown.left.as_deref().map(teardown::named);
+                Step::End(Outcome::RequeueAfter(wait))
             }
         })
     }
@@ -196,6 +213,7 @@ impl Federator {
             let normalization = policies.normalization(object.namespace(), object.name(), Part::Spec);
             KnownPolicy { object, normalization }
         };
+        let leaves = is_leaving(project, &wd);
         let (project_wd, service) = (Wd::new(wd)?, project.service());
         let hub_wd = wds.digest(&hub_namespace, &key.name).and_then(Wd::new);
         let cells = self.cells_of(project_wd.city.as_deref().unwrap_or_default());
@@ -219,6 +237,14 @@ impl Federator {
             is_due: false,
             distrust: self.planes.distrust(),
             last_restore: self.planes.last_restore(),
+            teardown: Teardown {
+                cached: leaves
+                    && hub_wd
+                        .as_ref()
+                        .is_some_and(|hub| self.has_copies(&hub_namespace, &key.name, &hub.uid)),
+                left: None,
+                limits: self.config.teardown,
+            },
             seen_deleted: self.was_seen_deleted(key, &project_wd.uid, &hub_namespace),
             waited: Duration::ZERO,
             live: None,

@@ -59,8 +59,10 @@ pub enum Refusal {
     ServiceSuspended,
     /// The service of its project was withdrawn, and nothing of it is on the hub any more (W9).
     ServiceNotActive,
-    /// It is being deleted, and that is not proven done (I3).
-    CleanupHeld(CleanupBlocked),
+    /// It is being deleted, and that is not proven done (I3); with what is waited for, where that is known.
+    CleanupHeld(CleanupBlocked, Option<String>),
+    /// It is being deleted, and these cells tear its Instances down.
+    Terminating(String),
 }
 
 impl Refusal {
@@ -78,7 +80,8 @@ impl Refusal {
             Self::CellUnreachable(..) => Reason::CellUnreachable,
             Self::ServiceSuspended => Reason::ServiceSuspended,
             Self::ServiceNotActive => Reason::ServiceNotActive,
-            Self::CleanupHeld(_) => Reason::CleanupHeld,
+            Self::CleanupHeld(..) => Reason::CleanupHeld,
+            Self::Terminating(_) => Reason::Terminating,
         }
     }
 
@@ -86,7 +89,11 @@ impl Refusal {
     pub fn always_stands(&self) -> bool {
         matches!(
             self,
-            Self::ObjectTooLarge(_) | Self::AmbiguousCity(_) | Self::ServiceNotActive | Self::CleanupHeld(_)
+            Self::ObjectTooLarge(_)
+                | Self::AmbiguousCity(_)
+                | Self::ServiceNotActive
+                | Self::CleanupHeld(..)
+                | Self::Terminating(_)
         )
     }
 
@@ -155,7 +162,10 @@ impl fmt::Display for Refusal {
                 "the service {} is not active in this project: nothing of the WorkloadDeployment runs",
                 SERVICE_NAME.1
             ),
-            Self::CleanupHeld(why) => why.fmt(f),
+            Self::CleanupHeld(why, what) => f.write_str(&why.message(what.as_deref())),
+            Self::Terminating(cells) => {
+                write!(f, "being deleted: waiting until its cell has torn down the Instances: {cells}")
+            }
         }
     }
 }

@@ -14,6 +14,8 @@ use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, PlaneId};
 use fedhub_planes::{Distrust, Plane, ProjectNamespace, ServiceState, WriteState};
 use jiff::Timestamp;
 
+use crate::teardown::Teardown;
+
 /// The facts of a WD, and which version of it they are of.
 #[derive(Clone, Debug)]
 pub struct Wd {
@@ -112,6 +114,8 @@ pub struct Snapshot {
     pub distrust: Option<Distrust>,
     /// When the hub was last noticed to have been restored, also after it is trusted again.
     pub last_restore: Option<Timestamp>,
+    /// What cells still have of a WD that is to leave the hub (F9).
+    pub teardown: Teardown,
     /// Whether the hub WD was seen deleted, while this WD was being deleted.
     pub seen_deleted: bool,
     /// Whether the condition `Federated` is to be written though no status brings it along (U2).
@@ -173,7 +177,7 @@ impl Snapshot {
     /// A hash of all that decides about a WD that stays, but for the time; never zero. Zero where it rests on what was
     /// read live.
     pub fn fingerprint(&self) -> u64 {
-        if self.live.is_some() || self.stalled || self.is_due {
+        if self.live.is_some() || self.teardown.left.is_some() || self.stalled || self.is_due {
             return 0;
         }
         let sum = KeyedHasher::default()

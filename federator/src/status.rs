@@ -94,7 +94,9 @@ pub fn desired(seen: &Snapshot, refusal: Option<&Refusal>, bodies: &Bodies) -> O
             conditions::put(&mut status, held(current, refusal, seen.now));
             match refusal {
                 Refusal::ServiceNotActive => stopped(&mut status, current, refusal, seen.now),
-                Refusal::CleanupHeld(why) => unknown(&mut status, current, &why.message(None), seen.now),
+                Refusal::CleanupHeld(..) | Refusal::Terminating(_) => {
+                    unknown(&mut status, current, refusal.reason(), &refusal.to_string(), seen.now);
+                }
                 _ => {}
             }
         }
@@ -153,15 +155,12 @@ fn stopped(status: &mut Value, standing: &Value, refusal: &Refusal, now: Timesta
     }
 }
 
-/// F9: what was true before the deletion is not known while that is held.
-fn unknown(status: &mut Value, standing: &Value, message: &str, now: Timestamp) {
+/// F9: what was true before the deletion is not known while that lasts.
+fn unknown(status: &mut Value, standing: &Value, reason: Reason, message: &str, now: Timestamp) {
     for kind in [REPLICAS_READY, FEDERATED] {
         if conditions::is_true(status, kind) {
             let old = conditions::find(standing, kind);
-            conditions::put(
-                status,
-                conditions::explained(old, kind, "Unknown", Reason::CleanupHeld, message, now),
-            );
+            conditions::put(status, conditions::explained(old, kind, "Unknown", reason, message, now));
         }
     }
 }
@@ -177,11 +176,9 @@ pub fn blocked(current: &Value, why: CleanupBlocked, answer: Option<&str>, now: 
     let mut status = standing(current);
     let message = why.message(answer);
     let old = conditions::find(current, AVAILABLE);
-    conditions::put(
-        &mut status,
-        conditions::explained(old, AVAILABLE, "False", Reason::CleanupHeld, &message, now),
-    );
-    unknown(&mut status, current, &message, now);
+    let held = Reason::CleanupHeld;
+    conditions::put(&mut status, conditions::explained(old, AVAILABLE, "False", held, &message, now));
+    unknown(&mut status, current, held, &message, now);
     status
 }
 

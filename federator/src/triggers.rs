@@ -201,6 +201,7 @@ impl Federator {
             Kind::PropagationPolicy => self.policy_changed(change),
             Kind::Namespace => self.hub_namespace_changed(change),
             Kind::Cluster => self.cluster_changed(change),
+            Kind::Instance if is_gone(change) => self.copy_gone(change.known()),
             _ => {}
         }
     }

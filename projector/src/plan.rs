@@ -36,12 +36,24 @@ fn facts(digest: Option<&Digest>) -> Option<(&Digest, &Instance)> {
 
 /// The plan for an Instance that is there; `Err` where it is not projected, whatever its projection is like.
 fn project(seen: &Snapshot, instance: &Digest, facts: &Instance) -> Result<ProjectionPlan, ProjectionPlan> {
-    let owner = living_owner(seen, facts)?;
+    // P6: garbage collection removes the projections, and none is put back; what stands shows how its
+    // Instance goes.
+    let goes = seen.owner.as_ref().is_some_and(|owner| owner.terminating);
+    let owner =
+        living_owner(seen, facts).map_err(|plan| if goes { ProjectionPlan::Park(None) } else { plan })?;
     let managed = managed(seen, &instance.uid, owner);
     let Some((projection, current)) = self::facts(seen.projection.as_ref()) else {
-        let create = || ProjectionPlan::Write { managed: Box::new(managed), mode: WriteMode::Direct };
-        return Ok(if instance.terminating { ProjectionPlan::Synced } else { create() });
+        return Ok(match instance.terminating {
+            _ if goes => ProjectionPlan::Park(None),
+            true => ProjectionPlan::Synced,
+            false => ProjectionPlan::Write { managed: Box::new(managed), mode: WriteMode::Direct },
+        });
     };
+    let is_same = current.is_projection_of(&instance.uid.to_string());
+    if goes {
+        let follows = is_same && !projection.terminating;
+        return Ok(if follows { status(seen, facts, current) } else { ProjectionPlan::Park(None) });
+    }
     if !current.is_projection(Some(owner.uid)) {
         return Err(ProjectionPlan::Quarantine(Reason::NameTaken));
     }
@@ -49,7 +61,6 @@ fn project(seen: &Snapshot, instance: &Digest, facts: &Instance) -> Result<Proje
         // Its deletion's event brings the Instance back.
         return Err(ProjectionPlan::Park(None));
     }
-    let is_same = current.is_projection_of(&instance.uid.to_string());
     // Before the mark, which alone tells that the status is that of the Instance before this one.
     if !is_same && is_reset(seen, facts, current) {
         return Ok(ProjectionPlan::WriteStatus { mode: WriteMode::Direct });
@@ -64,10 +75,6 @@ fn project(seen: &Snapshot, instance: &Digest, facts: &Instance) -> Result<Proje
 
 /// The owner on whose behalf the Instance is projected (I5, I6); else the plan without one.
 fn living_owner<'a>(seen: &'a Snapshot, facts: &Instance) -> Result<Owner<'a>, ProjectionPlan> {
-    if seen.owner.as_ref().is_some_and(|owner| owner.terminating) {
-        // Garbage collection removes the projection (P6).
-        return Err(ProjectionPlan::Park(None));
-    }
     if seen.deployment.is_some() && seen.hub_deployment.is_none() && seen.owner.is_none() {
         // The hub's garbage collector takes the Instance.
         let left = COLLECTED.checked_sub(seen.since_event).filter(|left| !left.is_zero());
@@ -95,8 +102,8 @@ fn living_owner<'a>(seen: &'a Snapshot, facts: &Instance) -> Result<Owner<'a>, P
     Ok(Owner { name, uid: &owner.uid })
 }
 
-/// P2, P7: a WD that the cache lacks may be there, and one that is not there may still come, for as long as the grace
-/// lasts.
+/// P2, P7: a WD that the cache lacks may be there, and one that is not there may still come, for as long as
+/// the grace lasts.
 fn without_owner(seen: &Snapshot) -> ProjectionPlan {
     let Some(confirmed) = &seen.confirmed else { return ProjectionPlan::ConfirmOwner };
     let age = Duration::try_from(seen.now.duration_since(confirmed.created)).unwrap_or_default();
@@ -106,8 +113,9 @@ fn without_owner(seen: &Snapshot) -> ProjectionPlan {
     }
 }
 
-/// I5, the hub side: the Instance belongs to the WD that lives on the hub now, and that is the project WD's, not one
-/// that was there before it (I6). A copy without an owner reference is accepted from older cells while its WD is alive.
+/// I5, the hub side: the Instance belongs to the WD that lives on the hub now, and that is the project WD's,
+/// not one that was there before it (I6). A copy without an owner reference is accepted from older cells
+/// while its WD is alive.
 fn is_alive_on_hub(seen: &Snapshot, facts: &Instance, owner: &Digest) -> bool {
     seen.hub_deployment.as_ref().filter(|d| !d.terminating).is_some_and(|deployment| {
         let source = mark_hash(Some(&owner.uid.to_string()));
@@ -116,9 +124,9 @@ fn is_alive_on_hub(seen: &Snapshot, facts: &Instance, owner: &Digest) -> bool {
     })
 }
 
-/// P5: whether the projection still has the status of the Instance before this one, and no cell has reported on this one.
-/// Where the hub namespace is another one, too, the hub lost its state, and the Instance may well be the same: its status
-/// stands until the cell reports.
+/// P5: whether the projection still has the status of the Instance before this one, and no cell has reported
+/// on this one. Where the hub namespace is another one, too, the hub lost its state, and the Instance may
+/// well be the same: its status stands until the cell reports.
 fn is_reset(seen: &Snapshot, facts: &Instance, current: &Instance) -> bool {
     current.is_from_namespace_uid(seen.hub_namespace.uid())
         && facts.status_origin != StatusOrigin::Reported

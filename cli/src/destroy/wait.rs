@@ -1,10 +1,12 @@
-//! Waiting until a workload is gone: by watch, over lost connections.
+//! Waiting until a workload is gone: by watch, over lost connections. Meanwhile it is told which city still
+//! has what.
 
+use std::convert::Infallible;
 use std::time::Duration;
 
 use fedhub_core::object::{Object, ObjectView};
 use kube::runtime::wait::{self, await_condition, conditions};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, interval_at, sleep, timeout};
 
 use super::requests::{remains, workloads};
 use crate::exit::Exit;
@@ -14,7 +16,11 @@ use crate::session::Session;
 /// The pause after a watch that broke.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Waits until that very workload is gone; one that is made anew by its name is another. Without a limit, for as long as it takes.
+/// How often it is looked at what is left.
+const LOOK: Duration = Duration::from_secs(10);
+
+/// Waits until that very workload is gone; one that is made anew by its name is another. Without a limit, for
+/// as long as it takes.
 pub async fn gone(session: &Session, workload: &Object, limit: Option<Duration>) -> Result<(), Problem> {
     tokio::select! {
         biased;
@@ -27,7 +33,13 @@ pub async fn gone(session: &Session, workload: &Object, limit: Option<Duration>)
 }
 
 async fn in_time(session: &Session, workload: &Object, limit: Option<Duration>) -> Result<(), Problem> {
-    let gone = watched(session, workload);
+    let gone = async {
+        tokio::select! {
+            biased;
+            ended = watched(session, workload) => ended,
+            never = tell_what_is_left(session, workload) => match never {},
+        }
+    };
     let Some(limit) = limit else { return gone.await };
     if let Ok(ended) = timeout(limit, gone).await {
         return ended;
@@ -40,6 +52,23 @@ async fn in_time(session: &Session, workload: &Object, limit: Option<Duration>) 
         format!("Workload {name:?} is being deleted, and is not gone yet.{left}"),
     )
     .remedy(format!("The deletion goes on. Wait for it with `{again}`.")))
+}
+
+/// Tells what is left of a workload, and again when that has changed.
+async fn tell_what_is_left(session: &Session, workload: &Object) -> Infallible {
+    let mut looks = interval_at(Instant::now() + LOOK, LOOK);
+    let mut told = None;
+    loop {
+        looks.tick().await;
+        let left = remains(session, workload).await;
+        if left == told {
+            continue;
+        }
+        if let Some(lines) = left.as_deref() {
+            session.tell(lines);
+            told = left;
+        }
+    }
 }
 
 async fn watched(session: &Session, workload: &Object) -> Result<(), Problem> {

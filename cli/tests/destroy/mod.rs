@@ -132,6 +132,9 @@ async fn a_deletion_that_hangs_is_told_and_can_be_waited_for_again() {
         late.err.contains("The deletion goes on") && late.err.contains("DFW: 0 instances left"),
         "{late:?}"
     );
+    // Somebody who waits is told which city still has what, once.
+    let waiting = platform.run(&["destroy", "api", "--timeout", "13s"]).await;
+    assert!(waiting.code == 3 && waiting.err.matches("DFW: 0 instances left").count() == 2, "{waiting:?}");
     // What cannot be read is no nothing.
     platform.plane.fault(Fault::Status(403).on("list", "workloaddeployments"));
     let blind = platform.run(&["destroy", "api", "--timeout", "200ms"]).await;

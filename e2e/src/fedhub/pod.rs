@@ -33,7 +33,8 @@ const LEASE: [&str; 2] = ["--lease-duration=5s", "--lease-renew=1s"];
 /// Flags that a suite may give a process beside those of its Deployment, or in place of them: where something is, which
 /// identity it claims, how long things take, and the switches that docs/install.md has an installer add by hand. The
 /// features of a cell are set by components.
-const MAY_DIFFER: [&str; 15] = [
+const MAY_DIFFER: [&str; 16] = [
+    "--cell-away-release",
     "--cell-city",
     "--cell-name",
     "--max-inferred-deletes-per-minute",

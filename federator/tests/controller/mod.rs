@@ -50,6 +50,8 @@ mod support;
 #[cfg(test)]
 mod suspended;
 #[cfg(test)]
+mod teardown;
+#[cfg(test)]
 mod twins;
 #[cfg(test)]
 mod withdrawn;

@@ -8,6 +8,7 @@ use fedhub_core::names::{CITY_CODE, FEDERATOR_FINALIZER};
 use fedhub_engine::{Queue, QueueConfig};
 use fedhub_fake_apiserver::ApiServer;
 use fedhub_federator::progress::PATIENCE;
+use fedhub_federator::teardown::TeardownLimits;
 use fedhub_federator::{Federator, FederatorConfig};
 use fedhub_planes::{Planes, Settings};
 use fedhub_testing::{Process, asked, gap, position, writes};
@@ -96,7 +97,8 @@ impl World {
         let queue = process.queue_with(config);
         let sources = process.queue(planes.seed());
         let patience = if self.telling { PATIENCE } else { NEVER };
-        let config = FederatorConfig { policy_gc_delay: QUIET, patience };
+        let config =
+            FederatorConfig { policy_gc_delay: QUIET, patience, teardown: TeardownLimits::default() };
         let federator = Federator::new(planes.clone(), queue.clone(), vec![sources.clone()], config);
         planes.listen(federator.clone());
         planes.start();

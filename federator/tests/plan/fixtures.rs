@@ -8,6 +8,7 @@ use fedhub_core::names::{
     SOURCE, SOURCE_GENERATION, SOURCE_UID, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
 };
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, bare, set_field};
+use fedhub_federator::teardown::Teardown;
 use fedhub_planes::{ServiceState, Write, WriteState};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -132,6 +133,7 @@ pub fn seen(
         is_due: false,
         distrust: None,
         last_restore: None,
+        teardown: Teardown::default(),
         seen_deleted: false,
         waited: Duration::ZERO,
         live: None,

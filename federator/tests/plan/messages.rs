@@ -37,7 +37,8 @@ fn refusals() -> Vec<Refusal> {
         Refusal::CellUnreachable(..) => Refusal::CellUnreachable(city(), "ORD".to_owned(), down()),
         Refusal::ServiceSuspended => Refusal::ServiceSuspended,
         Refusal::ServiceNotActive => Refusal::ServiceNotActive,
-        Refusal::CleanupHeld(_) => Refusal::CleanupHeld(CleanupBlocked::HubUnreachable),
+        Refusal::CleanupHeld(..) => Refusal::CleanupHeld(CleanupBlocked::HubUnreachable, None),
+        Refusal::Terminating(_) => Refusal::Terminating("cell-dfw".to_owned()),
     ]
     .into()
 }
@@ -114,6 +115,7 @@ fn answer(why: CleanupBlocked) -> Option<&'static str> {
         CleanupBlocked::ProjectRefuses => Some(
             "failed to patch workloaddeployments on the project shop: admission webhook denied the request",
         ),
+        CleanupBlocked::CellHolds | CleanupBlocked::CellUnreachable => Some("cell-dfw (web-0, web-1)"),
         _ => None,
     }
 }
@@ -128,6 +130,8 @@ fn conditions_and_events_of_the_federator_read_well() {
         CleanupBlocked::HubUnreachable => CleanupBlocked::HubUnreachable,
         CleanupBlocked::HubRefuses => CleanupBlocked::HubRefuses,
         CleanupBlocked::ProjectRefuses => CleanupBlocked::ProjectRefuses,
+        CleanupBlocked::CellHolds => CleanupBlocked::CellHolds,
+        CleanupBlocked::CellUnreachable => CleanupBlocked::CellUnreachable,
         CleanupBlocked::HubObjectHeld => CleanupBlocked::HubObjectHeld,
         CleanupBlocked::HubStateLost => CleanupBlocked::HubStateLost,
         CleanupBlocked::TenantConflict => CleanupBlocked::TenantConflict,

@@ -44,6 +44,8 @@ mod status;
 #[cfg(test)]
 mod suspended;
 #[cfg(test)]
+mod teardown;
+#[cfg(test)]
 mod tenants;
 #[cfg(test)]
 mod withdrawn;

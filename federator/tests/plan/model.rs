@@ -11,6 +11,7 @@ use fedhub_core::object::{Object, ObjectView, PlaneId, set_field};
 use fedhub_federator::loss::is_awaiting_cell;
 use fedhub_federator::moving::Bound;
 use fedhub_federator::snapshot::Wd;
+use fedhub_federator::teardown::Teardown;
 use fedhub_planes::{Distrust, ServiceState, Write, WriteMode, WriteState};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -112,6 +113,7 @@ impl Model {
             is_due: false,
             distrust: self.distrust,
             last_restore: self.last_restore,
+            teardown: Teardown::default(),
             seen_deleted: self.seen_deleted,
             waited: Duration::ZERO,
             live: self.live.clone(),
@@ -251,7 +253,9 @@ impl Model {
 
     /// Performs a plan in the order that [`Plan`] says.
     pub fn perform(&mut self, plan: Plan) {
-        let Plan { mark, namespace, policy, deployment, moved: _, delete, status, release, then: _ } = plan;
+        let Plan { mark, namespace, policy, deployment, moved: _, recall, delete, status, release, then: _ } =
+            plan;
+        assert!(!recall, "there are no copies");
         if let Some(metadata) = mark {
             self.merge("mark", &metadata);
         }

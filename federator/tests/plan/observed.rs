@@ -16,6 +16,7 @@ use fedhub_federator::refusal::Refusal;
 pub use fedhub_federator::snapshot::KnownPolicy;
 use fedhub_federator::snapshot::{LiveRead, Snapshot, Wd};
 use fedhub_federator::status;
+use fedhub_federator::teardown::Teardown;
 use fedhub_planes::{Distrust, ProjectNamespace, ServiceState, StatusWrite, Write, WriteState};
 use jiff::Timestamp;
 use serde_json::Value;
@@ -42,6 +43,7 @@ pub struct Observed {
     pub is_due: bool,
     pub distrust: Option<Distrust>,
     pub last_restore: Option<Timestamp>,
+    pub teardown: Teardown,
     pub seen_deleted: bool,
     pub waited: Duration,
     pub live: Option<Live>,
@@ -109,6 +111,7 @@ impl Observed {
             is_due: self.is_due,
             distrust: self.distrust,
             last_restore: self.last_restore,
+            teardown: self.teardown.clone(),
             seen_deleted: self.seen_deleted,
             waited: self.waited,
             live: self.live().map(|_| LiveRead { cached: self.hub.is_some() }),
@@ -123,8 +126,18 @@ impl Observed {
 
     /// What a plan that was made of that snapshot writes.
     pub fn rendered(&self, seen: &Snapshot, plan: FederationPlan) -> Plan {
-        let FederationPlan { mark, namespace, policy, deployment, moved, delete, status, release, then } =
-            plan;
+        let FederationPlan {
+            mark,
+            namespace,
+            policy,
+            deployment,
+            moved,
+            recall,
+            delete,
+            status,
+            release,
+            then,
+        } = plan;
         let bodies = self.bodies();
         Plan {
             mark: mark.map(|mark| mark.render(&bodies.project)),
@@ -132,6 +145,7 @@ impl Observed {
             policy,
             deployment: deployment.and_then(|change| change.render(seen, &bodies)),
             moved,
+            recall,
             delete: bodies.hub.clone().filter(|_| delete),
             status: status.and_then(|intent| status::write(seen, intent.refusal.as_ref(), &bodies)),
             release: release.then(|| finalizers::without(&bodies.project, FEDERATOR_FINALIZER)),
@@ -148,6 +162,7 @@ pub struct Plan {
     pub policy: Option<Write>,
     pub deployment: Option<Write>,
     pub moved: Option<String>,
+    pub recall: bool,
     pub delete: Option<ObjectRef>,
     pub status: Option<StatusWrite>,
     pub release: Option<Value>,

@@ -32,8 +32,8 @@ pub struct RunArgs {
     /// Run the federator, the projector and the workload controller. Needs --hub-kubeconfig.
     #[arg(long, env = "FEDHUB_ENABLE_MANAGEMENT_CONTROLLERS")]
     pub enable_management_controllers: bool,
-    /// Run the controllers of a cell: Instances, their readiness, their copies on the hub. Needs --cell-name, and
-    /// --hub-kubeconfig unless --write-back=false.
+    /// Run the controllers of a cell: Instances, their readiness, their copies on the hub. Needs --cell-name,
+    /// and --hub-kubeconfig unless --write-back=false.
     #[arg(long, env = "FEDHUB_ENABLE_CELL_CONTROLLERS")]
     pub enable_cell_controllers: bool,
 
@@ -44,7 +44,8 @@ pub struct RunArgs {
     #[command(flatten)]
     pub management: ManagementArgs,
 
-    /// Kubeconfig of the cell; without it, that of the management plane: the cluster that the process runs in.
+    /// Kubeconfig of the cell; without it, that of the management plane: the cluster that the process runs
+    /// in.
     #[arg(long, env = "FEDHUB_CELL_KUBECONFIG", value_name = "FILE")]
     pub cell_kubeconfig: Option<PathBuf>,
     /// Context in the cell kubeconfig, in place of its current one.
@@ -57,8 +58,8 @@ pub struct RunArgs {
     /// City code of the cell: with it, only the hub objects of that city are watched.
     #[arg(long, env = "FEDHUB_CELL_CITY", value_name = "CODE")]
     pub cell_city: Option<String>,
-    /// Have the cell copy its Instances to the hub, without which no project sees them. With `false` nothing is copied,
-    /// and the cell needs no hub.
+    /// Have the cell copy its Instances to the hub, without which no project sees them. With `false` nothing
+    /// is copied, and the cell needs no hub.
     #[arg(long, env = "FEDHUB_WRITE_BACK", default_value_t = true, action = clap::ArgAction::Set, value_name = "BOOL")]
     pub write_back: bool,
     /// Have the cell bind networks and claim subnets before Instances start (networking.datumapis.com).
@@ -67,20 +68,21 @@ pub struct RunArgs {
     /// Have Instances wait for what their templates refer to: `ConfigMap`s and Secrets.
     #[arg(long, env = "FEDHUB_REFERENCED_DATA")]
     pub referenced_data: bool,
-    /// Kubeconfig, with the cell's claims-only credential, of the server where project planes are found for quota
-    /// claims, as --discovery says; without it, quota is off.
+    /// Kubeconfig, with the cell's claims-only credential, of the server where project planes are found for
+    /// quota claims, as --discovery says; without it, quota is off.
     #[arg(long, env = "FEDHUB_QUOTA_KUBECONFIG", value_name = "FILE")]
     pub quota_kubeconfig: Option<PathBuf>,
-    /// Have Instances need quota, where there is a --quota-kubeconfig. With `false` none does, and the claims of the cell
-    /// are released.
+    /// Have Instances need quota, where there is a --quota-kubeconfig. With `false` none does, and the claims
+    /// of the cell are released.
     #[arg(long, env = "FEDHUB_QUOTA", default_value_t = true, action = clap::ArgAction::Set, value_name = "BOOL")]
     pub quota: bool,
 
     /// Where project planes are found.
     #[command(flatten)]
     pub discovery: DiscoveryArgs,
-    /// Where the catalogue of instance types is, for hub, cells and admission: `InstanceType`s of the `management` plane, or of
-    /// the server with the Projects (`discovery`, with --discovery milo). With `off` there is the built-in type.
+    /// Where the catalogue of instance types is, for hub, cells and admission: `InstanceType`s of the
+    /// `management` plane, or of the server with the Projects (`discovery`, with --discovery milo). With
+    /// `off` there is the built-in type.
     #[arg(
         long,
         env = "FEDHUB_INSTANCE_TYPES",
@@ -90,16 +92,16 @@ pub struct RunArgs {
     )]
     pub instance_types: InstanceTypesSource,
 
-    /// The process's own namespace: where its Lease is, and where discovery `kubeconfigs` looks for Secrets. Without it,
-    /// fedhub-system; of a process with the cell role alone, fedhub-cells.
+    /// The process's own namespace: where its Lease is, and where discovery `kubeconfigs` looks for Secrets.
+    /// Without it, fedhub-system; of a process with the cell role alone, fedhub-cells.
     #[arg(long, env = "FEDHUB_NAMESPACE", value_name = "NAME")]
     namespace: Option<String>,
 
     /// Take part in the leader election: of several replicas one writes. `false` is for a single process.
     #[arg(long, env = "FEDHUB_LEADER_ELECT", default_value_t = true, action = clap::ArgAction::Set, value_name = "BOOL")]
     pub leader_elect: bool,
-    /// Name of the Lease, in --namespace on the management plane. The cell role's is in --namespace of the cell, and ends
-    /// in `-cell`.
+    /// Name of the Lease, in --namespace on the management plane. The cell role's is in --namespace of the
+    /// cell, and ends in `-cell`.
     #[arg(long, env = "FEDHUB_LEASE_NAME", default_value = "fedhub", value_name = "NAME")]
     pub lease_name: String,
     /// How long a lease lasts without renewal: the longest time without a leader after a crash.
@@ -130,7 +132,8 @@ pub struct RunArgs {
     /// Log format: `text` or `json`.
     #[arg(long, env = "FEDHUB_LOG_FORMAT", default_value = "text", hide_possible_values = true)]
     pub log_format: LogFormat,
-    /// Export the way of each change as a trace, over OTLP/HTTP to where the variables `OTEL_EXPORTER_OTLP_*` say.
+    /// Export the way of each change as a trace, over OTLP/HTTP to where the variables `OTEL_EXPORTER_OTLP_*`
+    /// say.
     #[arg(long, env = "FEDHUB_TRACES")]
     pub traces: bool,
 
@@ -149,7 +152,8 @@ pub struct RunArgs {
     /// Objects of a kind on one project plane; a plane with more is refused as too large.
     #[arg(long, env = "FEDHUB_MAX_OBJECTS", default_value_t = 50_000, value_parser = clap::value_parser!(u32).range(1..), value_name = "N")]
     pub max_objects: u32,
-    /// Memory for the objects of all planes that wait or are being reconciled, such as `64Mi`; of others a digest is kept.
+    /// Memory for the objects of all planes that wait or are being reconciled, such as `64Mi`; of others a
+    /// digest is kept.
     #[arg(long, env = "FEDHUB_MEMORY_BUDGET", default_value = "64Mi", value_parser = bytes, value_name = "BYTES")]
     pub memory_budget: usize,
     /// How long a plane may take to send response headers, and between two chunks of a body.
@@ -177,30 +181,34 @@ pub struct RunArgs {
     /// How long an Instance on the hub may be without its WorkloadDeployment before it is quarantined.
     #[arg(long, env = "FEDHUB_PROJECTION_GRACE", default_value = "15m", value_parser = parse_duration, value_name = "DURATION")]
     pub projection_grace: Duration,
-    /// Projections of one plane that may be deleted per minute where their absence on the hub was inferred; copies of instance
-    /// types likewise, and projects from which the service may be withdrawn.
+    /// Projections of one plane that may be deleted per minute where their absence on the hub was inferred;
+    /// copies of instance types likewise, and projects from which the service may be withdrawn.
     #[arg(long, env = "FEDHUB_MAX_INFERRED_DELETES_PER_MINUTE", default_value_t = 20, value_name = "N")]
     pub max_inferred_deletes_per_minute: u32,
-    /// How long the service has to be withdrawn from a project before what ran of it there is removed. For discovery
-    /// `milo`, where the entitlements of the project say so.
+    /// How long the service has to be withdrawn from a project before what ran of it there is removed. For
+    /// discovery `milo`, where the entitlements of the project say so.
     #[arg(long, env = "FEDHUB_TEARDOWN_DELAY", default_value = "1m", value_parser = parse_duration, value_name = "DURATION")]
     pub teardown_delay: Duration,
-    /// How long a city of a Workload that takes the place of another has to become available: then the other one is removed
-    /// all the same.
+    /// How long a city of a Workload that takes the place of another has to become available: then the other
+    /// one is removed all the same.
     #[arg(long, env = "FEDHUB_MOVE_DEADLINE", default_value = "10m", value_parser = parse_duration, value_name = "DURATION")]
     pub move_deadline: Duration,
-    /// How long an Instance may take to terminate: one that takes longer is named on its WorkloadDeployment in the cell,
-    /// with the finalizers that hold it.
+    /// How long an Instance may take to terminate: one that takes longer is named on its WorkloadDeployment,
+    /// in the cell with the finalizers that hold it.
     #[arg(long, env = "FEDHUB_TERMINATION_DEADLINE", default_value = "10m", value_parser = parse_duration, value_name = "DURATION")]
     pub termination_deadline: Duration,
+    /// How long the cell of a WorkloadDeployment that is being deleted may be out of the hub's reach: then
+    /// the deletion goes on without it, and the cell deletes what it has when it is back.
+    #[arg(long, env = "FEDHUB_CELL_AWAY_RELEASE", default_value = "10m", value_parser = parse_duration, value_name = "DURATION")]
+    pub cell_away_release: Duration,
     /// How long a shutdown waits for reconciles under way.
     #[arg(long, env = "FEDHUB_SHUTDOWN_TIMEOUT", default_value = "10s", value_parser = parse_duration, value_name = "DURATION")]
     pub shutdown_timeout: Duration,
 }
 
 impl RunArgs {
-    /// The process's own namespace on the management plane and, of the cell role, in the cell: where the rights of
-    /// `deploy/` are, unless another one is given.
+    /// The process's own namespace on the management plane and, of the cell role, in the cell: where the
+    /// rights of `deploy/` are, unless another one is given.
     pub fn namespace(&self) -> &str {
         let usual = if self.enable_management_controllers { MANAGEMENT_NAMESPACE } else { CELL_NAMESPACE };
         self.namespace.as_deref().unwrap_or(usual)
@@ -211,8 +219,8 @@ impl RunArgs {
         format!("{}-cell", self.lease_name)
     }
 
-    /// Whether one cluster may be management plane, project plane and cell at once, so that each role has to tell what
-    /// is its own there.
+    /// Whether one cluster may be management plane, project plane and cell at once, so that each role has to
+    /// tell what is its own there.
     pub fn is_single_cluster(&self) -> bool {
         self.enable_management_controllers
             && self.enable_cell_controllers

@@ -8,6 +8,7 @@ use fedhub_core::names::REFERENCED_DATA;
 use fedhub_core::object::{Kind, PlaneId};
 use fedhub_engine::{Queue, run_workers};
 use fedhub_federator::progress::PATIENCE;
+use fedhub_federator::teardown::TeardownLimits;
 use fedhub_federator::{Federator, FederatorConfig};
 use fedhub_lease::Leadership;
 use fedhub_planes::discovery::Discovery;
@@ -120,7 +121,8 @@ impl Management {
         let (args, planes) = (&runtime.args, role.registries[0].clone());
         let (federator_queue, projector_queue) = (role.queue("federator")?, role.queue("projector")?);
         let workload_queue = role.queue("workloads")?;
-        let config = FederatorConfig { policy_gc_delay: args.policy_gc_delay, patience: PATIENCE };
+        let teardown = TeardownLimits { deadline: args.termination_deadline, away: args.cell_away_release };
+        let config = FederatorConfig { policy_gc_delay: args.policy_gc_delay, patience: PATIENCE, teardown };
         let sources = vec![workload_queue.clone()];
         let federator = Federator::new(planes.clone(), federator_queue.clone(), sources, config);
         let config = ProjectorConfig {

@@ -11,6 +11,7 @@ use fedhub_core::names::{
 use fedhub_core::object::{Object, ObjectView};
 use fedhub_planes::Write;
 use fedhub_projector::quarantine::Reason;
+use serde_json::json;
 
 use crate::plan::support::*;
 
@@ -108,11 +109,30 @@ fn p2_p7_an_absent_wd_parks_for_the_grace_and_quarantines_after() {
 
 #[test]
 fn i5_p6_a_wd_on_its_way_out_is_no_living_owner_and_nothing_is_quarantined_for_it() {
-    for mut seen in [fresh(), seen()] {
+    let mut earlier = seen();
+    bent(&mut earlier.instance, |instance| instance.metadata.uid = Some("made-anew".to_owned()));
+    for mut seen in [fresh(), earlier] {
         seen.owner = Some(on_project(&but(owner(), dying)));
         let late = Observed { now: now() + Duration::from_hours(1), ..seen.clone() };
         assert_eq!((plan(&seen), plan(&late)), (Decision::Park(None), Decision::Park(None)));
     }
+}
+
+#[test]
+fn p6_while_its_wd_is_being_deleted_a_projection_shows_how_its_instance_goes_and_nothing_else_of_it_is_put_right()
+ {
+    let mut seen = Observed { owner: Some(on_project(&but(owner(), dying))), ..seen() };
+    assert_eq!(plan(&seen), Decision::InOrder);
+    bent(&mut seen.projection, |projection| projection.metadata.labels = None);
+    assert_eq!(plan(&seen), Decision::InOrder);
+    let status = json!({"conditions": [{"type": "Ready", "status": "False", "reason": "Terminating"}]});
+    bent(&mut seen.instance, |instance| instance.data["status"] = status.clone());
+    let Decision::Status(_, write) = plan(&seen) else { panic!("{:?}", plan(&seen)) };
+    assert_eq!(write.status, status);
+    bent(&mut seen.projection, dying);
+    assert_eq!(plan(&seen), Decision::Park(None), "it is on its way out");
+    seen.projection = None;
+    assert_eq!(plan(&seen), Decision::Park(None), "none is made anew");
 }
 
 #[test]

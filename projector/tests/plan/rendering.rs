@@ -15,7 +15,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::json;
 
-use crate::plan::arbitrary::{living_owner, worlds};
+use crate::plan::arbitrary::{living_owner, shows_its_end, worlds};
 use crate::plan::support::*;
 
 /// Whether a projection that is there differs from what it is to be, by the whole objects; `None` where there is nothing
@@ -50,6 +50,12 @@ fn is_exact(seen: &Observed) -> Result<(), TestCaseError> {
             "{decision:?}"
         ),
         Some(false) => prop_assert_eq!(decision, Decision::InOrder),
+        // P6: its end is shown, and nothing else.
+        None if shows_its_end(seen) => {
+            let instance = seen.instance.as_deref().unwrap();
+            let differs = status_differs(seen, instance, seen.projection.as_deref().unwrap());
+            prop_assert_eq!(matches!(decision, Decision::Status(..)), differs);
+        }
         None => prop_assert!(
             decision != Decision::InOrder || seen.instance.is_none() || seen.projection.is_none(),
             "there is no projection to be right"

@@ -1,13 +1,14 @@
 //! The labels and annotations that the federator owns on a `WorkloadDeployment` of the hub.
 //!
-//! Whoever compares them hashes them by the same table that they are written by, so that the two cannot drift apart.
+//! Whoever compares them hashes them by the same table that they are written by, so that the two cannot drift
+//! apart.
 
 use std::borrow::Cow;
 
 use fedhub_core::hash::KeyedHasher;
 use fedhub_core::names::{
-    CITY_CODE, DELETION_PROTECTED, HUB_LOST, MIRRORED_ANNOTATIONS, MOVING, RESYNC, SOURCE, SOURCE_GENERATION,
-    SOURCE_UID, SUSPENDED, UPSTREAM_NAMESPACE,
+    CITY_CODE, DELETION_PROTECTED, HUB_LOST, MIRRORED_ANNOTATIONS, MOVING, PROPAGATED_BY, RECALLED, RESYNC,
+    SOURCE, SOURCE_GENERATION, SOURCE_UID, SUSPENDED, UPSTREAM_NAMESPACE,
 };
 use fedhub_core::object::{Object, ObjectView};
 
@@ -30,6 +31,8 @@ pub struct HubMetadata {
     pub moving: Option<String>,
     /// When Karmada was to apply the hub WD anew (F8).
     pub resync: Option<String>,
+    /// Since when its cells are to tear it down (F9).
+    pub recalled: Option<String>,
 }
 
 type Value = fn(&HubMetadata) -> Option<Cow<'_, str>>;
@@ -43,18 +46,20 @@ use Owned::{Annotation, Label};
 
 /// Every label and annotation that the federator owns on a hub WD, each with its value; `None` takes it off.
 ///
-/// To add one, add a line: the federator writes it, digests hash it, and a hub WD without it is no longer in sync. The
-/// annotations that travel unchanged are the other half of the table, [`MIRRORED_ANNOTATIONS`].
-const OWNED: [Owned; 9] = [
+/// To add one, add a line: the federator writes it, digests hash it, and a hub WD without it is no longer in
+/// sync. The annotations that travel unchanged are the other half of the table, [`MIRRORED_ANNOTATIONS`].
+const OWNED: [Owned; 11] = [
     Label(UPSTREAM_NAMESPACE, |wd| Some(wd.namespace.as_str().into())),
     Label(CITY_CODE, |wd| Some(wd.city.as_str().into())),
     Label(DELETION_PROTECTED.0, |_| Some(DELETION_PROTECTED.1.into())),
+    Label(PROPAGATED_BY.0, |wd| wd.recalled.as_ref().map(|_| PROPAGATED_BY.1.into())),
     Annotation(SOURCE, |wd| Some(wd.source.as_str().into())),
     Annotation(SOURCE_UID, |wd| Some(wd.source_uid.as_str().into())),
     Annotation(SOURCE_GENERATION, |wd| Some(wd.source_generation.to_string().into())),
     Annotation(HUB_LOST, |wd| wd.replaces_lost.then(|| "true".into())),
     Annotation(MOVING, |wd| wd.moving.as_deref().map(Into::into)),
     Annotation(RESYNC, |wd| wd.resync.as_deref().map(Into::into)),
+    Annotation(RECALLED, |wd| wd.recalled.as_deref().map(Into::into)),
 ];
 
 impl HubMetadata {
@@ -65,8 +70,8 @@ impl HubMetadata {
         })
     }
 
-    /// Sets what the federator owns on the hub WD `target`, and mirrors the annotations of `project`. All else stays as
-    /// it is.
+    /// Sets what the federator owns on the hub WD `target`, and mirrors the annotations of `project`. All
+    /// else stays as it is.
     pub fn render(&self, project: &Object, suspended: bool, target: &mut Object) {
         for owned in &OWNED {
             match owned {
@@ -80,9 +85,14 @@ impl HubMetadata {
         }
     }
 
-    /// Takes the protection off the hub WD `target`, which is deleted under its whole origin mark (I6).
+    /// Takes the protection off the hub WD `target`, which is deleted under its whole origin mark (I6), and
+    /// records that it is recalled, where it is.
     pub fn render_unprotected(&self, target: &mut Object) {
         set_label(target, DELETION_PROTECTED.0, None);
+        if let Some(since) = &self.recalled {
+            set_label(target, PROPAGATED_BY.0, Some(PROPAGATED_BY.1));
+            set_annotation(target, RECALLED, Some(since));
+        }
         set_annotation(target, SOURCE, Some(&self.source));
         set_annotation(target, SOURCE_UID, Some(&self.source_uid));
     }

@@ -34,6 +34,12 @@ pub const MOVING: &str = "federation.datumapis.com/moving";
 /// Annotation of a hub WD that Karmada has not applied, or of which it passes on an older status: when it was to apply it
 /// again; there until its cell has reported on it (F8).
 pub const RESYNC: &str = "federation.datumapis.com/resync";
+/// Annotation of a hub WD whose project WD is being deleted: since when its cells are to tear it down, before
+/// it is deleted itself (F9).
+pub const RECALLED: &str = "federation.datumapis.com/recalled";
+/// Karmada's label of an object that none of its policies propagates, with the value that fedhub gives it on
+/// a hub WD that is recalled: without it Karmada would bind the WD to its cell again.
+pub const PROPAGATED_BY: (&str, &str) = ("resourcetemplate.karmada.io/claimed-by", "fedhub");
 /// Annotation of a PropagationPolicy: when it was touched last, so that Karmada releases what it no longer selects.
 pub const TOUCHED: &str = "federation.datumapis.com/touched";
 /// Karmada's annotation of an object: the name of the PropagationPolicy that claims it.

@@ -9,6 +9,7 @@ use fedhub_core::names::{
     SOURCE_GENERATION,
 };
 use fedhub_fake_apiserver::ApiServer;
+use fedhub_federator::teardown::TeardownLimits;
 use fedhub_federator::{Federator, FederatorConfig};
 use fedhub_planes::{DATA_KINDS, HUB_KINDS, Planes, Settings, Watched, watched};
 use fedhub_testing::Process;
@@ -152,7 +153,11 @@ impl World {
         let (federates, copies) = (process.queue(planes.seed()), process.queue(planes.seed()));
         let policy_gc_delay = Duration::from_secs(10);
         // No progress is told here: what counts are the data's writes.
-        let config = FederatorConfig { policy_gc_delay, patience: Duration::from_hours(24 * 365) };
+        let config = FederatorConfig {
+            policy_gc_delay,
+            patience: Duration::from_hours(24 * 365),
+            teardown: TeardownLimits::default(),
+        };
         let federator = Federator::new(planes.clone(), federates.clone(), Vec::new(), config);
         let data = ReferencedData::new(planes.clone(), copies.clone());
         planes.listen(federator.clone());

@@ -6,6 +6,7 @@ use fedhub_core::metrics::Metrics;
 use fedhub_core::names::REFERENCED_DATA;
 use fedhub_fake_apiserver::fleet::{Fleet, Population, Settings, State};
 use fedhub_federator::progress::PATIENCE;
+use fedhub_federator::teardown::TeardownLimits;
 use fedhub_federator::{Federator, FederatorConfig};
 use fedhub_planes::watched::{self, Watched};
 use fedhub_planes::{DATA_KINDS, HUB_KINDS};
@@ -36,7 +37,7 @@ async fn run(fleet: &Fleet, seconds: u64) -> (Vec<String>, Metrics) {
     let planes = process.planes(fleet.hub().client(), settings);
     let [down, back, made, copied] = [(); 4].map(|()| process.queue(planes.seed()));
     let policy_gc_delay = Duration::from_secs(10);
-    let config = FederatorConfig { policy_gc_delay, patience: PATIENCE };
+    let config = FederatorConfig { policy_gc_delay, patience: PATIENCE, teardown: TeardownLimits::default() };
     let federator = Federator::new(planes.clone(), down.clone(), vec![made.clone()], config);
     let projector = Projector::new(planes.clone(), back.clone(), ProjectorConfig::default());
     let workloads = WorkloadController::new(planes.clone(), made.clone(), None, Duration::from_mins(10));

@@ -8,6 +8,7 @@ use fedhub_core::names::{CITY_CODE, PlaneName};
 use fedhub_core::object::{Key, Kind, ObjectRef, ObjectView, PlaneId};
 use fedhub_federator::desired::Bodies;
 use fedhub_federator::snapshot::{KnownPolicy, LiveRead, Snapshot, Wd};
+use fedhub_federator::teardown::Teardown;
 use fedhub_planes::{ProjectNamespace, ServiceState, WriteState};
 
 use super::context::{Context, key};
@@ -85,6 +86,7 @@ impl<'a> Pair<'a> {
             is_due: false,
             distrust: context.distrust(),
             last_restore: context.history().last_restore,
+            teardown: Teardown::default(),
             seen_deleted: false,
             waited: Duration::ZERO,
             live: (project.terminating || service == ServiceState::Withdrawn)

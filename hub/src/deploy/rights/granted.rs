@@ -55,7 +55,7 @@ fn on_hub_of_management(plane: &Plane, who: Who) {
     plane.needs(who, None, COMPUTE, "workloaddeployments", "get create update delete");
     plane.needs(who, None, COMPUTE, "instances", "get delete");
     plane.needs(who, None, "policy.karmada.io", "propagationpolicies", "get create update patch delete");
-    plane.needs(who, None, "work.karmada.io", "resourcebindings", "get");
+    plane.needs(who, None, "work.karmada.io", "resourcebindings", "get delete");
     plane.needs(who, None, "config.karmada.io", "resourceinterpretercustomizations", "list");
 }
 

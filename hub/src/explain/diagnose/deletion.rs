@@ -4,7 +4,7 @@ use fedhub_api::conditions::{find, said};
 use fedhub_api::reason::Reason;
 use fedhub_api::transitions::TERMINATION_OVERDUE;
 use fedhub_core::names::{
-    FEDERATOR_FINALIZER, HUB_LOST, HUB_NAMESPACE_UID, REFERENCED_DATA_FINALIZER, SOURCE_UID,
+    FEDERATOR_FINALIZER, HUB_LOST, HUB_NAMESPACE_UID, RECALLED, REFERENCED_DATA_FINALIZER, SOURCE_UID,
 };
 use fedhub_core::object::{Object, ObjectView};
 use fedhub_federator::cleanup::CleanupBlocked;
@@ -135,6 +135,13 @@ fn on_hub(chain: &Chain, wd: &Object, hub: &Object, since: Option<Timestamp>) ->
     if let Some(why) = said_held(wd) {
         return why;
     }
+    if hub.annotation(RECALLED).is_some() {
+        if let Some(left) = chain.cells.values().find_map(|cell| cell.wd.found()) {
+            return awaits_cell(chain, left);
+        }
+        let evidence = "the hub WD is recalled, and the hub still has copies of its Instances";
+        return Diagnosis::behind(chain, Cause::DeletionAwaitsCell, Hop::CellWd, since, evidence);
+    }
     let evidence = "the hub WD is not deleted yet";
     Diagnosis::fedhub_behind(chain, Cause::FederatorBehind, Hop::HubWd, since, evidence)
 }
@@ -146,6 +153,7 @@ fn said_held(wd: &Object) -> Option<Diagnosis> {
     let cause = match CleanupBlocked::of_message(message) {
         Some(CleanupBlocked::HubUnreachable) => Cause::CleanupHubUnreachable,
         Some(CleanupBlocked::HubRefuses | CleanupBlocked::ProjectRefuses) => Cause::CleanupRefused,
+        Some(CleanupBlocked::CellHolds | CleanupBlocked::CellUnreachable) => Cause::DeletionAwaitsCell,
         Some(CleanupBlocked::HubObjectHeld) => Cause::KarmadaSlow,
         Some(CleanupBlocked::HubStateLost) => Cause::HubStateLost,
         Some(CleanupBlocked::NamespaceGone) => Cause::NamespaceGone,

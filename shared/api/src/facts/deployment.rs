@@ -1,12 +1,12 @@
-//! What is kept of a `WorkloadDeployment`: on a project plane what it is to become on the hub, on the hub what it has
-//! become there (F4), and its status in a form that can be compared (F8).
+//! What is kept of a `WorkloadDeployment`: on a project plane what it is to become on the hub, on the hub
+//! what it has become there (F4), and its status in a form that can be compared (F8).
 
 use std::num::NonZeroU64;
 
 use fedhub_core::hash::{self, KeyedHasher};
 use fedhub_core::names::{
     CITY_CODE, CLAIMED_BY, FEDERATION_NAMESPACE, FEDERATOR_FINALIZER, HUB_LOST, HUB_NAMESPACE_UID, MOVING,
-    RESYNC, SOURCE, SOURCE_GENERATION, SOURCE_UID,
+    RECALLED, RESYNC, SOURCE, SOURCE_GENERATION, SOURCE_UID,
 };
 use fedhub_core::object::{Object, ObjectView, PlaneId, TooLarge};
 use serde_json::{Value, json};
@@ -36,8 +36,8 @@ pub struct Deployment {
     pub created: u32,
     /// Hash of its spec.
     pub spec: u64,
-    /// Hash of its status less what a hub and a project may differ in: [`PROJECTS_OWN`], `observedGeneration`, and what
-    /// the schema says (U1). `None` where nothing is [`reported`].
+    /// Hash of its status less what a hub and a project may differ in: [`PROJECTS_OWN`],
+    /// `observedGeneration`, and what the schema says (U1). `None` where nothing is [`reported`].
     pub status: Option<NonZeroU64>,
     /// The generation of the project WD: on the hub, the one that it was written for.
     pub generation: i64,
@@ -49,10 +49,11 @@ pub struct Deployment {
     pub mirrored_hash: u64,
     /// On the hub, the hash of the labels and annotations that the federator owns, by [`hub_identity`].
     pub hub_identity: u64,
-    /// Whom it names as its counterpart, by [`mark_hash`]: on a project plane its `federation-namespace`, on the hub its
-    /// `source`.
+    /// Whom it names as its counterpart, by [`mark_hash`]: on a project plane its `federation-namespace`, on
+    /// the hub its `source`.
     pub counterpart: u64,
-    /// The UID that it names: on a project plane that of its hub namespace, on the hub that of the project WD.
+    /// The UID that it names: on a project plane that of its hub namespace, on the hub that of the project
+    /// WD.
     pub counterpart_uid: u64,
     /// On the hub, the PropagationPolicy that claims it, by [`mark_hash`].
     pub claimed_by: u64,
@@ -71,6 +72,7 @@ struct Rare {
     spec_city: Option<Box<str>>,
     moving: Option<Box<str>>,
     resync: Option<Box<str>>,
+    recalled: Option<Box<str>>,
     too_large: Option<TooLarge>,
     /// On a project plane, what it refers to.
     references: Option<Box<References>>,
@@ -138,6 +140,11 @@ impl Deployment {
         self.rare.as_ref()?.resync.as_deref()
     }
 
+    /// On the hub, since when its cells are to tear it down (F9).
+    pub fn recalled(&self) -> Option<&str> {
+        self.rare.as_ref()?.recalled.as_deref()
+    }
+
     /// On a project plane, what it refers to (W5); `None` where it never referred to anything.
     pub fn references(&self) -> Option<&References> {
         self.rare.as_ref()?.references.as_deref()
@@ -156,7 +163,7 @@ impl Deployment {
     /// Bytes that it takes beside its own size.
     pub(super) fn heap(&self) -> usize {
         let texts = |rare: &Rare| {
-            let all = [&rare.spec_city, &rare.moving, &rare.resync];
+            let all = [&rare.spec_city, &rare.moving, &rare.resync, &rare.recalled];
             let references = rare.references.as_ref().map_or(0, |references| references.bytes());
             all.into_iter().flatten().map(|text| text.len()).sum::<usize>() + references
         };
@@ -175,6 +182,7 @@ impl Rare {
             ),
             moving: on_hub(object.annotation(MOVING)),
             resync: on_hub(object.annotation(RESYNC)),
+            recalled: on_hub(object.annotation(RECALLED)),
             too_large: object.too_large(),
             references: if is_on_hub { None } else { References::of(object) },
         };
@@ -182,8 +190,8 @@ impl Rare {
     }
 }
 
-/// Whether a status says anything that its schema does not put there by itself (U1): a WD that was just made has one
-/// that tells nothing.
+/// Whether a status says anything that its schema does not put there by itself (U1): a WD that was just made
+/// has one that tells nothing.
 pub fn reported(status: &Value) -> bool {
     let is_unsaid = |(key, value): (&String, &Value)| match value {
         Value::Array(conditions) if key == "conditions" => conditions.iter().all(is_default),
@@ -201,7 +209,8 @@ pub fn federated(condition: Option<&Value>) -> u64 {
     })
 }
 
-/// [`Deployment::status`] of a project WD that no cell has reported on: nothing but conditions of the project's own (U2).
+/// [`Deployment::status`] of a project WD that no cell has reported on: nothing but conditions of the
+/// project's own (U2).
 pub fn unreported() -> NonZeroU64 {
     comparable(&json!({ "conditions": [] }))
 }

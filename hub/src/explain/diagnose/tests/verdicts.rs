@@ -150,6 +150,7 @@ fn u4_a_blocked_cleanup_has_the_cause_that_the_federator_reports() {
         let expected = match why {
             CleanupBlocked::HubUnreachable => Cause::CleanupHubUnreachable,
             CleanupBlocked::HubRefuses | CleanupBlocked::ProjectRefuses => Cause::CleanupRefused,
+            CleanupBlocked::CellHolds | CleanupBlocked::CellUnreachable => Cause::DeletionAwaitsCell,
             CleanupBlocked::HubObjectHeld => Cause::KarmadaSlow,
             CleanupBlocked::HubStateLost => Cause::HubStateLost,
             CleanupBlocked::TenantConflict => Cause::CleanupConflict,
