@@ -46,10 +46,8 @@ pub async fn up(options: &Options) -> Result<(Planes, Fedhub), Error> {
         let fedhub = start(options, &planes).await?;
         return Ok((planes, fedhub));
     }
-    // Of an earlier run that was killed.
-    fedhub::end(&Layout::of(&options.name)?).await?;
     let up = planes::Options { progress: progress.clone(), ..planes::Options::new(&options.name) };
-    let planes = Planes::up(&up).await?;
+    let planes = Planes::up(&up, fedhub::end).await?;
     let fedhub = start(options, &planes).await?;
     Ok((planes, fedhub))
 }
@@ -90,9 +88,7 @@ pub(crate) fn command_line(planes: &Planes, options: &Options) -> Result<PathBuf
 /// Ends fedhub and the planes of an instance. With `evidence`, logs and audit logs stay.
 pub async fn down(name: &str, evidence: bool) -> Result<(), Error> {
     let layout = Layout::of(name)?;
-    let ended = fedhub::end(&layout).await;
-    planes::down(name).await?;
-    ended?;
+    planes::down(name, fedhub::end).await?;
     if !evidence && layout.root().is_dir() {
         layout.wipe()?;
         // Nothing but the lock is left in it, unless another process put it there.

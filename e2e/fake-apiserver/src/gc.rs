@@ -5,17 +5,7 @@ use serde_json::{Value, json};
 
 use crate::meta;
 use crate::store::Key;
-use crate::world::World;
-
-/// Something to look at after a write.
-pub(crate) enum Chore {
-    /// An object with this UID is gone: look at its dependents.
-    OwnerGone(String),
-    /// This object names owners: are they there?
-    Owned(Key),
-    /// The content of this namespace changed, or it is being deleted.
-    Namespace(String),
-}
+use crate::world::{Chore, World};
 
 impl World {
     /// Does all chores, and those that they bring up.

@@ -49,6 +49,7 @@ mod direct;
 mod discovery;
 mod dispatch;
 mod faults;
+mod field_fault;
 pub mod fleet;
 mod gc;
 pub mod http;

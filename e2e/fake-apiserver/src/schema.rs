@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock};
 use regex::Regex;
 use serde_json::Value;
 
-use crate::answer::FieldFault;
+use crate::field_fault::FieldFault;
 
 /// The rules for a value and for all values in it.
 #[derive(Debug, Default)]

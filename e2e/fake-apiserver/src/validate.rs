@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::answer::{FieldFault, Refusal};
+use crate::answer::Refusal;
+use crate::field_fault::FieldFault;
 use crate::meta;
 use crate::resource::Resource;
 

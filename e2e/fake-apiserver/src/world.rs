@@ -10,10 +10,19 @@ use crate::answer::Refusal;
 use crate::audit::Audit;
 use crate::clock::Clock;
 use crate::faults::Faults;
-use crate::gc::Chore;
 use crate::meta;
 use crate::resource::Resource;
 use crate::store::{Key, Store};
+
+/// Something to look at after a write.
+pub(crate) enum Chore {
+    /// An object with this UID is gone: look at its dependents.
+    OwnerGone(String),
+    /// This object names owners: are they there?
+    Owned(Key),
+    /// The content of this namespace changed, or it is being deleted.
+    Namespace(String),
+}
 
 pub(crate) struct World {
     pub resources: Vec<Arc<Resource>>,

@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use crate::answer::{FieldFault, Refusal};
-use crate::gc::Chore;
+use crate::answer::Refusal;
+use crate::field_fault::FieldFault;
 use crate::object::Stored;
 use crate::patch::Patch;
 use crate::resource::Resource;
 use crate::store::Key;
-use crate::world::World;
+use crate::world::{Chore, World};
 use crate::{meta, validate};
 
 /// How an update says what it wants.

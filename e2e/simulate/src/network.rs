@@ -1,4 +1,4 @@
-//! The network service of a cell: binds networks to the location, each by a context; see [`crate::subnet`] for subnets.
+//! The network service of a cell: binds networks to the location, each by a context. Subnets are in [`crate::subnet`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,9 +14,9 @@ use kube::runtime::{Controller, watcher};
 use kube::{Api, Client};
 use serde_json::json;
 
+use crate::annotations::{FAULT, START_TIME};
 use crate::drive::{ConstantBackoff, Waits, drive, kind, perform, retry};
 use crate::step::{Step, field, holds, set, start_time};
-use crate::{FAULT, START_TIME, subnet};
 
 /// How long a binding with the fault `Slow` takes, unless its annotation [`crate::START_TIME`] says otherwise.
 pub const SLOW: Duration = Duration::from_secs(10);
@@ -196,14 +196,14 @@ pub fn context_step(context: &Object, waited: Duration, now: Timestamp) -> Step 
     }
 }
 
-pub(crate) struct Network {
-    pub client: Client,
+struct Network {
+    client: Client,
     start: Duration,
-    pub clock: Clock,
-    pub waits: Waits,
+    clock: Clock,
+    waits: Waits,
 }
 
-/// Simulates the network service of a cell.
+/// Simulates the network service of a cell, without its subnets.
 pub async fn run(client: Client, start: Duration, clock: Clock) {
     let config = watcher::Config::default;
     let bindings = Api::all_with(client.clone(), &kind::<NetworkBinding>());
@@ -220,8 +220,8 @@ pub async fn run(client: Client, start: Duration, clock: Clock) {
         .run(bind, |object, error, _| retry(&object, error), network.clone());
     let contexts = Controller::new_with(contexts, config(), kind::<NetworkContext>())
         .trigger_backoff(ConstantBackoff)
-        .run(bring_up, |object, error, _| retry(&object, error), network.clone());
-    tokio::join!(drive("network", "cell", bound), drive("contexts", "cell", contexts), subnet::run(network));
+        .run(bring_up, |object, error, _| retry(&object, error), network);
+    tokio::join!(drive("network", "cell", bound), drive("contexts", "cell", contexts));
 }
 
 /// The bindings that a context serves.

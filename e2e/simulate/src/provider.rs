@@ -14,9 +14,10 @@ use kube::runtime::{Controller, watcher};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
+use crate::annotations::{FAULT, PROVIDER_FINALIZER, Times};
 use crate::drive::{ConstantBackoff, Waits, drive, kind, perform, retry};
 use crate::step::{Step, field, holds, set, start_time};
-use crate::{FAULT, PROVIDER_FINALIZER, Times, teardown};
+use crate::teardown;
 
 /// What goes wrong with an Instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -18,8 +18,8 @@ use kube::{Api, Client};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
-use crate::QUOTA;
 use crate::admission;
+use crate::annotations::QUOTA;
 use crate::drive::{ConstantBackoff, drive, kind, perform, retry};
 use crate::step::{Step, field, holds, set};
 

@@ -8,7 +8,7 @@ use fedhub_core::object::{Object, ObjectView};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::START_TIME;
+use crate::annotations::START_TIME;
 
 /// What is to be done about an object now: write a status or finalizers, or wait, or nothing until it changes.
 #[derive(Clone, Debug, Default, PartialEq)]

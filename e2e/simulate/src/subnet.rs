@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fedhub_api::external::networking::{NetworkContext, Subnet, SubnetClaim};
+use fedhub_core::clock::Clock;
 use fedhub_core::hash;
 use fedhub_core::object::{Object, ObjectView};
 use jiff::Timestamp;
@@ -12,11 +13,11 @@ use kube::api::PostParams;
 use kube::runtime::controller::Action;
 use kube::runtime::reflector::ObjectRef;
 use kube::runtime::{Controller, watcher};
-use kube::{Api, Resource};
+use kube::{Api, Client, Resource};
 use serde_json::{Value, json};
 
-use crate::drive::{ConstantBackoff, drive, kind, perform, retry};
-use crate::network::{Fault, Network, SLOW, inherit};
+use crate::drive::{ConstantBackoff, Waits, drive, kind, perform, retry};
+use crate::network::{Fault, SLOW, inherit};
 use crate::step::{Step, field, holds, set, start_time};
 
 /// What is to be done for a claim.
@@ -107,34 +108,40 @@ pub fn subnet_step(subnet: &Object, waited: Duration, now: Timestamp) -> Step {
     }
 }
 
-/// Runs it.
-pub(crate) async fn run(network: Arc<Network>) {
+struct Subnets {
+    client: Client,
+    clock: Clock,
+    waits: Waits,
+}
+
+/// Simulates the subnets of a cell's network service.
+pub async fn run(client: Client, clock: Clock) {
     let config = watcher::Config::default;
-    let client = &network.client;
+    let service = Arc::new(Subnets { client: client.clone(), clock, waits: Waits::default() });
     let claims = Api::all_with(client.clone(), &kind::<SubnetClaim>());
-    let subnets = Api::<Object>::all_with(client.clone(), &kind::<Subnet>());
+    let subnets = Api::<Object>::all_with(client, &kind::<Subnet>());
     let claims = Controller::new_with(claims, config(), kind::<SubnetClaim>())
         .trigger_backoff(ConstantBackoff)
         .watches_with(subnets.clone(), kind::<Subnet>(), config(), |subnet| {
             let of = ObjectRef::new_with(subnet.name(), kind::<SubnetClaim>()).within(subnet.namespace());
             Some(of)
         })
-        .run(allocate, |object, error, _| retry(&object, error), network.clone());
+        .run(allocate, |object, error, _| retry(&object, error), service.clone());
     let subnets = Controller::new_with(subnets, config(), kind::<Subnet>())
         .trigger_backoff(ConstantBackoff)
-        .run(bring_up, |object, error, _| retry(&object, error), network.clone());
+        .run(bring_up, |object, error, _| retry(&object, error), service);
     tokio::join!(drive("claims", "cell", claims), drive("subnets", "cell", subnets));
 }
 
-async fn allocate(claim: Arc<Object>, network: Arc<Network>) -> kube::Result<Action> {
-    let api = |kind: &_| Api::<Object>::namespaced_with(network.client.clone(), claim.namespace(), kind);
+async fn allocate(claim: Arc<Object>, service: Arc<Subnets>) -> kube::Result<Action> {
+    let api = |kind: &_| Api::<Object>::namespaced_with(service.client.clone(), claim.namespace(), kind);
     let subnets = api(&kind::<Subnet>());
     let subnet = subnets.get_opt(claim.name()).await?;
     let context = match claim.spec()["networkContext"]["name"].as_str() {
         Some(name) if subnet.is_none() => api(&kind::<NetworkContext>()).get_opt(name).await?,
         _ => None,
     };
-    match plan(&claim, subnet.as_ref(), context.as_ref(), network.clock.now()) {
+    match plan(&claim, subnet.as_ref(), context.as_ref(), service.clock.now()) {
         // The subnet's event brings the claim back.
         Plan::Create(subnet) => {
             subnets.create(&PostParams::default(), &subnet).await?;
@@ -144,8 +151,8 @@ async fn allocate(claim: Arc<Object>, network: Arc<Network>) -> kube::Result<Act
     }
 }
 
-async fn bring_up(subnet: Arc<Object>, network: Arc<Network>) -> kube::Result<Action> {
-    let step = subnet_step(&subnet, network.waits.waited(subnet.uid()), network.clock.now());
-    let api = Api::namespaced_with(network.client.clone(), subnet.namespace(), &kind::<Subnet>());
+async fn bring_up(subnet: Arc<Object>, service: Arc<Subnets>) -> kube::Result<Action> {
+    let step = subnet_step(&subnet, service.waits.waited(subnet.uid()), service.clock.now());
+    let api = Api::namespaced_with(service.client.clone(), subnet.namespace(), &kind::<Subnet>());
     perform(&api, &subnet, step).await
 }

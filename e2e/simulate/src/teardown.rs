@@ -6,8 +6,8 @@ use std::time::Duration;
 use fedhub_core::object::{Object, ObjectView};
 use jiff::Timestamp;
 
+use crate::annotations::{PROVIDER_FINALIZER, TEARDOWN_FAULT, TEARDOWN_TIME};
 use crate::step::{Step, set, time};
-use crate::{PROVIDER_FINALIZER, TEARDOWN_FAULT, TEARDOWN_TIME};
 
 /// What goes wrong with a teardown, for as long as the annotation is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

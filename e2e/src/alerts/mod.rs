@@ -4,7 +4,7 @@
 //! every query of every dashboard and runbook, and pauses the API server of one cell: the alert that names its city has to reach the
 //! webhook of Alertmanager, and no other; once the server goes on, it has to be resolved.
 //!
-//! The rules are those of `deploy/`, with every `for:` divided by [`FASTER`].
+//! The rules are those of `deploy/`, with every `for:` divided by [`rules::FASTER`].
 
 mod dashboards;
 mod expected;
@@ -14,11 +14,11 @@ mod servers;
 mod webhook;
 
 use std::fs;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use tokio::process::Command;
 
+use self::rules::directory;
 use self::servers::Monitoring;
 use self::webhook::{Notification, Webhook};
 use crate::chaos::fixture::Fixture;
@@ -30,9 +30,6 @@ use crate::progress::Progress;
 use crate::tools::{self, Built, Tool};
 use crate::{Error, servers as beside};
 
-/// By how much every `for:` is divided: a cell's alert fires after 30 s in place of a minute. The order in which alerts
-/// fire stays as it is, for what follows from the cell's failure has to be inhibited in time.
-pub const FASTER: u32 = 2;
 /// How long an alert may take to be fired or resolved: Karmada notices first.
 const LIMIT: Duration = Duration::from_mins(4);
 /// How long a dashboard may take to have its values.
@@ -40,11 +37,6 @@ const VALUES: Duration = Duration::from_mins(2);
 /// The alert of a cell, and one that follows from it.
 const UNREACHABLE: &str = "FedhubCellUnreachable";
 const CONSEQUENCE: &str = "FedhubNoLeader";
-
-/// The directory of the rules.
-fn directory() -> PathBuf {
-    crate::repository().join("deploy/components/alerts")
-}
 
 /// Checks the rules and runs their tests, with promtool alone.
 pub async fn check(progress: &Progress) -> Result<(), Error> {

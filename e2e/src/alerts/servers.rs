@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::expected::Sample;
-use super::{FASTER, directory, rules};
+use super::rules::{self, FASTER, directory};
 use crate::Error;
 use crate::fedhub::{Fedhub, scrape};
 use crate::planes::topology::cells;

@@ -16,7 +16,7 @@ use super::objects::{Kind, api, api_all};
 use super::process::Process;
 use crate::Error;
 use crate::fedhub::pod::{Overlay, Pod};
-use crate::fedhub::replaced;
+use crate::fedhub::{self, replaced};
 use crate::planes::topology::{HUB, projects};
 use crate::planes::wait::{NotYet, until};
 use crate::planes::{self, Planes, ports, ports_directory};
@@ -61,7 +61,8 @@ impl Environment {
             Planes::load(name)?
         } else {
             let usual = planes::Options::new(own_instance());
-            Planes::up(&planes::Options { progress: options.progress.clone(), ..usual }).await?
+            let up = planes::Options { progress: options.progress.clone(), ..usual };
+            Planes::up(&up, fedhub::end).await?
         };
         let layout = planes.layout();
         let names = ["fedhub-bench/0", "fedhub-bench/1"].map(str::to_owned);
@@ -195,7 +196,7 @@ pub async fn clear_up() -> Result<(), Error> {
     if !layout.root().is_dir() {
         return Ok(());
     }
-    planes::down(layout.name()).await?;
+    planes::down(layout.name(), fedhub::end).await?;
     fs::remove_dir_all(layout.root()).map_err(Error::file("remove", layout.root()))
 }
 

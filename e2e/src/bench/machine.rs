@@ -3,13 +3,16 @@
 use std::process::Command;
 use std::{fs, thread};
 
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+
 use super::Options;
 use super::report::Measured;
 
 /// Under what conditions this run measures.
 pub fn measured(command: &str, options: &Options) -> Measured {
     Measured {
-        date: super::today(),
+        date: today(),
         command: command.to_owned(),
         machine: words(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -48,6 +51,11 @@ fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
         let (key, value) = line.split_once(':')?;
         (key.trim() == name).then(|| value.trim())
     })
+}
+
+/// The day, anywhere on Earth the same.
+pub fn today() -> Date {
+    jiff::Timestamp::now().to_zoned(TimeZone::UTC).date()
 }
 
 #[cfg(test)]

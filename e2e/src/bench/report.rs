@@ -102,7 +102,7 @@ pub fn load(directory: &Path) -> Result<Vec<Report>, Error> {
             reports.push(report);
         }
     }
-    let place = |name: &str| super::names().position(|known| known == name).unwrap_or(usize::MAX);
+    let place = |name: &str| super::catalogue::names().position(|known| known == name).unwrap_or(usize::MAX);
     reports.sort_by(|a, b| place(&a.name).cmp(&place(&b.name)).then_with(|| a.name.cmp(&b.name)));
     Ok(reports)
 }

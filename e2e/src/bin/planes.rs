@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::{Parser, Subcommand};
+use fedhub_e2e::fedhub;
 use fedhub_e2e::output::{complain, say};
 use fedhub_e2e::planes::{self, DEFAULT_NAME, Layout, Options, Planes};
 use fedhub_e2e::progress::Progress;
@@ -108,13 +109,13 @@ async fn run(command: &Command) -> anyhow::Result<ExitCode> {
             if let Some(crds) = crds {
                 options.crds.clone_from(crds);
             }
-            let planes = Planes::up(&options).await?;
+            let planes = Planes::up(&options, fedhub::end).await?;
             options.progress.step(format!("instance `{}` is up", instance.name));
             say(planes::summary(planes.layout()));
         }
         Command::Down { instance } => {
             let progress = Progress::stderr();
-            let ended = planes::down(&instance.name).await?;
+            let ended = planes::down(&instance.name, fedhub::end).await?;
             progress.step(format!("instance `{}` is down: {ended} processes ended", instance.name));
         }
         Command::Status { instance } => return Ok(status(&Planes::load(&instance.name)?)),

@@ -1,7 +1,8 @@
 //! What is worth a look, and worth trying, once everything stands.
 
+use super::Error;
 use super::objects::{NAME, NAMESPACE, PLACEMENT, deployment_name};
-use super::{Error, relative};
+use super::printer::relative;
 use crate::fedhub::Fedhub;
 use crate::planes::topology::cells;
 use crate::planes::{self, Planes};

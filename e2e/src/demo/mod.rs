@@ -2,6 +2,7 @@
 //! with a `ConfigMap` and a Secret, and every step of the way there and back as watches see it. Only other people's services
 //! (provider, network, quota) are simulated, by `fedhub-simulate`.
 
+mod error;
 mod hints;
 pub(crate) mod objects;
 mod printer;
@@ -9,15 +10,15 @@ mod scenario;
 mod timeline;
 
 use std::fs;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use futures::future::try_join_all;
 use kube::Client;
 use tokio::signal::unix::{SignalKind, signal};
 
+pub use self::error::Error;
 use self::objects::Kind;
-use self::printer::Printer;
+use self::printer::{Printer, relative};
 use self::scenario::{City, LIMIT, Scenario};
 use self::timeline::Timeline;
 use crate::fedhub::{self, Fedhub, chain};
@@ -32,50 +33,6 @@ pub const DEFAULT_NAME: &str = "demo";
 
 /// How often the demonstration looks whether its planes are still there while it waits for Ctrl-C.
 const LOOK: Duration = Duration::from_millis(500);
-
-/// What went wrong.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// The planes or fedhub did not do as they should.
-    #[error(transparent)]
-    Harness(#[from] crate::Error),
-    /// Two demonstrations would take each other's planes down.
-    #[error("another demonstration runs on instance `{0}`: Ctrl-C there or `make down` ends it")]
-    Busy(String),
-    /// A step was not seen in time.
-    #[error("NOT SEEN on {plane} within {seconds} s: {what}{trouble}\nlogs: {logs} (fedhub.log first)")]
-    NotSeen {
-        /// Where it should have been seen.
-        plane: &'static str,
-        /// What should have been seen.
-        what: String,
-        /// How long it was awaited.
-        seconds: u64,
-        /// What a watch complained of, if one did.
-        trouble: String,
-        /// The directory of all logs.
-        logs: String,
-    },
-    /// Something stands on a plane that it was not meant for.
-    #[error("{plane} has {kind} in {namespace} that are not for it")]
-    Strayed {
-        /// That plane.
-        plane: &'static str,
-        /// What stands there.
-        kind: Kind,
-        /// The namespace.
-        namespace: String,
-    },
-    /// The user or the system asked for the end before the demonstration had come to its own.
-    #[error("interrupted")]
-    Interrupted,
-    /// The planes were taken down by another process in the middle of the demonstration.
-    #[error("the planes were taken down by another process")]
-    Gone,
-    /// A fedhub, or a simulated service, ended unexpectedly.
-    #[error("a process beside the planes ended; its log: {0}")]
-    Ended(PathBuf),
-}
 
 /// What the demonstration is to do.
 #[derive(Debug, Clone)]
@@ -108,7 +65,7 @@ pub async fn run(options: &Options) -> Result<(), Error> {
         }
     };
     printer.head("Taking everything down.");
-    planes::down(&options.name).await?;
+    planes::down(&options.name, fedhub::end).await?;
     result
 }
 
@@ -124,7 +81,7 @@ async fn show(options: &Options, layout: &Layout) -> Result<Planes, Error> {
     let printer = Printer::stdout();
     printer.head("fedhub: two projects, a Karmada hub and two cells, all on this machine");
     let up = planes::Options::new(&options.name);
-    let planes = Planes::up(&up).await?;
+    let planes = Planes::up(&up, fedhub::end).await?;
     let fedhub = Fedhub::start(layout, &fedhub::Options::new()).await?;
     up.progress.step("fedhub is ready beside the hub and has engaged both projects");
     let kubectl = tools::ensure(Tool::Kubernetes, &Progress::silent()).await?.program("kubectl");
@@ -250,11 +207,6 @@ async fn alone(layout: &Layout) -> Result<fs::File, Error> {
 
 fn logs(layout: &Layout) -> String {
     relative(layout.root().join("logs"))
-}
-
-fn relative(path: PathBuf) -> String {
-    let here = std::env::current_dir().unwrap_or_default();
-    path.strip_prefix(&here).unwrap_or(&path).display().to_string()
 }
 
 /// SIGINT, SIGTERM and SIGHUP, caught from the start to the very end: a second Ctrl-C does not leave anything behind.

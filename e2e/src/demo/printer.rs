@@ -1,10 +1,13 @@
 //! What the demonstration prints.
 
 use std::io::IsTerminal;
+use std::path::PathBuf;
 use std::time::Duration;
 
-use super::scenario::Hops;
 use crate::output::say;
+
+/// What each hop took, in the order of the way.
+pub type Hops = Vec<(String, Duration)>;
 
 /// Speaks on standard output; in colour only where that is a terminal that has not asked for none.
 #[derive(Debug, Clone, Copy)]
@@ -76,6 +79,12 @@ fn table(ways: &[(&str, Hops)]) -> Vec<String> {
 /// A span in whole milliseconds.
 pub fn millis(span: Duration) -> String {
     format!("{} ms", span.as_millis())
+}
+
+/// A path from the current directory, where it is below that.
+pub fn relative(path: PathBuf) -> String {
+    let here = std::env::current_dir().unwrap_or_default();
+    path.strip_prefix(&here).unwrap_or(&path).display().to_string()
 }
 
 #[cfg(test)]

@@ -3,14 +3,14 @@
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), fedhub_e2e::Error> {
-//! use fedhub_e2e::{fedhub::{Fedhub, Options}, planes::{self, Planes}};
+//! use fedhub_e2e::{fedhub::{self, Fedhub, Options}, planes::{self, Planes}};
 //!
-//! let planes = Planes::up(&planes::Options::new("demo")).await?;
+//! let planes = Planes::up(&planes::Options::new("demo"), fedhub::end).await?;
 //! let fedhub = Fedhub::start(planes.layout(), &Options::new()).await?;
 //! fedhub.stop().await?; // SIGTERM, and waits
 //! fedhub.start_again().await?; // as it was started before
 //! fedhub.end().await?;
-//! planes.down().await
+//! planes::down("demo", fedhub::end).await.map(drop)
 //! # }
 //! ```
 //!
@@ -33,13 +33,14 @@ use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use futures::future::join_all;
+use futures::future::{BoxFuture, FutureExt, join_all};
 use nix::sys::signal::Signal;
 
 use self::member::Member;
 pub(crate) use self::member::{SIMULATE, beside};
 use self::pod::{Overlay, Pod};
 pub use self::scrape::sample;
+pub use self::state::Once;
 use self::state::State;
 pub(crate) use self::state::replaced;
 use crate::Error;
@@ -71,21 +72,6 @@ impl Default for Options {
     fn default() -> Self {
         Self::new()
     }
-}
-
-/// How one that was started before is started for once.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Once {
-    /// With these components of `deploy/`.
-    pub components: Vec<String>,
-    /// On this plane, in place of the one that it is for.
-    pub plane: Option<String>,
-    /// With these flags of `fedhub run`, each in place of the one of its name if there is one.
-    pub flags: Vec<String>,
-    /// With these variables, each in place of the one of its name if there is one.
-    pub variables: Vec<(String, String)>,
-    /// From this program, in place of the one that it was first started from.
-    pub program: Option<PathBuf>,
 }
 
 /// A fedhub beside an instance, or simulated services for it. Dropping it leaves it running; [`end`] ends it.
@@ -338,7 +324,7 @@ impl Fedhub {
 }
 
 /// Ends whatever was started beside an instance, in whatever state it is.
-pub async fn end(layout: &Layout) -> Result<(), Error> {
+pub fn end(layout: &Layout) -> BoxFuture<'_, Result<(), Error>> {
     let ended = join_all(Member::all().map(|member| async move {
         let Some(state) = State::load(layout, member)? else { return Ok(()) };
         // It is gone even where it would not go by itself.
@@ -347,7 +333,7 @@ pub async fn end(layout: &Layout) -> Result<(), Error> {
         }
         State::forget(layout, member)
     }));
-    ended.await.into_iter().collect()
+    ended.map(|ended| ended.into_iter().collect()).boxed()
 }
 
 fn port(layout: &Layout, member: Member) -> Result<u16, Error> {

@@ -10,7 +10,6 @@ use nix::sys::signal::Signal;
 use serde::{Deserialize, Serialize};
 use tokio::process::Child;
 
-use super::Once;
 use super::member::Member;
 use super::pod::{Pod, name_of};
 use crate::Error;
@@ -22,6 +21,21 @@ use crate::planes::wait::{NotYet, until};
 const MARK: &str = "FEDHUB_E2E_STATE";
 /// How long it may take to end by itself: its own limit is ten seconds.
 const STOP: Duration = Duration::from_secs(20);
+
+/// How one that was started before is started for once.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Once {
+    /// With these components of `deploy/`.
+    pub components: Vec<String>,
+    /// On this plane, in place of the one that it is for.
+    pub plane: Option<String>,
+    /// With these flags of `fedhub run`, each in place of the one of its name if there is one.
+    pub flags: Vec<String>,
+    /// With these variables, each in place of the one of its name if there is one.
+    pub variables: Vec<(String, String)>,
+    /// From this program, in place of the one that it was first started from.
+    pub program: Option<PathBuf>,
+}
 
 /// What is written down.
 #[derive(Debug, Clone, Serialize, Deserialize)]

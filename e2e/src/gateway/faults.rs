@@ -14,7 +14,7 @@ use http_body_util::{BodyExt, BodyStream, StreamBody};
 use hyper::body::{Bytes, Frame};
 use tokio::sync::watch;
 
-use super::{Answer, Content, Problem, refusal};
+use super::answer::{Answer, Content, Problem, content, refusal};
 
 /// The path of the gateway's own under which faults are.
 const PATH: &str = "/faults/";
@@ -143,11 +143,6 @@ where
 /// The first half of a frame.
 fn half(frame: Frame<Bytes>) -> Frame<Bytes> {
     frame.map_data(|data| data.slice(..data.len() / 2))
-}
-
-/// A body that is there already.
-pub fn content(text: impl Into<Bytes>) -> Content {
-    http_body_util::Full::new(text.into()).map_err(|never| match never {}).boxed_unsync()
 }
 
 #[cfg(test)]

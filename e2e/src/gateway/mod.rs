@@ -9,6 +9,7 @@
 //! Where there are more projects than servers, a project's plane is one namespace of a server. A plane can be made
 //! unhealthy while all goes on (`faults`).
 
+mod answer;
 mod faults;
 pub(crate) mod route;
 
@@ -20,8 +21,7 @@ use std::sync::Arc;
 
 use http::{HeaderMap, Method, Request, Response, StatusCode, Uri, header};
 use http_body_util::BodyExt;
-use http_body_util::combinators::UnsyncBoxBody;
-use hyper::body::{Bytes, Incoming};
+use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -33,8 +33,8 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
+pub(crate) use self::answer::{Answer, Content, Problem, content, json_answer, json_content, refusal};
 use self::faults::Faults;
-pub(crate) use self::faults::content;
 use crate::Error;
 use crate::output::complain;
 use crate::planes::Layout;
@@ -43,12 +43,6 @@ use crate::planes::topology::{MANAGEMENT, Plane};
 
 /// How many streams a connection may carry at once: what API servers allow.
 const STREAMS: u32 = 100;
-
-/// Why a body breaks off.
-pub(crate) type Problem = Box<dyn std::error::Error + Send + Sync>;
-pub(crate) type Content = UnsyncBoxBody<Bytes, Problem>;
-/// What the gateway answers.
-pub(crate) type Answer = Response<Content>;
 
 /// A gateway that listens.
 pub struct Gateway {
@@ -267,28 +261,4 @@ fn of_one_connection(headers: &mut HeaderMap) {
     for name in [header::CONNECTION, header::TRANSFER_ENCODING, header::UPGRADE, header::TE, header::HOST] {
         headers.remove(name);
     }
-}
-
-/// An answer of the gateway's own, in the form that clients of API servers know.
-pub(crate) fn refusal(code: StatusCode, reason: &str, message: &str) -> Answer {
-    let status = serde_json::json!({
-        "apiVersion": "v1", "kind": "Status", "metadata": {}, "status": "Failure",
-        "code": code.as_u16(), "reason": reason, "message": message,
-    });
-    let mut answer = json_answer(&status);
-    *answer.status_mut() = code;
-    answer
-}
-
-/// An answer in JSON.
-pub(crate) fn json_answer(body: &serde_json::Value) -> Answer {
-    json_content(content(body.to_string()))
-}
-
-/// An answer whose content is JSON, or claims to be.
-pub(crate) fn json_content(body: Content) -> Answer {
-    let mut answer = Response::new(body);
-    let json = header::HeaderValue::from_static("application/json");
-    answer.headers_mut().insert(header::CONTENT_TYPE, json);
-    answer
 }

@@ -2,12 +2,13 @@
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), fedhub_e2e::Error> {
-//! use fedhub_e2e::planes::{Options, Planes};
+//! use fedhub_e2e::fedhub;
+//! use fedhub_e2e::planes::{self, Options, Planes};
 //!
-//! let planes = Planes::up(&Options::new("demo")).await?;
+//! let planes = Planes::up(&Options::new("demo"), fedhub::end).await?;
 //! let hub = planes.client("hub").await?;
 //! let fedhub = planes.fedhub_kubeconfig("project-a");
-//! planes.down().await?;
+//! planes::down("demo", fedhub::end).await?;
 //! # Ok(()) }
 //! ```
 //!
@@ -23,6 +24,7 @@ mod inotify;
 pub(crate) mod kubeconfig;
 mod layout;
 pub(crate) mod manifests;
+mod options;
 pub(crate) mod pki;
 pub(crate) mod ports;
 mod probe;
@@ -39,12 +41,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub(crate) use commands::{CONTROLLERS as KARMADA_CONTROLLERS, api_server_process};
+use futures::future::BoxFuture;
 pub use identities::{CELLS_NAMESPACE, Holder, NAMESPACE as FEDHUB_NAMESPACE};
 use kube::Client;
 pub use layout::Layout;
 pub(crate) use layout::write_atomically;
 use nix::sys::signal::Signal;
+pub use options::Options;
 pub use pki::write_servers;
+pub(crate) use ports::ports_directory;
 
 use self::commands::Programs;
 use self::state::State;
@@ -52,7 +57,7 @@ use self::supervisor::{Manner, Supervisor};
 use self::topology::{PLANES, Plane, Role};
 use crate::Error;
 use crate::progress::Progress;
-use crate::tools::{self, Tool, cache_root};
+use crate::tools::{self, Tool};
 
 /// The name of an instance where none is given.
 pub const DEFAULT_NAME: &str = "default";
@@ -60,33 +65,14 @@ pub const DEFAULT_NAME: &str = "default";
 /// How often `up` tries again when another process took a port between our choice and a server's start.
 const PORT_ATTEMPTS: usize = 3;
 
-/// What `up` is to do.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// The instance's name.
-    pub name: String,
-    /// The kustomization with the compute CRDs.
-    pub crds: PathBuf,
-    /// Where it says what it does.
-    pub progress: Progress,
-}
-
-impl Options {
-    /// The usual: CRDs from `deploy/crds`, progress on standard error.
-    pub fn new(name: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            crds: crate::repository().join("deploy/crds"),
-            progress: Progress::stderr(),
-        }
-    }
-}
-
 /// A running instance. Dropping it leaves it running.
 pub struct Planes {
     layout: Layout,
     supervisor: Arc<Supervisor>,
 }
+
+/// Ends what runs beside the planes of an instance, which they do not know.
+pub type EndBeside = fn(&Layout) -> BoxFuture<'_, Result<(), Error>>;
 
 /// How a process is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,7 +88,9 @@ pub struct ProcessStatus {
 impl Planes {
     /// Builds what is missing, ends what is left of an instance of this name, and starts a fresh one. Returns when
     /// it is usable, end to end. When this fails or is dropped, nothing that it started is left running.
-    pub async fn up(options: &Options) -> Result<Self, Error> {
+    ///
+    /// What runs beside the planes is written down among what goes with them: `end_beside` ends it first.
+    pub async fn up(options: &Options, end_beside: EndBeside) -> Result<Self, Error> {
         let layout = Layout::of(&options.name)?;
         let programs = programs(&options.progress).await?;
         inotify::ensure(&options.progress);
@@ -110,7 +98,7 @@ impl Planes {
         let mut attempts = 1..=PORT_ATTEMPTS;
         loop {
             attempts.next();
-            end_recorded(&layout).await?;
+            end_recorded(&layout, end_beside).await?;
             layout.wipe()?;
             let mut unfinished = Unfinished { layout: &layout, finished: false };
             let started = start::start(options, &layout, &programs).await;
@@ -135,19 +123,6 @@ impl Planes {
             }
             _ => Err(Error::NotUp(name.to_owned())),
         }
-    }
-
-    /// Ends every process and removes everything but logs and audit logs.
-    pub async fn down(self) -> Result<(), Error> {
-        let Self { layout, supervisor } = self;
-        let _lock = layout.lock().await?;
-        // One that runs beside the planes is written down among what goes with them.
-        let fedhub = crate::fedhub::end(&layout).await;
-        // Another command may have started a process again. If one has taken all down, there is nothing to read.
-        let _ = supervisor.reload();
-        tokio::task::spawn_blocking(move || supervisor.end()).await?;
-        fedhub?;
-        clear(&layout)
     }
 
     /// The instance's files.
@@ -291,14 +266,15 @@ async fn programs(progress: &Progress) -> Result<Programs, Error> {
     })
 }
 
-/// Ends whatever is left of the instance of this name, in whatever state it is. Returns how many processes it ended.
-pub async fn down(name: &str) -> Result<usize, Error> {
+/// Ends whatever is left of the instance of this name, in whatever state it is. `end_beside` ends what
+/// runs beside it. Returns how many processes of the planes were ended.
+pub async fn down(name: &str, end_beside: EndBeside) -> Result<usize, Error> {
     let layout = Layout::of(name)?;
     if !layout.root().is_dir() {
         return Ok(0);
     }
     let _lock = layout.lock().await?;
-    let ended = end_recorded(&layout).await?;
+    let ended = end_recorded(&layout, end_beside).await?;
     clear(&layout)?;
     Ok(ended)
 }
@@ -309,9 +285,8 @@ pub fn kubeconfig_of(layout: &Layout, plane: &str) -> Result<PathBuf, Error> {
 }
 
 /// Ends the processes that are written down and gives up the ports. The caller holds the instance's lock.
-async fn end_recorded(layout: &Layout) -> Result<usize, Error> {
-    // One that runs beside the planes is written down among what goes with them.
-    let fedhub = crate::fedhub::end(layout).await;
+async fn end_recorded(layout: &Layout, end_beside: EndBeside) -> Result<usize, Error> {
+    let beside = end_beside(layout).await;
     let ended = match State::load(layout)? {
         None => 0,
         Some(mut state) => {
@@ -322,7 +297,7 @@ async fn end_recorded(layout: &Layout) -> Result<usize, Error> {
             running
         }
     };
-    fedhub?;
+    beside?;
     release_ports(layout)?;
     Ok(ended)
 }
@@ -351,11 +326,6 @@ fn clear(layout: &Layout) -> Result<(), Error> {
 
 fn release_ports(layout: &Layout) -> Result<(), Error> {
     ports::release(&ports_directory(), layout)
-}
-
-/// Shared by all instances of a user.
-pub(crate) fn ports_directory() -> PathBuf {
-    cache_root().join("ports")
 }
 
 /// The files of an instance that users need to know.

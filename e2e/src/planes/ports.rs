@@ -13,9 +13,15 @@ use std::path::{Path, PathBuf};
 
 use super::layout::Layout;
 use crate::Error;
+use crate::tools::cache_root;
 
 const FROM: u16 = 20_000;
 const TO: u16 = 32_000;
+
+/// Shared by all instances of a user.
+pub(crate) fn ports_directory() -> PathBuf {
+    cache_root().join("ports")
+}
 
 /// Reserves a port for each name.
 pub fn reserve(directory: &Path, layout: &Layout, names: &[String]) -> Result<BTreeMap<String, u16>, Error> {

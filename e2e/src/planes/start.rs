@@ -17,12 +17,13 @@ use super::commands::{
 };
 use super::kubeconfig::{self, Credential};
 use super::layout::Layout;
+use super::options::Options;
 use super::pki::{self, Pki};
 use super::state::State;
 use super::steps::Steps;
 use super::supervisor::{Manner, Supervisor};
 use super::topology::{ETCDS, HUB, Kind, MANAGEMENT, PLANES, Plane, cells};
-use super::{Options, admission, identities, ports, probe};
+use super::{admission, identities, ports, probe};
 use crate::Error;
 
 /// Who tests are on every plane.
@@ -30,7 +31,7 @@ const ADMINISTRATOR: &str = "fedhub-e2e-admin";
 
 /// Starts everything of a fresh instance. When this fails or is dropped, what it started has ended.
 pub async fn start(options: &Options, layout: &Layout, programs: &Programs) -> Result<Supervisor, Error> {
-    let ports = ports::reserve(&super::ports_directory(), layout, &port_names())?;
+    let ports = ports::reserve(&ports::ports_directory(), layout, &port_names())?;
     layout.create()?;
     let state = State::new(layout, ports)?;
     state.save(layout)?;

@@ -138,11 +138,6 @@ impl Supervisor {
         tokio::task::spawn_blocking(stop).await?
     }
 
-    /// Ends every process, in order. Blocks for up to some seconds.
-    pub fn end(&self) {
-        self.inner().end(Manner::InOrder);
-    }
-
     fn inner(&self) -> MutexGuard<'_, Inner> {
         // A panic while it was held leaves a state that is still good enough to end the processes by.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
@@ -150,12 +145,6 @@ impl Supervisor {
 }
 
 impl Inner {
-    fn end(&mut self, manner: Manner) {
-        self.state.identify();
-        end_all(&self.state.processes, manner);
-        self.reap();
-    }
-
     fn reap(&mut self) {
         self.children.retain(|_, child| !matches!(child.try_wait(), Ok(Some(_))));
     }
@@ -164,7 +153,9 @@ impl Inner {
 impl Drop for Inner {
     fn drop(&mut self) {
         if self.armed {
-            self.end(Manner::AtOnce);
+            self.state.identify();
+            end_all(&self.state.processes, Manner::AtOnce);
+            self.reap();
         }
     }
 }

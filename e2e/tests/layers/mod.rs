@@ -1,4 +1,5 @@
-//! The layers of the product: which crates know which, and that no two files of a crate know each other.
+//! Which crates know which in the product, and that files of no crate know each other in circles, those of `e2e`
+//! included.
 //!
 //! Lower crates are free of I/O, and the caches of what they are caches for. A crate knows lower layers alone, and none beside it; tests may reach higher. Within a
 //! crate a file is above what it knows.
@@ -239,20 +240,49 @@ fn the_caches_are_free_of_federation() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
+/// The folders of the sources of a package's library and of its programs, each from the repository. A program of one file
+/// has none.
+fn sources(package: &Value) -> Vec<(PathBuf, &str)> {
+    let targets = package["targets"].as_array().unwrap().iter();
+    let roots = targets
+        .filter(|target| matches!(target["kind"][0].as_str(), Some("lib" | "bin")))
+        .map(|target| Path::new(target["src_path"].as_str().unwrap()));
+    roots
+        .filter_map(|root| {
+            let name = root.file_name()?.to_str().filter(|name| matches!(*name, "lib.rs" | "main.rs"))?;
+            Some((root.parent()?.strip_prefix(repository()).ok()?.to_path_buf(), name))
+        })
+        .collect()
+}
+
 #[test]
 fn no_two_files_of_a_crate_know_each_other() {
     let mut faults = Vec::new();
-    for package in packages().iter().filter(|package| layer(package["name"].as_str().unwrap()).is_some()) {
-        let folder = folder(package);
-        let folder = folder.to_str().unwrap();
-        let graph = source::of_crate(&repository().join(folder).join("src"));
-        // The crate that only states features has one empty file.
-        assert!(graph.len() > 1 || package["name"] == "fedhub-features", "{folder} has no files");
-        let found = circles(&graph).into_iter();
-        faults
-            .extend(found.map(|circle| format!("{folder}/src has a circle:\n{}", describe(&graph, &circle))));
+    let packages = packages();
+    for (folder, root) in packages.iter().flat_map(sources) {
+        let graph = source::of_crate(&repository().join(&folder), root);
+        for circle in circles(&graph) {
+            faults.push(format!("{} has a circle:\n{}", folder.display(), describe(&graph, &circle)));
+        }
     }
     assert!(faults.is_empty(), "{}", faults.concat());
+}
+
+#[test]
+fn the_sources_of_libraries_and_programs_are_read_apart() {
+    let packages = packages();
+    let all: BTreeSet<_> = packages.iter().flat_map(sources).collect();
+    for (folder, root, has, has_not) in [
+        ("federator/src", "lib.rs", "plan.rs", "main.rs"),
+        ("e2e/src", "lib.rs", "servers.rs", "bin/e2e/main.rs"),
+        ("e2e/src/bin/e2e", "main.rs", "run.rs", "lib.rs"),
+        ("e2e/fake-apiserver/src", "lib.rs", "world.rs", "main.rs"),
+        ("e2e/fake-apiserver/src", "main.rs", "main.rs", "lib.rs"),
+    ] {
+        assert!(all.contains(&(PathBuf::from(folder), root)), "{folder}/{root} is not among {all:?}");
+        let files: BTreeSet<_> = source::of_crate(&repository().join(folder), root).into_keys().collect();
+        assert!(files.contains(has) && !files.contains(has_not), "{folder}/{root}: {files:?}");
+    }
 }
 
 fn found(sources: &[(&str, &str)]) -> Vec<Vec<String>> {

@@ -32,9 +32,12 @@ struct Import {
     public: bool,
 }
 
-/// The files of the crate in `src`.
-pub fn of_crate(src: &Path) -> Graph {
-    graph(files(src).iter().map(|(name, text)| (name.as_str(), text.as_str())))
+/// The files of the crate whose root is this file of `src`. A library and a program may share a folder: the root of the
+/// other is left out.
+pub fn of_crate(src: &Path, root: &str) -> Graph {
+    let files = files(src);
+    let own = files.iter().filter(|(name, _)| name == root || !matches!(name.as_str(), "lib.rs" | "main.rs"));
+    graph(own.map(|(name, text)| (name.as_str(), text.as_str())))
 }
 
 /// The name and the text of each file in `src`, but for other programs of the package, in `bin`.

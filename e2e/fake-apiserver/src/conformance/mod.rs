@@ -5,6 +5,7 @@
 //! server learns from [`crd`] and a server of this crate from [`widget`].
 
 mod many;
+mod objects;
 mod script;
 mod single;
 mod step;
@@ -86,8 +87,8 @@ pub fn crd() -> Value {
 /// Has a real server serve the resource of the script, and waits until it does.
 pub async fn prepare(client: &Client) -> Result<(), String> {
     let steps = [
-        Step::new("the CRD exists").post(script::CRDS, crd()).expect(201).or(409),
-        Step::new("the resource is served").get(script::WIDGETS_EVERYWHERE).eventually().expect(200),
+        Step::new("the CRD exists").post(objects::CRDS, crd()).expect(201).or(409),
+        Step::new("the resource is served").get(objects::WIDGETS_EVERYWHERE).eventually().expect(200),
     ];
     let mut run = Run::new(client, "unused");
     for step in steps {

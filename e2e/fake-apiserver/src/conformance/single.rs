@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::script::{MAPS, METADATA_ONLY, VERSION, WIDGETS, map, one, widget, with_meta};
+use super::objects::{MAPS, METADATA_ONLY, VERSION, WIDGETS, map, one, widget, with_meta};
 use super::step::Step;
 
 /// All of it, in its order.

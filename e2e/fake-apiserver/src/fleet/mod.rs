@@ -16,7 +16,6 @@ mod populate;
 mod route;
 
 use std::collections::BTreeMap;
-use std::io;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -24,11 +23,10 @@ pub use outage::{Outage, Outages};
 pub use populate::{Population, State};
 pub use route::FleetService;
 use serde_json::{Value, json};
-use tokio::net::{TcpListener, TcpSocket};
 
 use crate::answer::Refusal;
 use crate::clock::Clock;
-use crate::http::{self, Census, Identity};
+use crate::http::Census;
 use crate::resource;
 use crate::server::{ApiServer, Builder, Snapshot};
 
@@ -159,39 +157,6 @@ impl Fleet {
     /// The outages of the server of these planes.
     pub fn outages(&self) -> &Outages {
         &self.inner.outages
-    }
-
-    /// Serves all planes on the address of `listener` until it is dropped, [`Outages`] aside.
-    pub async fn serve(
-        &self,
-        mut listener: TcpListener,
-        identity: &Identity,
-        speaks: &http::Settings,
-    ) -> io::Result<()> {
-        let bound = listener.local_addr()?;
-        loop {
-            let outage = tokio::select! {
-                () = http::serve(listener, identity, speaks.clone(), self.service(), self.census()) => return Ok(()),
-                outage = self.outages().ordered() => outage,
-            };
-            // The port stays bound, so that no other process gets it meanwhile; nothing listens there.
-            let socket = if bound.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-            socket.set_reuseaddr(true)?;
-            socket.bind(bound)?;
-            tokio::time::sleep(outage.away()).await;
-            self.outages().over(outage);
-            listener = socket.listen(1024)?;
-        }
-    }
-
-    /// The service that answers for all planes.
-    pub fn service(&self) -> FleetService {
-        FleetService::new(self.clone())
-    }
-
-    /// The same, of a server of its own, that the [`Outages`] do not concern.
-    pub fn service_apart(&self) -> FleetService {
-        FleetService::apart(self.clone())
     }
 }
 

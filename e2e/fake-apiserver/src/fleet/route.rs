@@ -1,5 +1,6 @@
-//! From a path to the plane that answers it.
+//! Serves all planes: from a path to the plane that answers it.
 
+use std::io;
 use std::task::{Context, Poll};
 
 use futures::future::BoxFuture;
@@ -7,10 +8,12 @@ use http::uri::PathAndQuery;
 use http::{Request, Response, Uri};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Bytes};
+use tokio::net::{TcpListener, TcpSocket};
 use tower::{BoxError, Service};
 
 use super::{Fleet, control};
 use crate::answer::Refusal;
+use crate::http::{self as server, Identity};
 use crate::server::ApiServer;
 use crate::service::{AnswerBody, refuse, respond};
 
@@ -51,15 +54,42 @@ impl<'a> Way<'a> {
     }
 }
 
+impl Fleet {
+    /// Serves all planes on the address of `listener` until it is dropped, [`Outages`] aside.
+    pub async fn serve(
+        &self,
+        mut listener: TcpListener,
+        identity: &Identity,
+        speaks: &server::Settings,
+    ) -> io::Result<()> {
+        let bound = listener.local_addr()?;
+        loop {
+            let outage = tokio::select! {
+                () = server::serve(listener, identity, speaks.clone(), self.service(), self.census()) => return Ok(()),
+                outage = self.outages().ordered() => outage,
+            };
+            // The port stays bound, so that no other process gets it meanwhile; nothing listens there.
+            let socket = if bound.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+            socket.set_reuseaddr(true)?;
+            socket.bind(bound)?;
+            tokio::time::sleep(outage.away()).await;
+            self.outages().over(outage);
+            listener = socket.listen(1024)?;
+        }
+    }
+
+    /// The service that answers for all planes.
+    pub fn service(&self) -> FleetService {
+        FleetService { fleet: self.clone(), apart: false }
+    }
+
+    /// The same, of a server of its own, that the [`Outages`] do not concern.
+    pub fn service_apart(&self) -> FleetService {
+        FleetService { fleet: self.clone(), apart: true }
+    }
+}
+
 impl FleetService {
-    pub(super) fn new(fleet: Fleet) -> Self {
-        Self { fleet, apart: false }
-    }
-
-    pub(super) fn apart(fleet: Fleet) -> Self {
-        Self { fleet, apart: true }
-    }
-
     fn plane(&self, way: &Way<'_>) -> Option<ApiServer> {
         match way {
             Way::Hub(_) => Some(self.fleet.hub().clone()),

@@ -7,8 +7,8 @@ use fedhub_e2e::planes::Layout;
 use fedhub_e2e::progress::Progress;
 use fedhub_e2e::{alerts, evidence};
 
-use crate::interruption;
-use crate::target::Target;
+use crate::interruption::interruption;
+use crate::target::{self, Target};
 
 /// How far to go.
 #[derive(clap::Args)]
@@ -34,8 +34,8 @@ pub async fn run(arguments: Alerts) -> anyhow::Result<ExitCode> {
     };
     let leaks = evidence::leaks(&[Layout::of(&servers.name)?])?;
     let passed = leaks.is_empty() && done.is_ok();
-    crate::leave(&servers, target.keep, target.name.is_some() || !passed).await?;
-    crate::print(&leaks);
+    target::leave(&servers, target.keep, target.name.is_some() || !passed).await?;
+    target::print(&leaks);
     done?;
     say(format_args!("alerts and dashboards: {}", if passed { "passed" } else { "failed" }));
     Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -8,8 +8,8 @@ use fedhub_e2e::planes::Layout;
 use fedhub_e2e::{chaos, evidence};
 use jiff::Timestamp;
 
-use crate::interruption;
-use crate::target::Target;
+use crate::interruption::interruption;
+use crate::target::{self, Target};
 
 /// What to kill, how often, and what is rolled out meanwhile.
 #[derive(clap::Args)]
@@ -60,8 +60,8 @@ pub async fn run(arguments: Chaos) -> anyhow::Result<ExitCode> {
     };
     let leaks = evidence::leaks(&[Layout::of(&options.servers.name)?])?;
     let recovered = leaks.is_empty() && done.as_ref().is_ok_and(|report| report.failure.is_none());
-    crate::leave(&options.servers, target.keep, target.name.is_some() || !recovered).await?;
-    crate::print(&leaks);
+    target::leave(&options.servers, target.keep, target.name.is_some() || !recovered).await?;
+    target::print(&leaks);
     let report = done?;
     if let Some(failure) = &report.failure {
         say(failure);

@@ -8,7 +8,7 @@ use fedhub_e2e::fedhub::{self, Once};
 use fedhub_e2e::output::say;
 use fedhub_e2e::planes::Layout;
 
-use crate::Instance;
+use crate::target::Instance;
 
 /// What is done, and to which fedhub.
 #[derive(clap::Args)]

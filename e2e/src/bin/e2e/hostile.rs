@@ -7,7 +7,8 @@ use fedhub_e2e::hostile;
 use fedhub_e2e::output::say;
 use fedhub_e2e::planes::Layout;
 
-use crate::{Instance, interruption};
+use crate::interruption::interruption;
+use crate::target::Instance;
 
 /// Which plane.
 #[derive(clap::Args)]

@@ -7,6 +7,7 @@ mod alerts;
 mod chaos;
 mod fedhub;
 mod hostile;
+mod interruption;
 mod killer;
 mod page;
 mod propagation;
@@ -17,7 +18,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::Context;
 use clap::{Parser, Subcommand, ValueEnum};
 use fedhub_e2e::gateway::Gateway;
 use fedhub_e2e::link::Link;
@@ -27,7 +27,9 @@ use fedhub_e2e::progress::Progress;
 use fedhub_e2e::suites::writes;
 use fedhub_e2e::{Error, chart, conformance, servers};
 use jiff::Timestamp;
-use tokio::signal::unix::{SignalKind, signal};
+
+use crate::interruption::interruption;
+use crate::target::Instance;
 
 /// Brings real planes and fedhub up, runs the suites, and takes everything down again.
 #[derive(Parser)]
@@ -37,13 +39,6 @@ struct Arguments {
     run: run::Run,
     #[command(subcommand)]
     command: Option<Command>,
-}
-
-#[derive(clap::Args)]
-struct Instance {
-    /// The instance.
-    #[arg(long = "name", env = "E2E_INSTANCE")]
-    instance: String,
 }
 
 #[derive(Subcommand)]
@@ -271,39 +266,4 @@ async fn conform(plane: &str, instance: &str) -> anyhow::Result<()> {
 fn project(text: &str) -> Result<(String, String), String> {
     let (name, plane) = text.split_once('=').ok_or("expected NAME=PLANE[/NAMESPACE]")?;
     Ok((name.to_owned(), plane.to_owned()))
-}
-
-/// Prints what logs and audit logs say against a run.
-fn print(complaints: &[String]) {
-    for complaint in complaints {
-        say(complaint);
-    }
-}
-
-/// Takes planes and fedhub down, or keeps them. With `evidence`, logs and audit logs stay.
-async fn leave(servers: &servers::Options, keep: bool, evidence: bool) -> anyhow::Result<()> {
-    let servers::Options { name, progress, .. } = servers;
-    if !Layout::of(name)?.root().is_dir() {
-        return Ok(());
-    }
-    if keep {
-        progress.step(format!("instance `{name}` keeps running; `e2e down --name {name}` ends it"));
-    } else {
-        servers::down(name, evidence).await?;
-        progress.step(format!("instance `{name}` is down"));
-    }
-    Ok(())
-}
-
-/// Ends when the user or the system asks for it.
-async fn interruption<T>() -> anyhow::Result<T> {
-    let asked = |kind| signal(kind).context("cannot listen for signals");
-    let (mut interrupt, mut terminate, mut hangup) =
-        (asked(SignalKind::interrupt())?, asked(SignalKind::terminate())?, asked(SignalKind::hangup())?);
-    tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
-        _ = hangup.recv() => {}
-    }
-    anyhow::bail!("interrupted")
 }

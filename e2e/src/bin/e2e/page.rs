@@ -8,7 +8,8 @@ use fedhub_e2e::planes::Layout;
 use fedhub_e2e::progress::Progress;
 use fedhub_e2e::{evidence, fedhub, servers, status_page};
 
-use crate::interruption;
+use crate::interruption::interruption;
+use crate::target;
 
 /// What to look at.
 #[derive(clap::Args)]
@@ -58,8 +59,8 @@ pub async fn run(arguments: Page) -> anyhow::Result<ExitCode> {
     // What the page reads is read with rights that `deploy/` grants.
     complaints.extend(evidence::missing_rights(&instance)?);
     let passed = complaints.is_empty() && done.is_ok();
-    crate::leave(&servers, arguments.keep, named || !passed).await?;
-    crate::print(&complaints);
+    target::leave(&servers, arguments.keep, named || !passed).await?;
+    target::print(&complaints);
     done?;
     say(format_args!("status page: {}", if passed { "passed" } else { "failed" }));
     Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -8,7 +8,7 @@ use fedhub_e2e::output::say;
 use fedhub_e2e::planes::Layout;
 use fedhub_e2e::propagation;
 
-use crate::Instance;
+use crate::target::Instance;
 
 /// What is done.
 #[derive(clap::Subcommand)]

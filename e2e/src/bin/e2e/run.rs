@@ -8,8 +8,8 @@ use fedhub_e2e::output::{complain, say};
 use fedhub_e2e::{servers, suites};
 
 use crate::chaos::Rounds;
-use crate::interruption;
-use crate::target::Target;
+use crate::interruption::interruption;
+use crate::target::{self, Target};
 
 /// Which suites, against what.
 #[derive(clap::Args)]
@@ -102,10 +102,10 @@ pub async fn run(arguments: Run, checks: Vec<Check>) -> anyhow::Result<ExitCode>
     let evidence = target.name.is_some() || !passed;
     for name in options.instances() {
         let servers = servers::Options { name, ..options.servers.clone() };
-        crate::leave(&servers, target.keep || arguments.reuse, evidence).await?;
+        target::leave(&servers, target.keep || arguments.reuse, evidence).await?;
     }
     let found = found?;
-    crate::print(&found.complaints);
+    target::print(&found.complaints);
     say(format!("\n{}\n{}", found.times, found.report.closing()).trim_end());
     Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -2,8 +2,18 @@
 
 use std::path::PathBuf;
 
+use fedhub_e2e::output::say;
+use fedhub_e2e::planes::Layout;
 use fedhub_e2e::progress::Progress;
 use fedhub_e2e::{fedhub, servers};
+
+/// The flag of every command that does something to planes that run.
+#[derive(clap::Args)]
+pub struct Instance {
+    /// The instance.
+    #[arg(long = "name", env = "E2E_INSTANCE")]
+    pub instance: String,
+}
 
 /// The flags of every command that brings planes and fedhub up.
 #[derive(clap::Args)]
@@ -31,4 +41,26 @@ impl Target {
             progress: Progress::stderr(),
         }
     }
+}
+
+/// Prints what logs and audit logs say against a run.
+pub fn print(complaints: &[String]) {
+    for complaint in complaints {
+        say(complaint);
+    }
+}
+
+/// Takes planes and fedhub down, or keeps them. With `evidence`, logs and audit logs stay.
+pub async fn leave(servers: &servers::Options, keep: bool, evidence: bool) -> anyhow::Result<()> {
+    let servers::Options { name, progress, .. } = servers;
+    if !Layout::of(name)?.root().is_dir() {
+        return Ok(());
+    }
+    if keep {
+        progress.step(format!("instance `{name}` keeps running; `e2e down --name {name}` ends it"));
+    } else {
+        servers::down(name, evidence).await?;
+        progress.step(format!("instance `{name}` is down"));
+    }
+    Ok(())
 }

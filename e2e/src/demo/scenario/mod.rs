@@ -11,7 +11,7 @@ use kube::{Api, Client, ResourceExt};
 
 use super::Error;
 use super::objects::{Kind, NAME, NAMESPACE, SETTINGS, TOKEN, deployment_name};
-use super::printer::{Printer, millis};
+use super::printer::{Hops, Printer, millis};
 use super::timeline::{Sighting, Timeline, Wanted};
 use crate::output::say;
 
@@ -67,9 +67,6 @@ const DATA: [(Kind, &str, &str); 2] =
 fn is_companion(seen: &DynamicObject) -> bool {
     seen.labels().get("compute.datumapis.com/referenced-data").is_some_and(|value| value == "true")
 }
-
-/// What each hop took, in the order of the way.
-pub type Hops = Vec<(String, Duration)>;
 
 /// What an object has to be like.
 type Like<'a> = dyn Fn(&DynamicObject) -> bool + 'a;

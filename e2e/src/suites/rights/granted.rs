@@ -10,7 +10,7 @@ use kube::api::ListParams;
 use kube::{Api, Client, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 
-use super::{Grant, Right, RoleId, identity, kind};
+use super::right::{Grant, Right, RoleId, identity, kind};
 use crate::Error;
 use crate::planes::Holder;
 use crate::planes::topology::Plane;

@@ -3,58 +3,19 @@
 
 mod exceptions;
 mod granted;
+mod right;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::{self, Display, Formatter};
 
 use jiff::Timestamp;
 
 use exceptions::{Exception, NARROW, UNSEEN};
+use right::{Grant, Right, RoleId, identity, kind};
 
 use super::writes::{self, Event};
 use crate::Error;
-use crate::planes::topology::{Kind, PLANES, Plane};
+use crate::planes::topology::{PLANES, Plane};
 use crate::planes::{Holder, Layout, Planes};
-
-/// What an identity may do on the planes of a kind.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Right {
-    /// On what.
-    plane: &'static str,
-    /// Whose.
-    identity: &'static str,
-    /// The API group; empty for the core group, and for what is no resource.
-    group: String,
-    /// The resource with its subresource, or the path of what is no resource.
-    resource: String,
-    verb: String,
-}
-
-impl Display for Right {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self { plane, identity, group, resource, verb } = self;
-        let dot = if group.is_empty() { "" } else { "." };
-        write!(f, "{verb} {resource}{dot}{group} on {plane} for {identity}")
-    }
-}
-
-/// A right that a binding gives, and the role that it comes from.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Grant {
-    role: RoleId,
-    right: Right,
-    /// Whether the binding gives it in all namespaces.
-    everywhere: bool,
-}
-
-/// A role, on whichever planes it is.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct RoleId {
-    /// `Role` or `ClusterRole`, and its name.
-    name: String,
-    /// What it grants: roles of one name on different planes may be different roles.
-    rules: String,
-}
 
 /// In how many namespaces at most a right is used that might be granted in each of them instead of in all.
 const FEW: usize = 2;
@@ -127,24 +88,6 @@ fn decision(plane: &Plane, event: &Event) -> Option<Decision> {
         verb: event.verb.clone(),
     };
     Some(Decision { right, namespace: event.namespace().map(str::to_owned), allowed })
-}
-
-fn kind(plane: &Plane) -> &'static str {
-    match plane.kind {
-        Kind::Management => "the management plane",
-        Kind::Project => "a project plane",
-        Kind::Hub => "the hub",
-        Kind::Cell { .. } => "a cell",
-    }
-}
-
-/// The cells are alike: what one of them used, all of them may.
-fn identity(holder: Holder) -> &'static str {
-    match holder {
-        Holder::Fedhub => "fedhub",
-        Holder::Cell => "fedhub-cell",
-        Holder::CellOnHub(_) => "cells",
-    }
 }
 
 fn never_allowed(decisions: Vec<Decision>) -> Vec<String> {

@@ -1,0 +1,49 @@
+//! What can go wrong with the demonstration.
+
+use std::path::PathBuf;
+
+use super::objects::Kind;
+
+/// What went wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The planes or fedhub did not do as they should.
+    #[error(transparent)]
+    Harness(#[from] crate::Error),
+    /// Two demonstrations would take each other's planes down.
+    #[error("another demonstration runs on instance `{0}`: Ctrl-C there or `make down` ends it")]
+    Busy(String),
+    /// A step was not seen in time.
+    #[error("NOT SEEN on {plane} within {seconds} s: {what}{trouble}\nlogs: {logs} (fedhub.log first)")]
+    NotSeen {
+        /// Where it should have been seen.
+        plane: &'static str,
+        /// What should have been seen.
+        what: String,
+        /// How long it was awaited.
+        seconds: u64,
+        /// What a watch complained of, if one did.
+        trouble: String,
+        /// The directory of all logs.
+        logs: String,
+    },
+    /// Something stands on a plane that it was not meant for.
+    #[error("{plane} has {kind} in {namespace} that are not for it")]
+    Strayed {
+        /// That plane.
+        plane: &'static str,
+        /// What stands there.
+        kind: Kind,
+        /// The namespace.
+        namespace: String,
+    },
+    /// The user or the system asked for the end before the demonstration had come to its own.
+    #[error("interrupted")]
+    Interrupted,
+    /// The planes were taken down by another process in the middle of the demonstration.
+    #[error("the planes were taken down by another process")]
+    Gone,
+    /// A fedhub, or a simulated service, ended unexpectedly.
+    #[error("a process beside the planes ended; its log: {0}")]
+    Ended(PathBuf),
+}
