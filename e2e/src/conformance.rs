@@ -6,7 +6,7 @@ use fedhub_fake_apiserver::conformance::{self, Outcome};
 use kube::Client;
 
 use crate::Error;
-use crate::planes::{self, Layout, kubeconfig};
+use crate::topology::{self, Layout, kubeconfig};
 
 /// How a step went on both servers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl Step {
 
 /// Runs the script against `plane` of an instance that is up, and against a server in memory.
 pub async fn run(layout: &Layout, plane: &str) -> Result<Vec<Step>, Error> {
-    let real = kubeconfig::client(&planes::kubeconfig_of(layout, plane)?).await?;
+    let real = kubeconfig::client(&topology::kubeconfig_of(layout, plane)?).await?;
     let unready =
         |last| Error::Timeout { what: format!("the script's resource on {plane}"), seconds: 30, last };
     conformance::prepare(&real).await.map_err(unready)?;

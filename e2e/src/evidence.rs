@@ -1,7 +1,7 @@
 //! What the logs and audit logs of a run say against it, whatever it tested.
 
-use crate::planes::Layout;
 use crate::suites::rights;
+use crate::topology::Layout;
 use crate::{Error, secrecy};
 
 /// A line for each credential in a log of fedhub or of a simulated service.

@@ -19,7 +19,7 @@ use crate::Error;
 use crate::fedhub::Fedhub;
 use crate::gateway::{Answer, connection, json_answer, tls};
 use crate::output::complain;
-use crate::planes::{Layout, write_atomically};
+use crate::topology::{Layout, write_atomically};
 
 /// A webhook that listens.
 pub struct Killer {

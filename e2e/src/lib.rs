@@ -3,7 +3,8 @@
 //!
 //! # The way through
 //!
-//! 1. [`tools`] builds the servers from pinned Go modules, or unpacks Debian packages; [`planes`] runs them.
+//! 1. [`tools`] builds the servers from pinned Go modules, or unpacks Debian packages; [`topology`] has the planes
+//!    that they make, and runs them.
 //! 2. [`fedhub`] runs the hub's and the cells' processes beside them, as the Deployments of `deploy/` describe; [`servers`]
 //!    brings both up.
 //! 3. [`suites`] runs the chainsaw suites of `e2e/suites`, and checks rights and writes afterwards; [`secrecy`] checks that
@@ -37,7 +38,6 @@ pub mod killer;
 pub mod lanes;
 pub mod link;
 pub mod output;
-pub mod planes;
 pub mod progress;
 pub mod propagation;
 pub mod secrecy;
@@ -45,6 +45,7 @@ pub mod servers;
 pub mod status_page;
 pub mod suites;
 pub mod tools;
+pub mod topology;
 
 use std::path::{Path, PathBuf};
 

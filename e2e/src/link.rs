@@ -8,7 +8,7 @@ use kube::config::Kubeconfig;
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::Error;
-use crate::planes::write_atomically;
+use crate::topology::write_atomically;
 
 /// A line that is open.
 pub struct Link {

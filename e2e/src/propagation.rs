@@ -12,8 +12,8 @@ use serde_json::json;
 use crate::Error;
 use crate::bench::objects::{Kind, api};
 use crate::bench::stats::percentile;
-use crate::planes::topology::HUB;
-use crate::planes::{Layout, kubeconfig};
+use crate::topology::planes::HUB;
+use crate::topology::{Layout, kubeconfig};
 
 /// The annotation of the template that a change is known by.
 const SAMPLE: &str = "example.com/sample";

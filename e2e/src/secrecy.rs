@@ -8,7 +8,7 @@ use k8s_openapi::ByteString;
 use serde_json::Value;
 
 use crate::Error;
-use crate::planes::Layout;
+use crate::topology::Layout;
 
 /// A word that is in every credential that a suite makes up.
 pub const MADE_UP: &str = "never-to-be-logged";
@@ -114,7 +114,7 @@ fn files(directory: &Path) -> Result<Vec<PathBuf>, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::planes::pki::Pki;
+    use crate::topology::pki::Pki;
 
     #[test]
     fn every_kind_of_credential_is_found_in_a_log_and_nothing_else() {

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use crate::Error;
 use crate::fedhub::{self, Fedhub};
-use crate::planes::{self, Layout, Planes};
 use crate::progress::Progress;
+use crate::topology::{self, Layout, Planes};
 
 /// How long a policy has to be unused before it goes, in place of fedhub's ten seconds: suites wait for it.
 const POLICY_GC_DELAY: &str = "2s";
@@ -46,7 +46,7 @@ pub async fn up(options: &Options) -> Result<(Planes, Fedhub), Error> {
         let fedhub = start(options, &planes).await?;
         return Ok((planes, fedhub));
     }
-    let up = planes::Options { progress: progress.clone(), ..planes::Options::new(&options.name) };
+    let up = topology::Options { progress: progress.clone(), ..topology::Options::new(&options.name) };
     let planes = Planes::up(&up, fedhub::end).await?;
     let fedhub = start(options, &planes).await?;
     Ok((planes, fedhub))
@@ -88,7 +88,7 @@ pub(crate) fn command_line(planes: &Planes, options: &Options) -> Result<PathBuf
 /// Ends fedhub and the planes of an instance. With `evidence`, logs and audit logs stay.
 pub async fn down(name: &str, evidence: bool) -> Result<(), Error> {
     let layout = Layout::of(name)?;
-    planes::down(name, fedhub::end).await?;
+    topology::down(name, fedhub::end).await?;
     if !evidence && layout.root().is_dir() {
         layout.wipe()?;
         // Nothing but the lock is left in it, unless another process put it there.

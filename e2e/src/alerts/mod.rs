@@ -23,11 +23,11 @@ use self::servers::Monitoring;
 use self::webhook::{Notification, Webhook};
 use crate::chaos::fixture::Fixture;
 use crate::fedhub::chain;
-use crate::planes::Planes;
-use crate::planes::topology::cells;
-use crate::planes::wait::{NotYet, until};
 use crate::progress::Progress;
 use crate::tools::{self, Built, Tool};
+use crate::topology::Planes;
+use crate::topology::planes::cells;
+use crate::topology::wait::{NotYet, until};
 use crate::{Error, servers as beside};
 
 /// How long an alert may take to be fired or resolved: Karmada notices first.
@@ -133,7 +133,7 @@ impl Test<'_> {
     /// A cell's API server stops answering, and goes on.
     async fn unreachable_cell(&self) -> Result<(), Error> {
         let Some((cell, city)) = cells().next() else { return Ok(()) };
-        let process = crate::planes::api_server_process(cell.name);
+        let process = crate::topology::api_server_process(cell.name);
         self.planes.pause_process(&process).await?;
         self.progress.step(format!("{process} is paused"));
         let told = self.alert(cell.name, city).await;

@@ -13,11 +13,11 @@ use super::expected::Sample;
 use super::rules::{self, FASTER, directory};
 use crate::Error;
 use crate::fedhub::{Fedhub, scrape};
-use crate::planes::topology::cells;
-use crate::planes::wait::{NotYet, http_ok, until};
-use crate::planes::{Layout, Planes, ports, ports_directory};
 use crate::progress::Progress;
 use crate::tools::{self, Tool};
+use crate::topology::planes::cells;
+use crate::topology::wait::{NotYet, http_ok, until};
+use crate::topology::{Layout, Planes, ports, ports_directory};
 
 /// The process names; each is the name of its port as well.
 const PROMETHEUS: &str = "prometheus";

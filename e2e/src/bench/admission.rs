@@ -22,7 +22,7 @@ use super::race::{Race, digits};
 use super::report::Findings;
 use super::stats::{percentile, rounded};
 use crate::Error;
-use crate::planes::{Holder, ports, ports_directory};
+use crate::topology::{Holder, ports, ports_directory};
 
 /// Seconds of a lap.
 const SECONDS: usize = 20;
@@ -56,7 +56,7 @@ pub async fn run(environment: &Environment, options: &Options) -> Result<Finding
         format!("--webhook-tls-key={}", file("server.key")),
     ];
     let mut process = environment.spawn(0, &flags)?;
-    process.ready(crate::planes::topology::projects().count()).await?;
+    process.ready(crate::topology::planes::projects().count()).await?;
     process.settled().await?;
     let client = server(environment, port).await?;
     let count = options.scaled(SECONDS * usize::from(PACE));

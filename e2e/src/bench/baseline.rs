@@ -23,7 +23,7 @@ use super::objects::{self, FEDERATION_NAMESPACE, FINALIZER, HubNamespace, Kind, 
 use super::watch::events;
 use crate::Error;
 use crate::demo::objects::object;
-use crate::planes::topology::HUB;
+use crate::topology::planes::HUB;
 
 pub use self::workload::NECESSARY as NECESSARY_FOR_A_WORKLOAD;
 

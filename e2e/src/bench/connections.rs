@@ -15,7 +15,7 @@ use super::stats::number;
 use super::watch::Arrivals;
 use super::{Options, loader};
 use crate::Error;
-use crate::planes::topology::HUB;
+use crate::topology::planes::HUB;
 
 /// Planes.
 const PLANES: usize = 1_000;

@@ -17,10 +17,10 @@ use super::process::Process;
 use crate::Error;
 use crate::fedhub::pod::{Overlay, Pod};
 use crate::fedhub::{self, replaced};
-use crate::planes::topology::{HUB, projects};
-use crate::planes::wait::{NotYet, until};
-use crate::planes::{self, Planes, ports, ports_directory};
 use crate::progress::Progress;
+use crate::topology::planes::{HUB, projects};
+use crate::topology::wait::{NotYet, until};
+use crate::topology::{self, Planes, ports, ports_directory};
 
 /// The project plane that has an etcd of its own, as the hub has.
 pub const PROJECT: &str = "project-a";
@@ -60,8 +60,8 @@ impl Environment {
         let planes = if let Some(name) = &options.instance {
             Planes::load(name)?
         } else {
-            let usual = planes::Options::new(own_instance());
-            let up = planes::Options { progress: options.progress.clone(), ..usual };
+            let usual = topology::Options::new(own_instance());
+            let up = topology::Options { progress: options.progress.clone(), ..usual };
             Planes::up(&up, fedhub::end).await?
         };
         let layout = planes.layout();
@@ -192,11 +192,11 @@ pub fn own_instance() -> String {
 
 /// Ends the planes that a benchmark of this run started, in whatever state they are, and removes what they left.
 pub async fn clear_up() -> Result<(), Error> {
-    let layout = planes::Layout::of(&own_instance())?;
+    let layout = topology::Layout::of(&own_instance())?;
     if !layout.root().is_dir() {
         return Ok(());
     }
-    planes::down(layout.name(), fedhub::end).await?;
+    topology::down(layout.name(), fedhub::end).await?;
     fs::remove_dir_all(layout.root()).map_err(Error::file("remove", layout.root()))
 }
 

@@ -20,8 +20,8 @@ use super::stats::{percentile, rounded};
 use super::watch::Arrivals;
 use super::{Options, loader};
 use crate::Error;
-use crate::planes::topology::projects;
-use crate::planes::wait::{NotYet, until};
+use crate::topology::planes::projects;
+use crate::topology::wait::{NotYet, until};
 
 /// WDs in a second, all the time: the gap is how long the unluckiest waits.
 const PACE: u32 = 20;

@@ -21,9 +21,9 @@ use super::process::Process;
 use super::{Options, environment};
 use crate::Error;
 use crate::fedhub::pod::{Overlay, Pod};
-use crate::planes::wait::{NotYet, until};
-use crate::planes::{Layout, ports, ports_directory};
 use crate::progress::Progress;
+use crate::topology::wait::{NotYet, until};
+use crate::topology::{Layout, ports, ports_directory};
 
 /// What a benchmark waits for at most, such as thousands of planes to be engaged.
 const PATIENCE: Duration = Duration::from_mins(15);

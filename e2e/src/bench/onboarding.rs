@@ -18,7 +18,7 @@ use super::report::Findings;
 use super::restart::page;
 use super::stats::{number, rounded};
 use crate::Error;
-use crate::planes::wait::{NotYet, until};
+use crate::topology::wait::{NotYet, until};
 
 /// Planes behind the server.
 const PLANES: usize = 300;

@@ -13,7 +13,7 @@ use super::metrics::Scrape;
 use crate::Error;
 use crate::fedhub::pod::Pod;
 use crate::fedhub::scrape::metrics;
-use crate::planes::wait::{NotYet, http_ok, until};
+use crate::topology::wait::{NotYet, http_ok, until};
 
 /// How long it may take to be ready, to come to rest and to end.
 const PATIENCE: Duration = Duration::from_mins(5);

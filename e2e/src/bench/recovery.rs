@@ -19,7 +19,7 @@ use super::restart::page;
 use super::stats::{number, percentile, rounded};
 use super::watch::Arrivals;
 use crate::Error;
-use crate::planes::wait::{NotYet, until};
+use crate::topology::wait::{NotYet, until};
 
 /// Planes behind the server.
 const PLANES: usize = 300;

@@ -134,10 +134,10 @@ async fn touches(
     let touches = on_hub.chain(on_project).map(|(client, at, name)| touch(client, at, name));
     stream::iter(touches).buffer_unordered(HANDS).try_collect::<()>().await?;
     let events = number(fixture.on_hub.len());
-    crate::planes::wait::until("a pass for every touch", std::time::Duration::from_mins(1), || async {
+    crate::topology::wait::until("a pass for every touch", std::time::Duration::from_mins(1), || async {
         let passes = fedhub.scrape().await?.since(&before).sum("fedhub_reconciles_total", &[]);
         // Two events of one WD may be answered by one pass.
-        if passes >= events { Ok(()) } else { Err(crate::planes::wait::NotYet::again(passes)) }
+        if passes >= events { Ok(()) } else { Err(crate::topology::wait::NotYet::again(passes)) }
     })
     .await?;
     fedhub.settled().await?;

@@ -24,8 +24,8 @@ use super::report::Findings;
 use super::stats::{number, rounded};
 use super::watch::Arrivals;
 use crate::Error;
-use crate::planes::topology::{HUB, projects};
 use crate::suites::writes;
+use crate::topology::planes::{HUB, projects};
 
 /// WDs, each on both planes.
 const DEPLOYMENTS: usize = 5_000;

@@ -9,9 +9,9 @@ use anyhow::Context;
 use clap::{Parser, Subcommand};
 use fedhub_e2e::fedhub;
 use fedhub_e2e::output::{complain, say};
-use fedhub_e2e::planes::{self, DEFAULT_NAME, Layout, Options, Planes};
 use fedhub_e2e::progress::Progress;
 use fedhub_e2e::tools::{self, Tool};
+use fedhub_e2e::topology::{self, DEFAULT_NAME, Layout, Options, Planes};
 use tokio::signal::unix::{SignalKind, signal};
 
 /// Runs real planes (a hub with Karmada, two cells, two project planes, a management plane) as plain processes.
@@ -111,17 +111,17 @@ async fn run(command: &Command) -> anyhow::Result<ExitCode> {
             }
             let planes = Planes::up(&options, fedhub::end).await?;
             options.progress.step(format!("instance `{}` is up", instance.name));
-            say(planes::summary(planes.layout()));
+            say(topology::summary(planes.layout()));
         }
         Command::Down { instance } => {
             let progress = Progress::stderr();
-            let ended = planes::down(&instance.name, fedhub::end).await?;
+            let ended = topology::down(&instance.name, fedhub::end).await?;
             progress.step(format!("instance `{}` is down: {ended} processes ended", instance.name));
         }
         Command::Status { instance } => return Ok(status(&Planes::load(&instance.name)?)),
         Command::Kubeconfig { instance, plane, fedhub } => {
             let layout = Layout::of(&instance.name)?;
-            let administrator = planes::kubeconfig_of(&layout, plane)?;
+            let administrator = topology::kubeconfig_of(&layout, plane)?;
             let path = if *fedhub { layout.fedhub_kubeconfig(plane) } else { administrator };
             anyhow::ensure!(path.is_file(), "{} is not there: is the instance up?", path.display());
             say(path.display());
@@ -148,7 +148,7 @@ fn status(planes: &Planes) -> ExitCode {
         };
         say(format_args!("{:<36} {how}", process.name));
     }
-    say(planes::summary(planes.layout()));
+    say(topology::summary(planes.layout()));
     let all_run = processes.iter().all(|process| process.pid.is_some());
     if all_run { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::fixture::{Found, NAME, NAMESPACE, Way, round_of, ways};
 use super::names::{Names, name, space, uid};
 use crate::demo::objects::{Kind, is_true};
-use crate::planes::topology::HUB;
+use crate::topology::planes::HUB;
 
 /// The counters of a WD: all of them say how many are wanted.
 const COUNTERS: [&str; 5] =

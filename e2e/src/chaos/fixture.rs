@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::Error;
 use crate::demo::objects::{self, Kind};
-use crate::planes::Planes;
-use crate::planes::topology::{self, PLANES, Plane, cells, projects};
+use crate::topology::Planes;
+use crate::topology::planes::{self, PLANES, Plane, cells, projects};
 
 /// The namespace, in both projects.
 pub const NAMESPACE: &str = "chaos";
@@ -46,11 +46,11 @@ pub struct Found {
 /// What is looked at on a plane: everything of these kinds.
 fn kinds(plane: &Plane) -> &'static [Kind] {
     match plane.kind {
-        topology::Kind::Hub => &[Kind::Namespace, Kind::Policy, Kind::Deployment, Kind::Instance],
-        topology::Kind::Cell { .. } | topology::Kind::Project => {
+        planes::Kind::Hub => &[Kind::Namespace, Kind::Policy, Kind::Deployment, Kind::Instance],
+        planes::Kind::Cell { .. } | planes::Kind::Project => {
             &[Kind::Namespace, Kind::Deployment, Kind::Instance]
         }
-        topology::Kind::Management => &[],
+        planes::Kind::Management => &[],
     }
 }
 

@@ -25,9 +25,9 @@ pub use self::report::Report;
 use self::snapshot::Snapshot;
 use self::watch::CellWatch;
 use crate::fedhub::{Fedhub, chain};
-use crate::planes::Planes;
-use crate::planes::wait::{NotYet, until};
 use crate::progress::Progress;
+use crate::topology::Planes;
+use crate::topology::wait::{NotYet, until};
 use crate::{Error, servers};
 
 /// How long a rollout may take to its end, killed or not; how long anything else may take.

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::fixture::{Found, NAMESPACE, Way, ways};
 use crate::demo::objects::Kind;
-use crate::planes::topology::HUB;
+use crate::topology::planes::HUB;
 
 /// How long a UID is.
 const UID: usize = 36;

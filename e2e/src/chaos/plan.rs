@@ -6,8 +6,8 @@ use rand::{Rng, SeedableRng};
 
 use crate::Error;
 use crate::fedhub::Fedhub;
-use crate::planes::topology::{Plane, cells};
-use crate::planes::{KARMADA_CONTROLLERS, Planes, api_server_process};
+use crate::topology::planes::{Plane, cells};
+use crate::topology::{KARMADA_CONTROLLERS, Planes, api_server_process};
 
 /// A process that is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,9 +14,9 @@ use tokio::process::Command;
 
 use self::cases::Case;
 use crate::Error;
-use crate::planes::manifests;
 use crate::progress::Progress;
 use crate::tools::{self, Tool, copy};
+use crate::topology::manifests;
 
 /// Values, what they change, and to what: a kind, a path in it, and what is there.
 const CHANGES: [(&str, &str, &str, &str); 14] = [

@@ -4,15 +4,15 @@ use super::Error;
 use super::objects::{NAME, NAMESPACE, PLACEMENT, deployment_name};
 use super::printer::relative;
 use crate::fedhub::Fedhub;
-use crate::planes::topology::cells;
-use crate::planes::{self, Planes};
 use crate::progress::Progress;
 use crate::tools::{self, Tool};
+use crate::topology::planes::cells;
+use crate::topology::{self, Planes};
 
 /// All of it.
 pub async fn text(planes: &Planes, fedhub: &Fedhub) -> Result<String, Error> {
     let kubectl = tools::ensure(Tool::Kubernetes, &Progress::silent()).await?.program("kubectl");
-    let mut lines = vec![String::new(), planes::summary(planes.layout()), "fedhub itself:".to_owned()];
+    let mut lines = vec![String::new(), topology::summary(planes.layout()), "fedhub itself:".to_owned()];
     lines.push(page("at the hub", fedhub));
     for (cell, _) in cells() {
         lines.push(page(cell.name, &Fedhub::cell(planes.layout(), cell.name)?));

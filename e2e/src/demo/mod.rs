@@ -23,10 +23,10 @@ use self::scenario::{City, LIMIT, Scenario};
 use self::timeline::Timeline;
 use crate::fedhub::{self, Fedhub, chain};
 use crate::output::say;
-use crate::planes::topology::{HUB, cells, projects};
-use crate::planes::{self, Layout, Planes, manifests};
 use crate::progress::Progress;
 use crate::tools::{self, Tool};
+use crate::topology::planes::{HUB, cells, projects};
+use crate::topology::{self, Layout, Planes, manifests};
 
 /// The instance that the demonstration runs on, unless another is named.
 pub const DEFAULT_NAME: &str = "demo";
@@ -65,7 +65,7 @@ pub async fn run(options: &Options) -> Result<(), Error> {
         }
     };
     printer.head("Taking everything down.");
-    planes::down(&options.name, fedhub::end).await?;
+    topology::down(&options.name, fedhub::end).await?;
     result
 }
 
@@ -75,12 +75,12 @@ const PROJECTS: [&str; 2] = ["project-a", "project-b"];
 /// What the cells have beside `deploy/overlays/cell`: Instances wait for the `ConfigMap`s and Secrets of their templates.
 const OF_CELLS: &str = "cell-referenced-data";
 
-/// Brings everything up and plays the scenario. When this is dropped half way, [`planes::down`] ends what
+/// Brings everything up and plays the scenario. When this is dropped half way, [`topology::down`] ends what
 /// it started.
 async fn show(options: &Options, layout: &Layout) -> Result<Planes, Error> {
     let printer = Printer::stdout();
     printer.head("fedhub: two projects, a Karmada hub and two cells, all on this machine");
-    let up = planes::Options::new(&options.name);
+    let up = topology::Options::new(&options.name);
     let planes = Planes::up(&up, fedhub::end).await?;
     let fedhub = Fedhub::start(layout, &fedhub::Options::new()).await?;
     up.progress.step("fedhub is ready beside the hub and has engaged both projects");

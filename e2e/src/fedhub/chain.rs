@@ -9,7 +9,7 @@ use super::pod::{Overlay, Pod};
 use super::state::State;
 use super::{Fedhub, not_started, port};
 use crate::Error;
-use crate::planes::Layout;
+use crate::topology::Layout;
 
 /// Starts it, with the programs of the fedhub that is there. What runs already keeps running, as it was started at first.
 pub async fn start(layout: &Layout) -> Result<(), Error> {

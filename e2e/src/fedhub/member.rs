@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::Error;
-use crate::planes::Layout;
-use crate::planes::topology::{HUB, Plane, cells, projects};
+use crate::topology::Layout;
+use crate::topology::planes::{HUB, Plane, cells, projects};
 
 /// How long what is simulated takes to come up: less than [`Fedhub::settled`](super::Fedhub::settled) has all be still for.
 const START_TIME: &str = "--start-time=100ms";

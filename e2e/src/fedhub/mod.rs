@@ -3,14 +3,14 @@
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), fedhub_e2e::Error> {
-//! use fedhub_e2e::{fedhub::{self, Fedhub, Options}, planes::{self, Planes}};
+//! use fedhub_e2e::{fedhub::{self, Fedhub, Options}, topology::{self, Planes}};
 //!
-//! let planes = Planes::up(&planes::Options::new("demo"), fedhub::end).await?;
+//! let planes = Planes::up(&topology::Options::new("demo"), fedhub::end).await?;
 //! let fedhub = Fedhub::start(planes.layout(), &Options::new()).await?;
 //! fedhub.stop().await?; // SIGTERM, and waits
 //! fedhub.start_again().await?; // as it was started before
 //! fedhub.end().await?;
-//! planes::down("demo", fedhub::end).await.map(drop)
+//! topology::down("demo", fedhub::end).await.map(drop)
 //! # }
 //! ```
 //!
@@ -44,9 +44,9 @@ pub use self::state::Once;
 use self::state::State;
 pub(crate) use self::state::replaced;
 use crate::Error;
-use crate::planes::topology::projects;
-use crate::planes::wait::{NotYet, http_ok, until};
-use crate::planes::{Layout, ports, ports_directory};
+use crate::topology::planes::projects;
+use crate::topology::wait::{NotYet, http_ok, until};
+use crate::topology::{Layout, ports, ports_directory};
 
 /// How long fedhub may take to become ready, and to have engaged every project plane.
 const START: Duration = Duration::from_mins(1);

@@ -22,10 +22,10 @@ use serde_json::json;
 
 use super::member::Member;
 use crate::Error;
-use crate::planes::topology::{MANAGEMENT, Plane};
-use crate::planes::{Layout, identities, kubeconfig, manifests};
 use crate::progress::Progress;
 use crate::tools::{self, Tool};
+use crate::topology::planes::{MANAGEMENT, Plane};
+use crate::topology::{Layout, identities, kubeconfig, manifests};
 
 /// How long a lease lasts where suites wait for its end.
 const LEASE: [&str; 2] = ["--lease-duration=5s", "--lease-renew=1s"];

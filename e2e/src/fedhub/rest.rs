@@ -9,7 +9,7 @@ use super::member::Member;
 use super::scrape::{leads, total};
 use super::{Fedhub, START, chain};
 use crate::Error;
-use crate::planes::wait::{NotYet, until};
+use crate::topology::wait::{NotYet, until};
 
 /// For how long nothing may have happened before everything counts as idle.
 const REST: Duration = Duration::from_millis(300);

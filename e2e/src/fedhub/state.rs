@@ -13,9 +13,9 @@ use tokio::process::Child;
 use super::member::Member;
 use super::pod::{Pod, name_of};
 use crate::Error;
-use crate::planes::Layout;
-use crate::planes::process::{self, Identity};
-use crate::planes::wait::{NotYet, until};
+use crate::topology::Layout;
+use crate::topology::process::{self, Identity};
+use crate::topology::wait::{NotYet, until};
 
 /// The variable that marks the process; its value is the file with what is written down of it.
 const MARK: &str = "FEDHUB_E2E_STATE";
@@ -91,7 +91,7 @@ impl State {
         let path = member.file(layout);
         let content = serde_json::to_vec_pretty(self)
             .map_err(|error| Error::Manifest { path: path.clone(), problem: error.to_string() })?;
-        crate::planes::write_atomically(&path, &content)
+        crate::topology::write_atomically(&path, &content)
     }
 
     /// Forgets a process.

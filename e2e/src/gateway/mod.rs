@@ -37,9 +37,9 @@ pub(crate) use self::answer::{Answer, Content, Problem, content, json_answer, js
 use self::faults::Faults;
 use crate::Error;
 use crate::output::complain;
-use crate::planes::Layout;
-use crate::planes::kubeconfig::{self, Credential};
-use crate::planes::topology::{MANAGEMENT, Plane};
+use crate::topology::Layout;
+use crate::topology::kubeconfig::{self, Credential};
+use crate::topology::planes::{MANAGEMENT, Plane};
 
 /// How many streams a connection may carry at once: what API servers allow.
 const STREAMS: u32 = 100;
@@ -92,7 +92,7 @@ impl Gateway {
             planes.insert(project.clone(), Project { server, namespace });
         }
         let tls = tls(layout)?;
-        let (ca, _) = crate::planes::pki::read(&layout.pki())?;
+        let (ca, _) = crate::topology::pki::read(&layout.pki())?;
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
         let unusable = Error::file("listen on", any.to_string());
         let listener = TcpListener::bind(any).await.map_err(unusable)?;

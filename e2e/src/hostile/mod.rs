@@ -28,9 +28,9 @@ use tokio_rustls::TlsAcceptor;
 use self::tricks::{Asked, Trick};
 use crate::Error;
 use crate::gateway::{self, Answer, connection, json_content, refusal, tls};
-use crate::planes::kubeconfig::{self, Credential};
-use crate::planes::topology::Plane;
-use crate::planes::{Layout, pki};
+use crate::topology::kubeconfig::{self, Credential};
+use crate::topology::planes::Plane;
+use crate::topology::{Layout, pki};
 
 /// The namespace whose UID a plane is known by.
 const IDENTITY: &str = "kube-system";

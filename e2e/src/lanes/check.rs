@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::report::Done;
-use crate::planes::Layout;
+use crate::topology::Layout;
 use crate::{Error, alerts, chaos, evidence, servers, status_page};
 
 /// A check that brings its own planes up and takes them down again.

@@ -23,9 +23,9 @@ pub use self::check::Check;
 use self::idle::Idle;
 use self::queue::{Plan, Work};
 pub use self::report::{Done, Outcome, Report};
-use crate::planes::Layout;
 use crate::suites::rights::Granted;
 use crate::suites::{Ran, Stage, Suite, Toolbox};
+use crate::topology::Layout;
 use crate::{Error, evidence, servers};
 
 /// More suites than this do not fail by chance: none of them is run again.

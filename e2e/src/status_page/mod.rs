@@ -19,10 +19,10 @@ use self::browser::Browser;
 use self::look::{Focus, VIEWS, View, audit, complaints, focused, open, photograph, tab};
 use crate::chaos::fixture::{Fixture, NAME, NAMESPACE};
 use crate::fedhub::chain;
-use crate::planes::wait::{NotYet, until};
-use crate::planes::{Planes, api_server_process};
 use crate::progress::Progress;
 use crate::tools::{self, Tool};
+use crate::topology::wait::{NotYet, until};
+use crate::topology::{Planes, api_server_process};
 use crate::{Error, servers as beside};
 
 /// How long a page may take to show what has happened.

@@ -14,10 +14,10 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use super::catalog::Suite;
 use super::output::{News, Reader, Result as SuiteResult};
 use crate::Error;
-use crate::planes::Planes;
-use crate::planes::topology::PLANES;
 use crate::progress::Progress;
 use crate::tools::{Built, Tool};
+use crate::topology::Planes;
+use crate::topology::planes::PLANES;
 
 /// How many lines of a suite that failed are shown; its log has them all.
 const SHOWN: usize = 40;

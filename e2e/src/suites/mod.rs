@@ -28,9 +28,9 @@ pub use chainsaw::Ran;
 pub use output::Result as SuiteResult;
 
 use crate::fedhub::{Fedhub, chain};
-use crate::planes::Planes;
 use crate::progress::Progress;
 use crate::tools::{self, Tool};
+use crate::topology::Planes;
 use crate::{Error, servers};
 
 /// What every suite is run with, made once before any runs.

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 
 use crate::Error;
-use crate::planes::{Holder, Layout};
+use crate::topology::{Holder, Layout};
 
 /// The annotation that shows whether RBAC allows a request.
 const DECISION: &str = "authorization.k8s.io/decision";

@@ -27,8 +27,8 @@ use super::{Options, loader};
 use crate::Error;
 use crate::demo::objects::is_true;
 use crate::fedhub::{self, Fedhub, Once, chain};
-use crate::planes::topology::{HUB, cells};
 use crate::suites::writes;
+use crate::topology::planes::{HUB, cells};
 
 /// WDs of a lap.
 const DEPLOYMENTS: usize = 200;

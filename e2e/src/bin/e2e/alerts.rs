@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use fedhub_e2e::output::say;
-use fedhub_e2e::planes::Layout;
 use fedhub_e2e::progress::Progress;
+use fedhub_e2e::topology::Layout;
 use fedhub_e2e::{alerts, evidence};
 
 use crate::interruption::interruption;

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use fedhub_e2e::lanes::Check;
 use fedhub_e2e::output::say;
-use fedhub_e2e::planes::Layout;
+use fedhub_e2e::topology::Layout;
 use fedhub_e2e::{chaos, evidence};
 use jiff::Timestamp;
 

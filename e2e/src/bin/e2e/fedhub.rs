@@ -6,7 +6,7 @@ use anyhow::Context;
 use clap::ValueEnum;
 use fedhub_e2e::fedhub::{self, Once};
 use fedhub_e2e::output::say;
-use fedhub_e2e::planes::Layout;
+use fedhub_e2e::topology::Layout;
 
 use crate::target::Instance;
 

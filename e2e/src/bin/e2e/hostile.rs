@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use fedhub_e2e::hostile;
 use fedhub_e2e::output::say;
-use fedhub_e2e::planes::Layout;
+use fedhub_e2e::topology::Layout;
 
 use crate::interruption::interruption;
 use crate::target::Instance;

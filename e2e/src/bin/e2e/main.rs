@@ -22,9 +22,9 @@ use clap::{Parser, Subcommand, ValueEnum};
 use fedhub_e2e::gateway::Gateway;
 use fedhub_e2e::link::Link;
 use fedhub_e2e::output::{complain, say};
-use fedhub_e2e::planes::{Layout, Options, Planes, write_servers};
 use fedhub_e2e::progress::Progress;
 use fedhub_e2e::suites::writes;
+use fedhub_e2e::topology::{Layout, Options, Planes, write_servers};
 use fedhub_e2e::{Error, chart, conformance, servers};
 use jiff::Timestamp;
 

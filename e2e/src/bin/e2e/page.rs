@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use fedhub_e2e::output::say;
-use fedhub_e2e::planes::Layout;
 use fedhub_e2e::progress::Progress;
+use fedhub_e2e::topology::Layout;
 use fedhub_e2e::{evidence, fedhub, servers, status_page};
 
 use crate::interruption::interruption;

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use fedhub_e2e::output::say;
-use fedhub_e2e::planes::Layout;
 use fedhub_e2e::propagation;
+use fedhub_e2e::topology::Layout;
 
 use crate::target::Instance;
 

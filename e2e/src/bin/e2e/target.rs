@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use fedhub_e2e::output::say;
-use fedhub_e2e::planes::Layout;
 use fedhub_e2e::progress::Progress;
+use fedhub_e2e::topology::Layout;
 use fedhub_e2e::{fedhub, servers};
 
 /// The flag of every command that does something to planes that run.

@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::planes::topology::HUB;
+use crate::topology::planes::HUB;
 
 const SPACE: &str = "aaaaaaaa-1111-4000-8000-000000000001";
 

@@ -12,8 +12,8 @@ use serde::de::DeserializeOwned;
 
 use super::right::{Grant, Right, RoleId, identity, kind};
 use crate::Error;
-use crate::planes::Holder;
-use crate::planes::topology::Plane;
+use crate::topology::Holder;
+use crate::topology::planes::Plane;
 
 /// The roles of a plane, by kind, namespace (empty for a `ClusterRole`) and name.
 type Roles = BTreeMap<(&'static str, String, String), Vec<PolicyRule>>;
@@ -120,7 +120,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::planes::topology::HUB;
+    use crate::topology::planes::HUB;
 
     fn binding(kind: &str, name: &str, subject: serde_json::Value) -> Binding {
         let role = json!({ "apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": name });

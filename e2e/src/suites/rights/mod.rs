@@ -14,8 +14,8 @@ use right::{Grant, Right, RoleId, identity, kind};
 
 use super::writes::{self, Event};
 use crate::Error;
-use crate::planes::topology::{PLANES, Plane};
-use crate::planes::{Holder, Layout, Planes};
+use crate::topology::planes::{PLANES, Plane};
+use crate::topology::{Holder, Layout, Planes};
 
 /// In how many namespaces at most a right is used that might be granted in each of them instead of in all.
 const FEW: usize = 2;

@@ -2,8 +2,8 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use crate::planes::Holder;
-use crate::planes::topology::{Kind, Plane};
+use crate::topology::Holder;
+use crate::topology::planes::{Kind, Plane};
 
 /// What an identity may do on the planes of a kind.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

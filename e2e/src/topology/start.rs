@@ -19,10 +19,10 @@ use super::kubeconfig::{self, Credential};
 use super::layout::Layout;
 use super::options::Options;
 use super::pki::{self, Pki};
+use super::planes::{ETCDS, HUB, Kind, MANAGEMENT, PLANES, Plane, cells};
 use super::state::State;
 use super::steps::Steps;
 use super::supervisor::{Manner, Supervisor};
-use super::topology::{ETCDS, HUB, Kind, MANAGEMENT, PLANES, Plane, cells};
 use super::{admission, identities, ports, probe};
 use crate::Error;
 

@@ -10,7 +10,7 @@ use kube::{Api, Client};
 use serde_json::json;
 
 use super::manifests;
-use super::topology::{HUB, cells};
+use super::planes::{HUB, cells};
 use super::wait::{NotYet, until};
 use crate::Error;
 

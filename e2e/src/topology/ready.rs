@@ -7,8 +7,8 @@ use http::Request;
 use super::commands::{AGGREGATED, CONTROLLER_MANAGER, CONTROLLERS, SCHEDULER, WEBHOOK, second_port};
 use super::kubeconfig;
 use super::layout::Layout;
+use super::planes::HUB;
 use super::supervisor::Supervisor;
-use super::topology::HUB;
 use super::wait::{NotYet, http_ok, until};
 use crate::Error;
 

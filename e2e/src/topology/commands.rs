@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use super::admission;
 use super::layout::Layout;
+use super::planes::{ETCDS, HUB, Kind, PLANES, Plane, Role};
 use super::state::Command;
-use super::topology::{ETCDS, HUB, Kind, PLANES, Plane, Role};
 use crate::tools::Built;
 
 /// The user of the planes' kube-controller-managers, as the audit policy knows it.

@@ -12,7 +12,7 @@ use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
 
 use super::commands::{AGGREGATED, WEBHOOK, api_server_process};
-use super::topology::{HUB, Plane, cells};
+use super::planes::{HUB, Plane, cells};
 use super::wait::{NotYet, until};
 use super::{crds, manifests};
 use crate::Error;

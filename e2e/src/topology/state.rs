@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::layout::{Layout, write_atomically};
+use super::planes::Role;
 use super::process::{self, Identity};
-use super::topology::Role;
 use crate::Error;
 
 /// The variable that marks every process of an instance.

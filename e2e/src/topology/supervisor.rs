@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::Signal;
 
 use super::layout::Layout;
+use super::planes::Role;
 use super::state::{Command, Process, State};
-use super::topology::Role;
 use super::wait::NotYet;
 use crate::Error;
 

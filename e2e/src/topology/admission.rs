@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::layout::Layout;
 use super::pki::Pki;
-use super::topology::{Kind, Plane};
+use super::planes::{Kind, Plane};
 use crate::Error;
 
 /// The admission plugin that limits Events. No API server has it by default.
@@ -90,7 +90,7 @@ fn plugins(plugins: impl Into<Vec<Value>>) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::planes::topology::PLANES;
+    use crate::topology::planes::PLANES;
 
     #[test]
     fn each_plane_that_asks_has_a_certificate_of_its_own() {

@@ -3,12 +3,12 @@
 //! ```no_run
 //! # async fn example() -> Result<(), fedhub_e2e::Error> {
 //! use fedhub_e2e::fedhub;
-//! use fedhub_e2e::planes::{self, Options, Planes};
+//! use fedhub_e2e::topology::{self, Options, Planes};
 //!
 //! let planes = Planes::up(&Options::new("demo"), fedhub::end).await?;
 //! let hub = planes.client("hub").await?;
 //! let fedhub = planes.fedhub_kubeconfig("project-a");
-//! planes::down("demo", fedhub::end).await?;
+//! topology::down("demo", fedhub::end).await?;
 //! # Ok(()) }
 //! ```
 //!
@@ -26,6 +26,7 @@ mod layout;
 pub(crate) mod manifests;
 mod options;
 pub(crate) mod pki;
+pub mod planes;
 pub(crate) mod ports;
 mod probe;
 pub(crate) mod process;
@@ -34,7 +35,6 @@ mod start;
 mod state;
 mod steps;
 mod supervisor;
-pub mod topology;
 pub(crate) mod wait;
 
 use std::path::{Path, PathBuf};
@@ -52,9 +52,9 @@ pub use pki::write_servers;
 pub(crate) use ports::ports_directory;
 
 use self::commands::Programs;
+use self::planes::{PLANES, Plane, Role};
 use self::state::State;
 use self::supervisor::{Manner, Supervisor};
-use self::topology::{PLANES, Plane, Role};
 use crate::Error;
 use crate::progress::Progress;
 use crate::tools::{self, Tool};

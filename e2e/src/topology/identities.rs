@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::kubeconfig::{self, Credential};
 use super::layout::Layout;
 use super::manifests;
-use super::topology::{HUB, Kind, MANAGEMENT, Plane, cells, projects};
+use super::planes::{HUB, Kind, MANAGEMENT, Plane, cells, projects};
 use super::wait::{NotYet, until};
 use crate::Error;
 

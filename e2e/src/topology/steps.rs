@@ -12,8 +12,8 @@ use super::commands::{AGGREGATED, CONTROLLERS, Commands, Programs, SCHEDULER, WE
 use super::hub::Hub;
 use super::identities::{self, Holder};
 use super::layout::Layout;
+use super::planes::{HUB, Kind, Plane};
 use super::supervisor::Supervisor;
-use super::topology::{HUB, Kind, Plane};
 use super::wait::until;
 use super::{crds, kubeconfig, manifests, ready};
 use crate::Error;
