@@ -3,8 +3,8 @@
 //!
 //! # The way through
 //!
-//! 1. [`tools`] builds the servers from pinned Go modules, or unpacks Debian packages; [`topology`] has the planes
-//!    that they make, and runs them.
+//! 1. [`tools`] builds the servers from pinned Go modules, or unpacks Debian packages; [`topology`] has the
+//!    planes that they make, and runs them.
 //! 2. [`fedhub`] runs the hub's and the cells' processes beside them, as the Deployments of `deploy/` describe; [`servers`]
 //!    brings both up.
 //! 3. [`suites`] runs the chainsaw suites of `e2e/suites`, and checks rights and writes afterwards; [`secrecy`] checks that

@@ -8,11 +8,10 @@ use tokio::time::{MissedTickBehavior, interval};
 use super::environment::{Environment, PROJECT};
 use super::fake_apiserver::Fleet;
 use super::figure::Figure;
+use super::fixture::federated;
 use super::judge::Bar;
-use super::objects::Kind;
 use super::report::Findings;
 use super::stats::number;
-use super::watch::Arrivals;
 use super::{Options, loader};
 use crate::Error;
 use crate::topology::planes::HUB;
@@ -57,15 +56,12 @@ pub async fn real(environment: &Environment, options: &Options) -> Result<Findin
     let fedhub = environment.fedhub().await?;
     let spaces = loader::spaces(&environment.project, "s", 10).await?;
     let count = options.scaled(DEPLOYMENTS);
-    let mut seen = Arrivals::of(&environment.hub, Kind::Deployment, "s", |_| true).await?;
     let ports = [environment.port(HUB)?, environment.port(PROJECT)?];
     let mut most = [0, 0];
     let mut look = interval(Duration::from_millis(20));
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
     {
-        let load = async {
-            tokio::try_join!(loader::deployments(&environment.project, &spaces, "s", count), seen.all(count))
-        };
+        let load = federated(environment, &spaces, "s", count);
         tokio::pin!(load);
         loop {
             tokio::select! {

@@ -1,12 +1,14 @@
 //! WDs that stand, federated by fedhub, and Instances of them.
 
-use futures::{StreamExt, TryStreamExt, stream};
-use kube::api::{DeleteParams, ListParams};
+use std::time::Instant;
+
+use futures::{StreamExt, TryFutureExt, TryStreamExt, stream};
+use kube::api::ListParams;
 use kube::{Client, ResourceExt};
 
-use super::environment::{Environment, PROJECT, Space};
+use super::environment::{Environment, PROJECT, Space, delete_all};
 use super::loader;
-use super::objects::{HubNamespace, Kind, Owner, api, api_all, runs};
+use super::objects::{CITIES, HubNamespace, Kind, Owner, api_all, runs};
 use super::watch::Arrivals;
 use crate::Error;
 
@@ -30,8 +32,7 @@ impl Fixture {
     ) -> Result<Self, Error> {
         let spaces = loader::spaces(&environment.project, prefix, namespaces).await?;
         let mut fedhub = environment.fedhub().await?;
-        let mut seen = Arrivals::of(&environment.hub, Kind::Deployment, prefix, |_| true).await?;
-        tokio::try_join!(loader::deployments(&environment.project, &spaces, prefix, count), seen.all(count))?;
+        federated(environment, &spaces, prefix, count).await?;
         fedhub.settled().await?;
         fedhub.stop().await?;
         environment.progress.step(format!("{count} WDs exist on both planes"));
@@ -62,13 +63,18 @@ impl Fixture {
     pub async fn populate(&self, environment: &Environment, each: usize) -> Result<(), Error> {
         let mut fedhub = environment.fedhub().await?;
         let count = each * self.on_hub.len();
-        let mut seen =
-            Arrivals::of(&environment.project, Kind::Instance, "", |seen| runs(&seen.status)).await?;
-        tokio::try_join!(loader::instances(&environment.hub, &self.on_hub, each), seen.all(count))?;
+        self.projected(environment, each).await?;
         fedhub.settled().await?;
         fedhub.stop().await?;
         environment.progress.step(format!("{count} Instances exist on both planes"));
         Ok(())
+    }
+
+    /// Makes `each` Instances of every WD on the hub. Ends when the project's watch shows the status of the last.
+    pub async fn projected(&self, environment: &Environment, each: usize) -> Result<Took, Error> {
+        let seen = Arrivals::of(&environment.project, Kind::Instance, "", |seen| runs(&seen.status)).await?;
+        let made = loader::instances(&environment.hub, &self.on_hub, each);
+        Took::measure(made, seen, each * self.on_hub.len()).await
     }
 
     /// The hub namespaces.
@@ -84,15 +90,55 @@ impl Fixture {
         let places = self.spaces.iter().flat_map(|space| {
             [(&environment.hub, space.hub_name()), (&environment.project, space.name.clone())]
         });
-        let deletes = places.map(|(client, at)| async move {
-            let (one, all) = (DeleteParams::background(), ListParams::default());
-            let deleted = api(client, Kind::Instance, &at).delete_collection(&one, &all).await;
-            deleted.map(drop).map_err(Error::api(format!("delete all Instances in {at}")))
-        });
+        let deletes = places.map(|(client, at)| delete_all(client, Kind::Instance, at));
         stream::iter(deletes).buffer_unordered(8).try_collect::<()>().await?;
         environment.gone(&environment.hub, Kind::Instance).await?;
         environment.gone(&environment.project, Kind::Instance).await
     }
+}
+
+/// How long it took from the first create, in seconds.
+pub struct Took {
+    /// Until the last object was created.
+    pub created: f64,
+    /// Until the last was seen where it arrives.
+    pub arrived: f64,
+}
+
+impl Took {
+    async fn measure(
+        create: impl Future<Output = Result<(), Error>>,
+        mut seen: Arrivals,
+        count: usize,
+    ) -> Result<Self, Error> {
+        let began = Instant::now();
+        let (created, ended) =
+            tokio::try_join!(create.map_ok(|()| began.elapsed().as_secs_f64()), seen.all(count))?;
+        Ok(Self { created, arrived: ended.duration_since(began).as_secs_f64() })
+    }
+}
+
+/// Makes WDs until the hub's watch shows the last one.
+pub async fn federated(
+    environment: &Environment,
+    spaces: &[Space],
+    prefix: &str,
+    count: usize,
+) -> Result<Took, Error> {
+    let seen = Arrivals::of(&environment.hub, Kind::Deployment, prefix, |_| true).await?;
+    Took::measure(loader::deployments(&environment.project, spaces, prefix, count), seen, count).await
+}
+
+/// Makes Workloads in two cities until the hub's watch shows both WDs of the last one.
+pub async fn placed(
+    environment: &Environment,
+    spaces: &[Space],
+    prefix: &str,
+    count: usize,
+) -> Result<Took, Error> {
+    let seen = Arrivals::of(&environment.hub, Kind::Deployment, prefix, |_| true).await?;
+    let made = loader::workloads(&environment.project, spaces, prefix, count);
+    Took::measure(made, seen, CITIES.len() * count).await
 }
 
 /// The WDs of a plane whose names begin so, with their namespaces.

@@ -5,8 +5,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::baseline::{Bare, CONCURRENCY};
-use super::environment::Environment;
+use super::environment::{Environment, Space};
 use super::figure::Figure;
+use super::fixture::federated;
 use super::judge::Bar;
 use super::objects::Kind;
 use super::race::Race;
@@ -37,8 +38,8 @@ pub async fn run(environment: &Environment, options: &Options) -> Result<Finding
     let count = options.scaled(SECONDS * usize::from(PACE));
     let (race, figures) = Race::run(
         options,
-        async |at| Box::pin(lap(environment, count, &format!("l{at}f"), true)).await,
-        async |at| Box::pin(lap(environment, count, &format!("l{at}b"), false)).await,
+        async |at| Box::pin(ours(environment, count, &format!("l{at}f"))).await,
+        async |at| Box::pin(bare(environment, count, &format!("l{at}b"))).await,
         |race: &Race<Lap, Lap>, error| {
             let judged = |what, percentile: fn(&Lap) -> f64, bar| {
                 let ratios = race.ratios(percentile, percentile);
@@ -59,56 +60,60 @@ pub async fn run(environment: &Environment, options: &Options) -> Result<Finding
     Ok(Findings { figures, details })
 }
 
-async fn lap(environment: &Environment, count: usize, prefix: &str, fedhub: bool) -> Result<Lap, Error> {
+/// What a lap of fedhub saw.
+async fn ours(environment: &Environment, count: usize, prefix: &str) -> Result<Lap, Error> {
     let spaces = loader::spaces(&environment.project, prefix, NAMESPACES).await?;
-    let (process, bare) = if fedhub {
-        let mut process = environment.fedhub().await?;
-        let first = format!("{FIRST}-{prefix}");
-        let mut seen = Arrivals::of(&environment.hub, Kind::Deployment, &first, |_| true).await?;
-        loader::deployments(&environment.project, &spaces, &first, spaces.len()).await?;
-        seen.all(spaces.len()).await?;
-        process.settled().await?;
-        (Some(process), None)
-    } else {
-        (None, Some(Bare::federator(environment, &spaces).await?))
-    };
-    let before = match &process {
-        Some(process) => process.scrape().await?,
-        None => super::metrics::Scrape::default(),
-    };
+    let mut fedhub = environment.fedhub().await?;
+    federated(environment, &spaces, &format!("{FIRST}-{prefix}"), spaces.len()).await?;
+    fedhub.settled().await?;
+    let before = fedhub.scrape().await?;
+    let mut lap = stream(environment, &spaces, prefix, count).await?;
+    let hop = [("hop", &["project_to_hub"][..])];
+    let mean = fedhub.scrape().await?.since(&before).mean("fedhub_propagation_seconds", &hop);
+    lap.more["own_mean_ms"] = json!(rounded(mean * 1e3, 2));
+    fedhub.stop().await?;
+    environment.clear(&spaces).await?;
+    lap.tell(environment, "fedhub");
+    Ok(lap)
+}
+
+/// What a lap of the bare client saw.
+async fn bare(environment: &Environment, count: usize, prefix: &str) -> Result<Lap, Error> {
+    let spaces = loader::spaces(&environment.project, prefix, NAMESPACES).await?;
+    let bare = Bare::federator(environment, &spaces).await?;
+    let mut lap = stream(environment, &spaces, prefix, count).await?;
+    let own: Vec<_> = bare.times().iter().map(|took| took.as_secs_f64() * 1e3).collect();
+    for (key, percent) in [("own_p50_ms", 50), ("own_p99_ms", 99)] {
+        lap.more[key] = json!(rounded(percentile(&own, percent).unwrap_or(f64::NAN), 2));
+    }
+    bare.end().await?;
+    environment.clear(&spaces).await?;
+    lap.tell(environment, "the bare client");
+    Ok(lap)
+}
+
+/// WDs at the pace, from the event of each in the project to that on the hub.
+async fn stream(
+    environment: &Environment,
+    spaces: &[Space],
+    prefix: &str,
+    count: usize,
+) -> Result<Lap, Error> {
     let mut came = Arrivals::of(&environment.project, Kind::Deployment, prefix, |_| true).await?;
     let mut arrived = Arrivals::of(&environment.hub, Kind::Deployment, prefix, |_| true).await?;
     let every = Duration::from_secs(1) / u32::from(PACE);
     let (..) = tokio::try_join!(
-        loader::deployments_at(&environment.project, &spaces, prefix, count, every),
+        loader::deployments_at(&environment.project, spaces, prefix, count, every),
         came.all(count),
         arrived.all(count),
     )?;
-    let arrivals = arrived.times();
-    let took: Vec<_> = came
-        .times()
-        .iter()
-        .filter_map(|(name, came)| {
-            Some(arrivals.get(name)?.saturating_duration_since(*came).as_secs_f64() * 1e3)
-        })
-        .collect();
-    let mut lap = summary(&took);
-    if let Some(process) = process {
-        let hop = [("hop", &["project_to_hub"][..])];
-        let mean = process.scrape().await?.since(&before).mean("fedhub_propagation_seconds", &hop);
-        lap.more["own_mean_ms"] = json!(rounded(mean * 1e3, 2));
-        process.stop().await?;
+    Ok(summary(&arrived.since(&came.times())))
+}
+
+impl Lap {
+    fn tell(&self, environment: &Environment, who: &str) {
+        environment.progress.step(format!("{who}: p50 {:.1} ms, p99 {:.1} ms", self.p50, self.p99));
     }
-    if let Some(bare) = bare {
-        let own: Vec<_> = bare.times().iter().map(|took| took.as_secs_f64() * 1e3).collect();
-        lap.more["own_p50_ms"] = json!(rounded(percentile(&own, 50).unwrap_or(f64::NAN), 2));
-        lap.more["own_p99_ms"] = json!(rounded(percentile(&own, 99).unwrap_or(f64::NAN), 2));
-        bare.end().await?;
-    }
-    environment.clear(&spaces).await?;
-    let who = if fedhub { "fedhub" } else { "the bare client" };
-    environment.progress.step(format!("{who}: p50 {:.1} ms, p99 {:.1} ms", lap.p50, lap.p99));
-    Ok(lap)
 }
 
 fn summary(milliseconds: &[f64]) -> Lap {

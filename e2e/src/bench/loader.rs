@@ -1,6 +1,6 @@
 //! Makes objects as fast as a plane takes them, or at a pace.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures::{StreamExt, TryStreamExt, stream};
 use kube::api::{DynamicObject, PostParams};
@@ -25,13 +25,8 @@ pub async fn spaces(client: &Client, prefix: &str, count: usize) -> Result<Vec<S
     stream::iter(made).buffered(8).try_collect().await
 }
 
-/// Makes `count` WDs named `<prefix>-0` and so on, in turn over the namespaces. Returns when the first was asked for.
-pub async fn deployments(
-    client: &Client,
-    spaces: &[Space],
-    prefix: &str,
-    count: usize,
-) -> Result<Instant, Error> {
+/// Makes `count` WDs named `<prefix>-0` and so on, in turn over the namespaces.
+pub async fn deployments(client: &Client, spaces: &[Space], prefix: &str, count: usize) -> Result<(), Error> {
     deployments_with(client, spaces, prefix, count, |_, wd| wd).await
 }
 
@@ -42,19 +37,13 @@ pub async fn deployments_with(
     prefix: &str,
     count: usize,
     each: impl Fn(usize, Value) -> Value,
-) -> Result<Instant, Error> {
+) -> Result<(), Error> {
     let wd = |index, space: &Space| each(index, deployment(&space.name, &format!("{prefix}-{index}")));
     in_turn(client, Kind::Deployment, spaces, count, wd).await
 }
 
-/// Makes `count` Workloads in two cities, named `<prefix>-0` and so on, in turn over the namespaces. Returns when the first
-/// was asked for.
-pub async fn workloads(
-    client: &Client,
-    spaces: &[Space],
-    prefix: &str,
-    count: usize,
-) -> Result<Instant, Error> {
+/// Makes `count` Workloads in two cities, named `<prefix>-0` and so on, in turn over the namespaces.
+pub async fn workloads(client: &Client, spaces: &[Space], prefix: &str, count: usize) -> Result<(), Error> {
     let each = |index, space: &Space| objects::workload(&space.name, &format!("{prefix}-{index}"));
     in_turn(client, Kind::Workload, spaces, count, each).await
 }
@@ -65,13 +54,11 @@ async fn in_turn(
     spaces: &[Space],
     count: usize,
     each: impl Fn(usize, &Space) -> Value,
-) -> Result<Instant, Error> {
-    let began = Instant::now();
+) -> Result<(), Error> {
     let creates = (0..count)
         .zip(spaces.iter().cycle())
         .map(|(index, space)| create(client, kind, Some(&space.name), each(index, space)));
-    stream::iter(creates).map(Ok).try_buffer_unordered(HANDS).try_for_each(|_| async { Ok(()) }).await?;
-    Ok(began)
+    stream::iter(creates).map(Ok).try_buffer_unordered(HANDS).try_for_each(|_| async { Ok(()) }).await
 }
 
 /// Makes such WDs at a steady pace, however long each create takes.

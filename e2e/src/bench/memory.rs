@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 use super::environment::Environment;
 use super::fake_apiserver::{Fleet, name};
 use super::figure::Figure;
-use super::fixture::Fixture;
+use super::fixture::{Fixture, federated};
 use super::judge::{Bar, Scale};
 use super::laps::ERROR;
 use super::noisy_neighbor::{Drained, create_as, paced};
-use super::objects::{Kind, deployment, runs};
+use super::objects::{Kind, deployment};
 use super::process::Process;
 use super::race::digits;
 use super::report::Findings;
@@ -181,11 +181,7 @@ async fn others(fleet: &Fleet, options: &Options, prefix: &str) -> Result<f64, E
     let mut arrived =
         Arrivals::of(&fleet.hub().await?, Kind::Deployment, &format!("{prefix}-"), |_| true).await?;
     let (made, _) = tokio::try_join!(paced(&client, prefix, count, 1..fleet.planes), arrived.all(count))?;
-    let arrivals = arrived.times();
-    let took = made.into_iter().filter_map(|(name, made)| {
-        Some(arrivals.get(&name)?.saturating_duration_since(made).as_secs_f64() * 1e3)
-    });
-    Ok(percentile(&took.collect::<Vec<_>>(), 99).unwrap_or(f64::NAN))
+    Ok(percentile(&arrived.since(&made), 99).unwrap_or(f64::NAN))
 }
 
 /// A WD with so many bytes in its template, in values of ten thousand each.
@@ -207,14 +203,12 @@ pub async fn real(environment: &Environment, options: &Options) -> Result<Findin
     let spaces = loader::spaces(&environment.project, "m", options.scaled(NAMESPACES)).await?;
     let mut fedhub = environment.fedhub().await?;
     let empty = megabytes(fedhub.steady().await?);
-    let mut seen = Arrivals::of(&environment.hub, Kind::Deployment, "m", |_| true).await?;
-    tokio::try_join!(loader::deployments(&environment.project, &spaces, "m", count), seen.all(count))?;
+    federated(environment, &spaces, "m", count).await?;
     fedhub.settled().await?;
     let with_deployments = megabytes(fedhub.steady().await?);
     environment.progress.step(format!("{count} WDs: {with_deployments} MB"));
     let fixture = Fixture::find(environment, "m", spaces).await?;
-    let mut seen = Arrivals::of(&environment.project, Kind::Instance, "", |seen| runs(&seen.status)).await?;
-    tokio::try_join!(loader::instances(&environment.hub, &fixture.on_hub, EACH), seen.all(count * EACH))?;
+    fixture.projected(environment, EACH).await?;
     fedhub.settled().await?;
     let (after_load, load_peak) = (megabytes(fedhub.steady().await?), megabytes(fedhub.peak()?));
     let objects = fedhub.scrape().await?.sum("fedhub_cache_objects", &[]);

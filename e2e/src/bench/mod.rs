@@ -30,6 +30,7 @@ pub mod watch;
 mod admission;
 mod cli;
 mod connections;
+mod course;
 mod explain;
 mod failover;
 mod footprint;

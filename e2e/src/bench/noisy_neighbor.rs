@@ -152,11 +152,7 @@ async fn lap(fleet: &Fleet, options: &Options, trouble: Trouble, at: usize) -> R
     if trouble == Trouble::Hangs {
         fleet.ask(Method::DELETE, &format!("{bad}/faults"), Value::Null).await?;
     }
-    let arrivals = arrived.times();
-    let took = made.into_iter().filter_map(|(name, made)| {
-        Some(arrivals.get(&name)?.saturating_duration_since(made).as_secs_f64() * 1e3)
-    });
-    Ok(took.collect())
+    Ok(arrived.since(&made))
 }
 
 /// A bare client that watches the WDs of a plane and drops what comes. It ends when this is dropped.
@@ -207,9 +203,10 @@ pub async fn paced(
     prefix: &str,
     count: usize,
     planes: Range<usize>,
-) -> Result<Vec<(String, Instant)>, Error> {
+) -> Result<HashMap<String, Instant>, Error> {
     let mut pace = tokio::time::interval(EVERY);
-    let (mut under_way, mut made) = (JoinSet::new(), Vec::new());
+    let mut under_way = JoinSet::new();
+    let mut made = HashMap::new();
     for (index, plane) in (0..count).zip(planes.cycle()) {
         pace.tick().await;
         let (client, name) = (client.clone(), format!("{prefix}-{index}"));
@@ -220,7 +217,8 @@ pub async fn paced(
         });
     }
     while let Some(done) = under_way.join_next().await {
-        made.push(done??);
+        let (name, at) = done??;
+        made.insert(name, at);
     }
     Ok(made)
 }

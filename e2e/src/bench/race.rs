@@ -1,14 +1,8 @@
 //! Laps of fedhub and of what it is compared with, in turn.
 
-use std::time::Duration;
-
-use serde_json::{Value, json};
-
 use super::Options;
 use super::figure::Figure;
 use super::laps::ERROR;
-use super::metrics::{Label, Scrape};
-use super::process::Process;
 use super::stats::{number, rounded};
 use crate::Error;
 
@@ -66,65 +60,6 @@ pub fn digits(values: &[f64], digits: i32) -> Vec<f64> {
 /// How many of `count` objects laps of so many seconds did in one.
 pub fn rates(count: usize, seconds: &[f64]) -> Vec<f64> {
     seconds.iter().map(|seconds| rounded(number(count) / seconds, 2)).collect()
-}
-
-/// A lap of fedhub.
-pub struct Accounted {
-    /// Seconds.
-    pub seconds: f64,
-    /// The growth of fedhub's metrics.
-    pub grown: Scrape,
-    /// Where the time went.
-    pub anatomy: Value,
-}
-
-/// Runs a lap beside a fedhub that is at rest, until it is again and has written so many conditions.
-pub async fn accounted(
-    fedhub: &mut Process,
-    count: usize,
-    conditions: usize,
-    lap: impl Future<Output = Result<f64, Error>>,
-) -> Result<Accounted, Error> {
-    let before = fedhub.scrape().await?;
-    let cpu_before = fedhub.cpu()?;
-    let seconds = lap.await?;
-    let cpu = fedhub.cpu()?.saturating_sub(cpu_before);
-    fedhub.settled().await?;
-    if conditions > 0 {
-        fedhub.conditions_written(conditions).await?;
-        fedhub.settled().await?;
-    }
-    let grown = fedhub.scrape().await?.since(&before);
-    let mut anatomy = anatomy(&grown, number(count));
-    anatomy["cpu_ms_each"] = json!(rounded(milliseconds(cpu) / number(count), 3));
-    anatomy["resident_mb"] = json!(rounded(fedhub.resident()? / 1e6, 1));
-    Ok(Accounted { seconds, grown, anatomy })
-}
-
-fn milliseconds(time: Duration) -> f64 {
-    time.as_secs_f64() * 1e3
-}
-
-/// Where the time of a lap went, by fedhub's own metrics.
-fn anatomy(grown: &Scrape, count: f64) -> Value {
-    let mean = |histogram: &str, labels: &[Label<'_>]| rounded(grown.mean(histogram, labels) * 1e3, 2);
-    let request = |kind: &str, verb: &str| {
-        mean("fedhub_api_request_seconds", &[("plane_kind", &[kind]), ("verb", &[verb])])
-    };
-    let requests: std::collections::BTreeMap<_, _> = grown
-        .by("fedhub_api_requests_total", &["plane_kind", "verb", "resource", "code"])
-        .into_iter()
-        .map(|(series, sum)| (series, rounded(sum / count, 4)))
-        .collect();
-    json!({
-        "passes_each": rounded(grown.sum("fedhub_reconciles_total", &[]) / count, 3),
-        "passes": grown.by("fedhub_reconciles_total", &["controller", "outcome"]),
-        "pass_ms": mean("fedhub_reconcile_seconds", &[("controller", &["federator"])]),
-        "queue_wait_ms": mean("fedhub_queue_wait_seconds", &[]),
-        "project_patch_ms": request("project", "patch"),
-        "hub_create_ms": request("hub", "create"),
-        "requests_each": requests,
-    })
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::environment::{Environment, HANDS};
 use super::figure::Figure;
-use super::fixture::Fixture;
+use super::fixture::{Fixture, federated};
 use super::judge::Bar;
 use super::metrics::Scrape;
 use super::objects::{Kind, api, reported};
@@ -43,8 +43,7 @@ pub async fn run(environment: &Environment, options: &Options) -> Result<Finding
 
     let (start, servers) =
         (fedhub.scrape().await?, [count_at(&environment.project).await?, count_at(&environment.hub).await?]);
-    let mut seen = Arrivals::of(&environment.hub, Kind::Deployment, "r", |_| true).await?;
-    tokio::try_join!(loader::deployments(&environment.project, &spaces, "r", count), seen.all(count))?;
+    federated(environment, &spaces, "r", count).await?;
     fedhub.settled().await?;
     let federated = fedhub.scrape().await?.since(&start);
     let at_project = count_at(&environment.project).await?.since(&servers[0]);

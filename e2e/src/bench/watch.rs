@@ -105,6 +105,16 @@ impl Arrivals {
         }
     }
 
+    /// How long each took to be seen that was made at these times, in milliseconds.
+    pub fn since<'a>(&self, made: impl IntoIterator<Item = (&'a String, &'a Instant)>) -> Vec<f64> {
+        let seen = self.seen.borrow();
+        made.into_iter()
+            .filter_map(|(name, made)| {
+                Some(seen.get(name)?.saturating_duration_since(*made).as_secs_f64() * 1e3)
+            })
+            .collect()
+    }
+
     /// How many were seen.
     pub fn count(&self) -> usize {
         self.seen.borrow().len()

@@ -1,25 +1,27 @@
 //! `workload`: Workloads in two cities, created as fast as the project plane takes them, until the hub has both WDs of the
 //! last one; what each of them costs in requests, and what nothing costs.
 
-use std::time::{Duration, Instant};
+use std::cell::Cell;
+use std::time::Duration;
 
 use futures::{StreamExt, TryStreamExt, stream};
 use kube::ResourceExt;
 use kube::api::{ListParams, Patch, PatchParams};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::baseline::{Bare, CONCURRENCY, NECESSARY_FOR_A_WORKLOAD};
+use super::baseline::{Bare, NECESSARY_FOR_A_WORKLOAD};
+use super::course::{Accounted, Course, Turn};
 use super::environment::{Environment, HANDS, Space, delete_all};
 use super::figure::Figure;
-use super::fixture::Fixture;
+use super::fixture::{Fixture, placed};
 use super::judge::Bar;
 use super::metrics::Scrape;
 use super::objects::{CITIES, Kind, api};
-use super::race::{Race, accounted, digits, rates};
+use super::process::Process;
+use super::race::digits;
 use super::report::Findings;
 use super::requests::{all, overdue, status_changes, writes};
 use super::stats::number;
-use super::watch::Arrivals;
 use super::{Options, loader};
 use crate::Error;
 
@@ -34,116 +36,86 @@ const NECESSARY_FOR_A_DEPLOYMENT: f64 = 2.0;
 
 /// Laps of fedhub and of the bare clients in turn.
 pub async fn run(environment: &Environment, options: &Options) -> Result<Findings, Error> {
-    let (count, namespaces) = (options.scaled(WORKLOADS), options.scaled(NAMESPACES));
+    let count = options.scaled(WORKLOADS);
+    let namespaces = options.scaled(NAMESPACES);
     let necessary = NECESSARY_FOR_A_WORKLOAD + NECESSARY_FOR_A_DEPLOYMENT * number(CITIES.len());
-    let most =
-        |race: &Race<Lap, f64>, cost: fn(&Lap) -> f64| race.each(cost).into_iter().fold(f64::NAN, f64::max);
     let rest = options.or_quick(REST, Duration::from_secs(20));
-    let (race, figures) = Race::run(
-        options,
-        async |lap| {
-            let rest = (lap == 0).then_some(rest);
-            Box::pin(fedhub_lap(environment, count, namespaces, &format!("w{lap}f"), rest)).await
+    let nothing = Cell::new(Nothing { at_rest: f64::NAN, restart: f64::NAN });
+    let each =
+        |lap: &Accounted| (all(&lap.grown) - informing(&lap.grown) - overdue(&lap.grown)) / number(count);
+    let course = Course {
+        environment,
+        objects: "workloads",
+        count,
+        conditions: CITIES.len() * count,
+        place: async |prefix: &str| loader::spaces(&environment.project, prefix, namespaces).await,
+        bare: async |spaces: &Vec<Space>| {
+            let federator = Bare::federator(environment, spaces).await?;
+            Ok(vec![Bare::workloads(environment, spaces).await?, federator])
         },
-        async |lap| Box::pin(bare_lap(environment, count, namespaces, &format!("w{lap}b"))).await,
-        |race: &Race<Lap, f64>, error| {
-            let paces = race.ratios(|ours| 1.0 / ours.seconds, |bare| 1.0 / bare);
-            let each = most(race, |lap| lap.each) / necessary;
-            vec![
-                Figure::ratio("pace", "of the bare clients", &paces).within(Bar::at_least(0.8), error),
-                Figure::exact("requests", "times the necessary ones", each).exactly(Bar::at_most(1.25)),
-                Figure::exact("requests at rest", "", most(race, |lap| lap.at_rest))
-                    .exactly(Bar::at_most(0.0)),
-                Figure::exact("writes of a restart", "", most(race, |lap| lap.restart))
-                    .exactly(Bar::at_most(0.0)),
-            ]
+        arrive: async |spaces: &Vec<Space>, prefix: &str| {
+            Ok(placed(environment, spaces, prefix, count).await?.arrived)
         },
-    )
-    .await?;
-    let details = json!({
-        "workloads": count, "namespaces": namespaces, "concurrency": CONCURRENCY, "rest_s": rest.as_secs(),
-        "workloads_per_second": rates(count, &race.each(|ours| ours.seconds)),
-        "bare_workloads_per_second": rates(count, &race.bare),
-        "necessary_requests": necessary,
-        "requests_each": digits(&race.each(|lap| lap.each), 3),
-        "fedhub": race.ours.iter().map(|lap| &lap.anatomy).collect::<Vec<_>>(),
-    });
-    Ok(Findings { figures, details })
-}
-
-/// What a lap of fedhub took and cost.
-struct Lap {
-    seconds: f64,
-    /// Requests for a Workload, without what informs users of each of its WDs.
-    each: f64,
-    /// Requests while nothing happened, where that was measured; else not a number.
-    at_rest: f64,
-    /// Writes of a restart, likewise.
-    restart: f64,
-    anatomy: serde_json::Value,
-}
-
-/// A lap; with `rest`, fedhub then has nothing to do for so long, and starts again.
-async fn fedhub_lap(
-    environment: &Environment,
-    count: usize,
-    namespaces: usize,
-    prefix: &str,
-    rest: Option<Duration>,
-) -> Result<Lap, Error> {
-    let spaces = &loader::spaces(&environment.project, prefix, namespaces).await?;
-    let mut fedhub = environment.fedhub().await?;
-    let conditions = CITIES.len() * count;
-    let placed = lap(environment, spaces, prefix, count);
-    let placed = Box::pin(accounted(&mut fedhub, count, conditions, placed)).await?;
-    let grown = &placed.grown;
-    let mut lap = Lap {
-        seconds: placed.seconds,
-        each: (all(grown) - informing(grown) - overdue(grown)) / number(count),
-        at_rest: f64::NAN,
-        restart: f64::NAN,
-        anatomy: placed.anatomy,
+        finish: async |turn: &Turn, spaces: &Vec<Space>, fedhub: Process, lap: &mut Accounted| {
+            if turn.lap > 0 {
+                return fedhub.stop().await;
+            }
+            let spaces = spaces.clone();
+            nothing.set(idle(environment, &turn.prefix, spaces, rest, fedhub, &mut lap.anatomy).await?);
+            Ok(())
+        },
+        clear: async |spaces: &Vec<Space>| clear(environment, spaces).await,
     };
-    if let Some(rest) = rest {
-        // Without a cell's report fedhub would look after each WD again.
-        let fixture = Fixture::find(environment, prefix, spaces.clone()).await?;
-        status_changes(environment, prefix, &fixture, &mut fedhub).await?;
-        let done = fedhub.scrape().await?;
-        tokio::time::sleep(rest).await;
-        let grown = fedhub.scrape().await?.since(&done);
-        lap.at_rest = all(&grown) - identity(&grown);
-        lap.anatomy["at_rest"] = requests(&grown);
-        fedhub.stop().await?;
-        fedhub = environment.fedhub().await?;
-        lap.restart = writes(&fedhub.scrape().await?);
-    }
-    fedhub.stop().await?;
-    Box::pin(clear(environment, spaces)).await?;
-    Ok(lap)
+    let (race, mut findings) = course
+        .race(options, |race, error| {
+            let most = race.each(each).into_iter().fold(f64::NAN, f64::max) / necessary;
+            let Nothing { at_rest, restart } = nothing.get();
+            vec![
+                Figure::ratio("pace", "of the bare clients", &race.paces()).within(Bar::at_least(0.8), error),
+                Figure::exact("requests", "times the necessary ones", most).exactly(Bar::at_most(1.25)),
+                Figure::exact("requests at rest", "", at_rest).exactly(Bar::at_most(0.0)),
+                Figure::exact("writes of a restart", "", restart).exactly(Bar::at_most(0.0)),
+            ]
+        })
+        .await?;
+    findings.details["namespaces"] = json!(namespaces);
+    findings.details["rest_s"] = json!(rest.as_secs());
+    findings.details["necessary_requests"] = json!(necessary);
+    findings.details["requests_each"] = json!(digits(&race.each(each), 3));
+    Ok(findings)
 }
 
-async fn bare_lap(
+/// What fedhub asks for where there is nothing to do. Not a number until that is measured, after the first lap.
+#[derive(Clone, Copy)]
+struct Nothing {
+    /// Requests while nothing happened.
+    at_rest: f64,
+    /// Writes of a restart.
+    restart: f64,
+}
+
+/// Lets fedhub have nothing to do for so long, and start again.
+async fn idle(
     environment: &Environment,
-    count: usize,
-    namespaces: usize,
     prefix: &str,
-) -> Result<f64, Error> {
-    let spaces = loader::spaces(&environment.project, prefix, namespaces).await?;
-    let federator = Bare::federator(environment, &spaces).await?;
-    let workloads = Bare::workloads(environment, &spaces).await?;
-    let took = lap(environment, &spaces, prefix, count).await;
-    workloads.end().await?;
-    federator.end().await?;
-    Box::pin(clear(environment, &spaces)).await?;
-    took
-}
-
-/// From the first create to the last WD that the hub's watch shows, in seconds.
-async fn lap(environment: &Environment, spaces: &[Space], prefix: &str, count: usize) -> Result<f64, Error> {
-    let mut seen = Arrivals::of(&environment.hub, Kind::Deployment, prefix, |_| true).await?;
-    let created = loader::workloads(&environment.project, spaces, prefix, count);
-    let (began, ended): (Instant, Instant) = tokio::try_join!(created, seen.all(CITIES.len() * count))?;
-    Ok(ended.duration_since(began).as_secs_f64())
+    spaces: Vec<Space>,
+    rest: Duration,
+    mut fedhub: Process,
+    anatomy: &mut Value,
+) -> Result<Nothing, Error> {
+    // Without a cell's report fedhub would look after each WD again.
+    let fixture = Fixture::find(environment, prefix, spaces).await?;
+    status_changes(environment, prefix, &fixture, &mut fedhub).await?;
+    let done = fedhub.scrape().await?;
+    tokio::time::sleep(rest).await;
+    let grown = fedhub.scrape().await?.since(&done);
+    let at_rest = all(&grown) - identity(&grown);
+    anatomy["at_rest"] = requests(&grown);
+    fedhub.stop().await?;
+    fedhub = environment.fedhub().await?;
+    let restart = writes(&fedhub.scrape().await?);
+    fedhub.stop().await?;
+    Ok(Nothing { at_rest, restart })
 }
 
 /// Of the requests, those that make sure from time to time that a plane is still the one that it was.
@@ -152,7 +124,7 @@ fn identity(grown: &Scrape) -> f64 {
     grown.sum("fedhub_api_requests_total", &labels)
 }
 
-fn requests(grown: &Scrape) -> serde_json::Value {
+fn requests(grown: &Scrape) -> Value {
     json!(grown.by("fedhub_api_requests_total", &["plane_kind", "verb", "resource", "code"]))
 }
 

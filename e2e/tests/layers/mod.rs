@@ -240,8 +240,8 @@ fn the_caches_are_free_of_federation() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
-/// The folders of the sources of a package's library and of its programs, each from the repository. A program of
-/// one file has none.
+/// The folders of the sources of a package's library and of its programs, each from the repository. A program
+/// of one file has none.
 fn sources(package: &Value) -> Vec<(PathBuf, &str)> {
     let targets = package["targets"].as_array().unwrap().iter();
     let roots = targets

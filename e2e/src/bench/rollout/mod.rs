@@ -146,7 +146,8 @@ impl Chain<'_> {
         self.settled().await?;
         let since = Timestamp::now();
         let mut watches = Watches::begin(self, prefix).await?;
-        let (began, ended) = try_join(self.create(&spaces, prefix, count), watches.all(instances)).await?;
+        let began = Instant::now();
+        let ((), ended) = try_join(self.create(&spaces, prefix, count), watches.all(instances)).await?;
         let seconds = ended.duration_since(began).as_secs_f64();
         let (seen, hops) = watches.observations().shares();
         drop(watches);
@@ -173,7 +174,7 @@ impl Chain<'_> {
     }
 
     /// Makes the WDs, in turn over the namespaces and in each in turn over the cities.
-    async fn create(&self, spaces: &[Space], prefix: &str, count: usize) -> Result<Instant, Error> {
+    async fn create(&self, spaces: &[Space], prefix: &str, count: usize) -> Result<(), Error> {
         let cities: Vec<_> = cells().map(|(_, city)| city).collect();
         let each = |index: usize, mut wd: Value| {
             wd["spec"]["cityCode"] = json!(cities[index / spaces.len() % cities.len()]);
