@@ -15,15 +15,15 @@ use crate::{Job, Outcome};
 /// How many rounds one reconcile may take; each follows a write or a live read.
 pub const MAX_ROUNDS: usize = 8;
 
-/// What applying a plan has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What applying a plan has changed. Of several intents, the greatest counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Step {
     /// Nothing: the object is in sync.
     Unchanged,
-    /// A plane stored a write: the caches say something else now.
-    Updated,
     /// A live read has told what the caches do not.
     Learned,
+    /// A plane stored a write: the caches say something else now.
+    Updated,
     /// The reconcile ends here, in sync or not.
     End(Outcome),
 }
@@ -40,8 +40,11 @@ pub trait Reconciler: Send {
         &mut self,
     ) -> impl Future<Output = Result<ControlFlow<Outcome, Self::Snapshot>, Error>> + Send;
 
-    /// Whether an earlier reconcile found the object in sync with the same inputs.
-    fn is_synced(&self, snapshot: &Self::Snapshot) -> bool;
+    /// Whether an earlier reconcile found the object in sync with the same inputs. Without such a memory,
+    /// what is in sync is planned again, and has an empty plan.
+    fn is_synced(&self, _: &Self::Snapshot) -> bool {
+        false
+    }
 
     /// Decides. Pure: equal snapshots have equal plans.
     fn plan(&self, snapshot: &Self::Snapshot) -> Self::Plan;
@@ -54,7 +57,7 @@ pub trait Reconciler: Send {
     ) -> impl Future<Output = Result<Step, Error>> + Send;
 
     /// Remembers that the object is in sync with these inputs.
-    fn mark_synced(&self, snapshot: &Self::Snapshot);
+    fn mark_synced(&self, _: &Self::Snapshot) {}
 }
 
 /// Reconciles the key of `job` until it is in sync, or until its plan ends the reconcile.

@@ -54,11 +54,6 @@ impl Reconciler for DataReconcile<'_> {
         Ok(seen.map_or(ControlFlow::Break(Outcome::Unchanged), ControlFlow::Continue))
     }
 
-    /// What is in sync has an empty plan, which costs no request.
-    fn is_synced(&self, _: &Snapshot) -> bool {
-        false
-    }
-
     fn plan(&self, seen: &Snapshot) -> DataPlan {
         plan(seen)
     }
@@ -66,6 +61,4 @@ impl Reconciler for DataReconcile<'_> {
     async fn apply(&mut self, seen: &Snapshot, plan: DataPlan) -> Result<Step, Error> {
         self.perform(seen, plan).await
     }
-
-    fn mark_synced(&self, _: &Snapshot) {}
 }

@@ -48,7 +48,7 @@ pub struct Job {
 }
 
 /// How a reconcile ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
     /// The object was in sync; nothing was written.
     Unchanged,

@@ -1,6 +1,8 @@
 //! Queues and workers over simulated planes, on paused time.
 
 #[cfg(test)]
+mod apply;
+#[cfg(test)]
 mod circuits;
 #[cfg(test)]
 mod circuits_model;
