@@ -9,8 +9,8 @@
 //! 1. `triggers` maps an event to the one key of the whole catalogue.
 //! 2. [`snapshot`] is what the caches say of the source, the copies and the policy.
 //! 3. [`plan`] decides, as a pure function: what is written, and what has to be read of the source before anything is deleted.
-//! 4. [`desired`] renders copies and the policy.
-//! 5. `apply` reads, writes where that differs, and tells operators what is theirs to see to.
+//! 4. [`render`] renders copies and the policy.
+//! 5. `reconcile` has the plan applied, and remembers what was read in the pass.
 //!
 //! # When a copy is deleted
 //!
@@ -21,21 +21,20 @@
 //!
 //! Decides W8.
 
-mod apply;
-pub mod desired;
 pub mod plan;
 mod reconcile;
+pub mod render;
 pub mod snapshot;
 mod triggers;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use fedhub_core::names::INSTANCE_TYPES_MANAGER;
 use fedhub_core::object::{Key, Kind, ObjectRef, ObjectView, PlaneId};
 use fedhub_core::rate_limit::TokenBucket;
 use fedhub_engine::Queue;
-use fedhub_planes::{PlaneWriter, Planes, Watched};
+use fedhub_planes::events::ObjectReference;
+use fedhub_planes::{Planes, Watched};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
@@ -68,12 +67,27 @@ impl InstanceTypes {
         Arc::new(Self { planes, source, queue, deletes, told: Mutex::default() })
     }
 
-    fn writer(&self) -> PlaneWriter<'_> {
-        PlaneWriter {
-            plane: self.planes.hub(),
-            manager: INSTANCE_TYPES_MANAGER,
-            metrics: self.planes.metrics(),
+    /// Tells operators what is theirs to see to, once for as long as it holds.
+    fn tell(&self, complaints: BTreeSet<Complaint>) {
+        let mut told = self.told.lock();
+        for complaint in complaints.difference(&told) {
+            if let Some(label) = complaint.withheld() {
+                self.planes.metrics().deletes_withheld.with_label_values(&[label]).inc();
+            }
+            let (name, reason, message) = (complaint.name(), complaint.reason(), complaint.message());
+            tracing::warn!(name, reason, message, "instance types need an operator");
+            if let Some(operators) = self.planes.operators() {
+                let resource = Kind::InstanceType.resource();
+                let related = ObjectReference {
+                    api_version: Some(resource.api_version.clone()),
+                    kind: Some(resource.kind.clone()),
+                    name: Some(name.to_owned()),
+                    ..ObjectReference::default()
+                };
+                operators.warn(reason, Some(related), message);
+            }
         }
+        *told = complaints;
     }
 }
 

@@ -4,38 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fedhub_core::message::Quoted;
 use fedhub_core::names::{CATALOG, CATALOG_UID};
-use fedhub_core::object::{ObjectRef, ObjectView};
-use fedhub_planes::Write;
+use fedhub_core::object::{Key, Kind, ObjectRef, ObjectView, PlaneId};
+use fedhub_engine::{Intent, Plan, Subject};
+use fedhub_planes::{Precondition, Write};
 
-use super::desired;
-use super::snapshot::{OnHub, Snapshot, Source, SourceCrd, is_copy};
+use super::render;
+use super::snapshot::{Snapshot, Source, SourceCrd, is_copy};
 
-/// What is done in one round. Where there is something to read, the next round decides by what that shows.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct CatalogPlan {
-    /// The write of the policy.
-    pub policy: Option<Write>,
-    /// The writes of copies.
-    pub copies: Vec<Write>,
-    /// The copies that are deleted.
-    pub deletes: Vec<ObjectRef>,
-    /// What is to be read of the source.
-    pub read: Reads,
-    /// What is an operator's to see to.
-    pub complaints: BTreeSet<Complaint>,
-}
+/// The name of the CRD of types.
+const CRD: &str = "instancetypes.compute.datumapis.com";
 
-/// What is to be read of the source.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Reads {
-    /// Nothing.
-    #[default]
-    Nothing,
-    /// Its CRD.
-    Crd,
-    /// The types of these names.
-    Types(Vec<String>),
-}
+/// What is done in one round, and what operators have to act on. Where there is something to read, the next
+/// round decides by what that shows.
+pub type CatalogPlan = Plan<BTreeSet<Complaint>>;
 
 /// What is an operator's to see to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -109,10 +90,9 @@ impl Complaint {
 pub fn plan(seen: &Snapshot) -> CatalogPlan {
     match &seen.source {
         Source::Unknown => CatalogPlan::default(),
-        Source::IsCell(name) => CatalogPlan {
-            complaints: [Complaint::SourceIsCell(name.clone())].into(),
-            ..CatalogPlan::default()
-        },
+        Source::IsCell(name) => {
+            Plan { intents: Vec::new(), verdict: [Complaint::SourceIsCell(name.clone())].into() }
+        }
         Source::Known(declared) => follow(seen, declared),
     }
 }
@@ -123,51 +103,71 @@ fn follow(seen: &Snapshot, declared: &BTreeMap<String, ObjectRef>) -> CatalogPla
         Some(SourceCrd::Serving(uid)) => Some(uid.as_str()),
         _ => None,
     };
-    let mut plan = CatalogPlan { policy: desired::policy(seen.policy.as_ref()), ..CatalogPlan::default() };
+    let policy = render::policy(seen.policy.as_ref());
+    let mut intents: Vec<_> =
+        policy.map(|write| put(Kind::ClusterPropagationPolicy, write)).into_iter().collect();
+    let mut complaints = BTreeSet::new();
     let mut writes = Vec::new();
     for (name, of) in declared {
         match seen.on_hub.get(name) {
             Some(stands) if !is_copy(&stands.object) => {
-                plan.complaints.insert(Complaint::NameTaken(name.clone()));
+                complaints.insert(Complaint::NameTaken(name.clone()));
             }
             // Its end is an event.
             Some(stands) if stands.object.is_terminating() => {}
-            stands => writes.extend(desired::copy(of, stands, crd)),
+            stands => writes.extend(render::copy(of, stands, crd)),
         }
     }
-    let is_left = |(name, stands): &(&String, &OnHub)| {
+    let left = seen.on_hub.iter().filter(|(name, stands)| {
         let copy = &stands.object;
         is_copy(copy) && !copy.is_terminating() && !declared.contains_key(*name)
-    };
-    let left: Vec<_> = seen.on_hub.iter().filter(is_left).collect();
+    });
+    let left: Vec<_> = left.map(|(name, stands)| (name, &stands.object)).collect();
     match &seen.learned.crd {
         _ if writes.is_empty() && left.is_empty() => {}
-        None => plan.read = Reads::Crd,
+        None => intents.push(read(Kind::CustomResourceDefinition, CRD)),
         Some(SourceCrd::Missing | SourceCrd::Terminating) => {
-            plan.complaints.extend(left.iter().map(|(name, _)| Complaint::SourceGone((*name).clone())));
+            complaints.extend(left.iter().map(|(name, _)| Complaint::SourceGone((*name).clone())));
         }
         Some(SourceCrd::Serving(uid)) => {
-            plan.copies = writes;
-            prune(seen, &left, uid, &mut plan);
+            intents.extend(writes.into_iter().map(|write| put(Kind::InstanceType, write)));
+            prune(seen, &left, uid, &mut intents, &mut complaints);
         }
     }
-    plan
+    Plan { intents, verdict: complaints }
 }
 
-/// Deletes the copies that are left over, as far as the source has confirmed that it does not have their types.
-fn prune(seen: &Snapshot, left: &[(&String, &OnHub)], crd: &str, plan: &mut CatalogPlan) {
-    let mut unconfirmed = Vec::new();
-    for (name, OnHub { object, .. }) in left {
-        let of_another = object.annotation(CATALOG_UID).is_some_and(|uid| uid != crd);
-        if of_another {
-            plan.complaints.insert(Complaint::SourceReplaced((*name).clone()));
+/// Deletes the copies that are left over, once the source has confirmed of each that it does not have its type.
+fn prune(
+    seen: &Snapshot,
+    left: &[(&String, &ObjectRef)],
+    crd: &str,
+    intents: &mut Vec<Intent>,
+    complaints: &mut BTreeSet<Complaint>,
+) {
+    let (mut reads, mut deletes) = (Vec::new(), Vec::new());
+    for (name, copy) in left {
+        if copy.annotation(CATALOG_UID).is_some_and(|uid| uid != crd) {
+            complaints.insert(Complaint::SourceReplaced((*name).clone()));
         } else if seen.learned.gone.contains(*name) {
-            plan.deletes.push(object.clone());
+            let subject = Subject { key: key(PlaneId::Hub, Kind::InstanceType, name), stub: (*copy).clone() };
+            let precondition = Precondition::UidAndVersion;
+            deletes.push(Intent::Delete { subject, precondition, inferred: true });
         } else if !seen.learned.there.contains(*name) {
-            unconfirmed.push((*name).clone());
+            reads.push(read(Kind::InstanceType, name));
         }
     }
-    if !unconfirmed.is_empty() {
-        plan.read = Reads::Types(unconfirmed);
-    }
+    intents.extend(if reads.is_empty() { deletes } else { reads });
+}
+
+fn put(kind: Kind, write: Write) -> Intent {
+    Intent::Put { to: PlaneId::Hub, kind, write, recreate: None }
+}
+
+fn read(kind: Kind, name: &str) -> Intent {
+    Intent::ReadLive(key(PlaneId::Management, kind, name))
+}
+
+fn key(plane: PlaneId, kind: Kind, name: &str) -> Key {
+    Key { plane, kind, namespace: Box::default(), name: name.into() }
 }

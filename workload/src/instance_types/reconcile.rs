@@ -1,20 +1,25 @@
 //! One pass over the catalogue: snapshot, plan, apply, as the engine's loop asks for them.
 
 use std::ops::ControlFlow;
+use std::time::Duration;
 
-use fedhub_core::errors::Error;
-use fedhub_core::names::CATALOG_POLICY;
-use fedhub_core::object::{Kind, PlaneId};
-use fedhub_engine::{Controller, Job, Outcome, Reconciler, Step, reconcile};
+use fedhub_core::errors::{Category, Error, RequestError};
+use fedhub_core::names::{CATALOG_POLICY, INSTANCE_TYPES_MANAGER};
+use fedhub_core::object::{Key, Kind, PlaneId};
+use fedhub_engine::{Answer, Controller, Effects, Intent, Job, Outcome, Reconciler, Step, apply, reconcile};
+use fedhub_planes::PlaneWriter;
+use tokio::time::Instant;
 
 use super::plan::{CatalogPlan, plan};
-use super::snapshot::{Learned, Snapshot, all, declared};
+use super::snapshot::{Learned, Snapshot, SourceCrd, all, declared};
 use super::{InstanceTypes, NAME, key};
 
 /// One pass, and what its reads have shown.
 pub(super) struct CatalogReconcile<'a> {
     pub controller: &'a InstanceTypes,
     pub learned: Learned,
+    /// The first copy that the hub has refused in this round.
+    pub failure: Option<RequestError>,
 }
 
 impl InstanceTypes {
@@ -43,7 +48,7 @@ impl Controller for InstanceTypes {
         if !self.planes.hub().synced() {
             return Err(Error::NotEngaged(PlaneId::Hub));
         }
-        let mut pass = CatalogReconcile { controller: self, learned: Learned::default() };
+        let mut pass = CatalogReconcile { controller: self, learned: Learned::default(), failure: None };
         reconcile(&mut pass, job).await
     }
 }
@@ -56,18 +61,65 @@ impl Reconciler for CatalogReconcile<'_> {
         Ok(ControlFlow::Continue(self.controller.snapshot_with(&self.learned)))
     }
 
-    /// What is in sync has an empty plan, which costs no request.
-    fn is_synced(&self, _: &Snapshot) -> bool {
-        false
-    }
-
     fn plan(&self, seen: &Snapshot) -> CatalogPlan {
         plan(seen)
     }
 
-    async fn apply(&mut self, _: &Snapshot, plan: CatalogPlan) -> Result<Step, Error> {
-        self.perform(plan).await
+    async fn apply(&mut self, seen: &Snapshot, plan: CatalogPlan) -> Result<Step, Error> {
+        // What is still to be read may change it.
+        if !plan.intents.iter().any(|intent| matches!(intent, Intent::ReadLive(_))) {
+            self.controller.tell(plan.verdict);
+        }
+        match apply(self, seen, plan.intents).await? {
+            // The next round decides by what was read, and returns what fails then.
+            Step::Learned => Ok(Step::Learned),
+            step => self.failure.take().map_or(Ok(step), |error| Err(error.into())),
+        }
+    }
+}
+
+impl Effects for CatalogReconcile<'_> {
+    fn writer(&self, plane: &PlaneId) -> PlaneWriter<'_> {
+        let planes = if *plane == PlaneId::Hub { &self.controller.planes } else { &self.controller.source };
+        PlaneWriter {
+            plane: planes.anchor(),
+            manager: INSTANCE_TYPES_MANAGER,
+            metrics: self.controller.planes.metrics(),
+        }
     }
 
-    fn mark_synced(&self, _: &Snapshot) {}
+    fn take(&self, key: &Key) -> Result<(), Duration> {
+        self.controller.deletes.lock().take(key, Instant::now())
+    }
+
+    /// A copy that the hub refuses does not hold the others up.
+    fn learn(&mut self, _: &Snapshot, key: &Key, answer: Answer) -> Result<Step, Error> {
+        let name = &*key.name;
+        match &answer {
+            Answer::Stored(_) if key.kind == Kind::InstanceType => {
+                tracing::info!(name, "copied instance type to the hub");
+            }
+            Answer::Deleted { .. } => {
+                tracing::info!(name, "deleted copy of an instance type: its source has none");
+            }
+            Answer::Limited(_) => {
+                self.controller.planes.metrics().deletes_withheld.with_label_values(&["rate"]).inc();
+            }
+            Answer::Read(crd) if key.kind == Kind::CustomResourceDefinition => {
+                self.learned.crd = Some(SourceCrd::of(crd.as_deref()));
+            }
+            Answer::Read(Some(_)) => drop(self.learned.there.insert(name.to_owned())),
+            Answer::Read(None) => drop(self.learned.gone.insert(name.to_owned())),
+            _ => {}
+        }
+        match answer {
+            Answer::Failed(error)
+                if key.kind == Kind::InstanceType && error.category() == Category::Invalid =>
+            {
+                self.failure.get_or_insert(error);
+                Ok(Step::Unchanged)
+            }
+            answer => answer.step(),
+        }
+    }
 }

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use fedhub_core::names::{CATALOG, CATALOG_UID};
 use fedhub_core::object::{Kind, ObjectRef, bare, set_field};
-use fedhub_planes::Write;
+use fedhub_engine::Intent;
+use fedhub_planes::{Precondition, Write};
 use fedhub_testing::{Messages, assert_messages, one_of_each};
-use fedhub_workload::instance_types::desired;
-use fedhub_workload::instance_types::plan::{CatalogPlan, Complaint, Reads, plan};
+use fedhub_workload::instance_types::plan::{CatalogPlan, Complaint, plan};
+use fedhub_workload::instance_types::render;
 use fedhub_workload::instance_types::snapshot::{Learned, OnHub, Snapshot, Source, SourceCrd};
 use serde_json::json;
 
@@ -36,7 +37,7 @@ fn seen<const D: usize, const H: usize>(
     hub: [(String, OnHub); H],
     learned: Learned,
 ) -> Snapshot {
-    let Some(Write::Create(policy)) = desired::policy(None) else { panic!("no policy") };
+    let Some(Write::Create(policy)) = render::policy(None) else { panic!("no policy") };
     let policy = Some(OnHub { object: ObjectRef::from(*policy), normalization: None });
     Snapshot { source: Source::Known(of.into()), on_hub: hub.into(), policy, learned }
 }
@@ -47,21 +48,19 @@ fn serving(uid: &str) -> Learned {
 
 /// What is done, in short.
 fn done(plan: &CatalogPlan) -> Vec<String> {
-    let CatalogPlan { policy, copies, deletes, read, complaints } = plan;
     let name = |object: &fedhub_core::object::Object| object.metadata.name.clone().unwrap();
-    let write = |write: &Write| match write {
-        Write::Create(object) => format!("create {}", name(object)),
-        Write::Replace { object, .. } => format!("replace {}", name(object)),
-    };
-    let reads = match read {
-        Reads::Nothing => vec![],
-        Reads::Crd => vec!["read crd".to_owned()],
-        Reads::Types(names) => names.iter().map(|name| format!("read {name}")).collect(),
-    };
-    let writes = policy.iter().chain(copies).map(write);
-    let deletes = deletes.iter().map(|object| format!("delete {}", name(object)));
-    let told = complaints.iter().map(|complaint| format!("{} {}", complaint.reason(), complaint.name()));
-    writes.chain(deletes).chain(reads).chain(told).collect()
+    let intents = plan.intents.iter().map(|intent| match intent {
+        Intent::Put { write: Write::Create(object), .. } => format!("create {}", name(object)),
+        Intent::Put { write: Write::Replace { object, .. }, .. } => format!("replace {}", name(object)),
+        Intent::Delete { subject, precondition: Precondition::UidAndVersion, inferred: true } => {
+            format!("delete {}", subject.key.name)
+        }
+        Intent::ReadLive(key) if key.kind == Kind::CustomResourceDefinition => "read crd".to_owned(),
+        Intent::ReadLive(key) => format!("read {}", key.name),
+        intent => panic!("{intent:?}"),
+    });
+    let told = plan.verdict.iter().map(|complaint| format!("{} {}", complaint.reason(), complaint.name()));
+    intents.chain(told).collect()
 }
 
 #[test]
