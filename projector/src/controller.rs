@@ -11,10 +11,10 @@ use fedhub_engine::Queue;
 use fedhub_planes::events::reference;
 use fedhub_planes::{Plane, Planes, ProjectNamespace, ServiceState};
 
-use crate::quarantine::{InstanceState, UnprojectedInstances};
 use crate::rate_limits::DeleteLimits;
 use crate::snapshot::Snapshot;
 use crate::unreachable::Unreachable;
+use crate::verdict::{UnprojectedInstances, Verdict};
 
 /// Times and limits of the projector.
 #[derive(Clone, Copy, Debug)]
@@ -132,10 +132,11 @@ impl Projector {
     }
 
     /// Sets or clears the state of an Instance that is not projected, and reports a new one.
-    pub(crate) fn set_state(&self, key: &Key, state: Option<InstanceState>) {
-        let is_news = self.unprojected.set(key, state, self.planes.metrics());
-        match state.filter(|_| is_news) {
-            Some(InstanceState::Withheld(reason)) => {
+    pub(crate) fn set_state(&self, key: &Key, verdict: Option<Verdict>) {
+        let is_news = self.unprojected.set(key, verdict, self.planes.metrics());
+        match verdict.filter(|_| is_news) {
+            Some(Verdict::Withheld(why)) => {
+                let reason = why.label();
                 self.planes.metrics().deletes_withheld.with_label_values(&[reason]).inc();
                 let Key { namespace, name, .. } = key;
                 tracing::warn!(
@@ -145,7 +146,7 @@ impl Projector {
                     "skipping projection deletion: hub Instance deletion not confirmed"
                 );
             }
-            Some(InstanceState::Quarantined(reason)) => {
+            Some(Verdict::Quarantined(reason)) => {
                 let Key { namespace, name, kind, .. } = key;
                 tracing::warn!(namespace, name, reason = reason.label(), "hub Instance quarantined");
                 if let Some(operators) = self.planes.operators() {
@@ -153,7 +154,7 @@ impl Projector {
                     operators.warn("Quarantined", instance.map(|of| reference(*kind, &of)), reason.note(key));
                 }
             }
-            Some(InstanceState::Parked) | None => {}
+            Some(Verdict::Parked) | None => {}
         }
     }
 }

@@ -5,26 +5,25 @@
 //! 1. `triggers` maps an event to the keys of the hub Instances that it concerns.
 //! 2. `reconcile` is the reconcile of one key, for the engine's loop; [`controller`] is what is remembered between two.
 //! 3. [`snapshot`] is what the caches say of one Instance and its surroundings.
-//! 4. [`plan`] decides by that, as a pure function, what is done ([`intents`]); [`prune`] decides on a projection whose
+//! 4. [`plan`] decides by that, as a pure function, what is done; [`prune`] decides on a projection whose
 //!    Instance is not there.
-//! 5. `apply` fetches what is to be written, renders it ([`mod@desired`]) and writes where that differs.
+//! 5. The engine's applier fetches what is to be written, has it rendered ([`render`]) and writes it.
 //!
 //! [`mod@unreachable`] renders the status of a projection whose cell does not answer; [`quarantine`] remembers what is not
 //! projected; [`lost`] removes what a lost cell left behind.
 
-mod apply;
 pub mod controller;
-pub mod desired;
-pub mod intents;
 pub mod lost;
 pub mod plan;
 pub mod prune;
 pub mod quarantine;
 mod rate_limits;
 mod reconcile;
+pub mod render;
 pub mod snapshot;
 mod triggers;
 pub mod unreachable;
+pub mod verdict;
 
 pub use controller::Projector;
 pub use lost::LostCells;

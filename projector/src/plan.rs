@@ -9,13 +9,14 @@ use fedhub_api::facts::instance::{self, StatusOrigin};
 use fedhub_api::facts::{Digest, DigestExt, Instance};
 use fedhub_cache::normalization::settled_hash;
 use fedhub_core::object::ObjectView;
+use fedhub_engine::{Draft, DraftPart, Intent, Outcome, Plan};
 use fedhub_planes::{WriteMode, WriteState};
 
-use crate::desired::{Owner, managed};
-use crate::intents::ProjectionPlan;
 use crate::prune;
 use crate::quarantine::Reason;
+use crate::render::{Owner, managed};
 use crate::snapshot::Snapshot;
+use crate::verdict::{ProjectionPlan, Verdict, park};
 
 /// How long the hub's garbage collector has for an Instance whose WD is gone before that Instance is read.
 const COLLECTED: Duration = Duration::from_secs(5);
@@ -23,54 +24,68 @@ const COLLECTED: Duration = Duration::from_secs(5);
 /// Decides. See the specification, section 5, for the rules by their numbers.
 pub fn plan(seen: &Snapshot) -> ProjectionPlan {
     let plan = match facts(seen.instance.as_ref()) {
-        Some((instance, facts)) => project(seen, instance, facts).unwrap_or_else(|plan| plan),
+        Some((instance, facts)) => project(seen, instance, facts),
         None => prune::plan(seen),
     };
-    let waits = seen.writes != WriteState::Active && plan != ProjectionPlan::Synced;
-    if waits { ProjectionPlan::AwaitResume } else { plan }
+    let waits = seen.writes != WriteState::Active && !plan.intents.is_empty();
+    if waits { Plan::new(Intent::End(Outcome::AwaitChange), None) } else { plan }
+}
+
+/// Reports an Instance that no retry can project (P7).
+fn quarantine(reason: Reason) -> ProjectionPlan {
+    Plan::new(Intent::End(Outcome::AwaitChange), Some(Verdict::Quarantined(reason)))
+}
+
+/// Writes that part of the projection, made of the Instance and of the projection where that is `read`.
+fn write(seen: &Snapshot, part: DraftPart, mode: WriteMode, read: bool) -> ProjectionPlan {
+    let projection = seen.projection_subject().filter(|_| read);
+    let from = seen.instance_subject().into_iter().chain(projection).collect();
+    Plan::new(Intent::Render(Draft { part, from, mode }), None)
 }
 
 fn facts(digest: Option<&Digest>) -> Option<(&Digest, &Instance)> {
     digest.and_then(|digest| Some((digest, digest.instance()?)))
 }
 
-/// The plan for an Instance that is there; `Err` where it is not projected, whatever its projection is like.
-fn project(seen: &Snapshot, instance: &Digest, facts: &Instance) -> Result<ProjectionPlan, ProjectionPlan> {
+/// The plan for an Instance that is there.
+fn project(seen: &Snapshot, instance: &Digest, facts: &Instance) -> ProjectionPlan {
     // P6: garbage collection removes the projections, and none is put back; what stands shows how its
     // Instance goes.
     let goes = seen.owner.as_ref().is_some_and(|owner| owner.terminating);
-    let owner =
-        living_owner(seen, facts).map_err(|plan| if goes { ProjectionPlan::Park(None) } else { plan })?;
-    let managed = managed(seen, &instance.uid, owner);
+    let owner = match living_owner(seen, facts) {
+        Ok(owner) => owner,
+        Err(plan) => return if goes { park(None) } else { plan },
+    };
     let Some((projection, current)) = self::facts(seen.projection.as_ref()) else {
-        return Ok(match instance.terminating {
-            _ if goes => ProjectionPlan::Park(None),
-            true => ProjectionPlan::Synced,
-            false => ProjectionPlan::Write { managed: Box::new(managed), mode: WriteMode::Direct },
-        });
+        return match instance.terminating {
+            _ if goes => park(None),
+            true => Plan::default(),
+            false => write(seen, DraftPart::Object, WriteMode::Direct, true),
+        };
     };
     let is_same = current.is_projection_of(&instance.uid.to_string());
     if goes {
         let follows = is_same && !projection.terminating;
-        return Ok(if follows { status(seen, facts, current) } else { ProjectionPlan::Park(None) });
+        return if follows { status(seen, facts, current) } else { park(None) };
     }
     if !current.is_projection(Some(owner.uid)) {
-        return Err(ProjectionPlan::Quarantine(Reason::NameTaken));
+        return quarantine(Reason::NameTaken);
     }
     if projection.terminating {
         // Its deletion's event brings the Instance back.
-        return Err(ProjectionPlan::Park(None));
+        return park(None);
     }
     // Before the mark, which alone tells that the status is that of the Instance before this one.
     if !is_same && is_reset(seen, facts, current) {
-        return Ok(ProjectionPlan::WriteStatus { mode: WriteMode::Direct });
+        return write_status(seen, WriteMode::Direct);
     }
     let differs = !settled_hash(facts.spec, current.spec, seen.spec_normalization);
-    if differs || current.identity != instance::managed(&managed) || current.labels != facts.labels {
+    let managed = instance::managed(&managed(seen, &instance.uid, owner));
+    if differs || current.identity != managed || current.labels != facts.labels {
         let mode = WriteMode::of(differs, is_same, seen.spec_normalization);
-        return Ok(ProjectionPlan::Write { managed: Box::new(managed), mode });
+        return write(seen, DraftPart::Object, mode, true);
     }
-    Ok(status(seen, facts, current))
+    status(seen, facts, current)
 }
 
 /// The owner on whose behalf the Instance is projected (I5, I6); else the plan without one.
@@ -79,25 +94,25 @@ fn living_owner<'a>(seen: &'a Snapshot, facts: &Instance) -> Result<Owner<'a>, P
         // The hub's garbage collector takes the Instance.
         let left = COLLECTED.checked_sub(seen.since_event).filter(|left| !left.is_zero());
         if left.is_some() {
-            return Err(ProjectionPlan::Park(left));
+            return Err(park(left));
         }
     }
     // I6: what the Instance's own labels say must not differ from what its hub namespace says.
     if !facts.may_belong_to(&seen.target.plane, &seen.target.namespace) {
-        return Err(ProjectionPlan::Quarantine(Reason::Contradictory));
+        return Err(quarantine(Reason::Contradictory));
     }
-    let Some(name) = &seen.deployment else { return Err(ProjectionPlan::Quarantine(Reason::Unnamed)) };
+    let Some(name) = &seen.deployment else { return Err(quarantine(Reason::Unnamed)) };
     let Some(owner) = &seen.owner else { return Err(without_owner(seen)) };
     match owner.deployment().map(|facts| facts.counterpart) {
         Some(there) if there == mark_hash(Some(seen.hub_namespace.name())) => {}
         Some(there) if there != mark_hash(None) => {
-            return Err(ProjectionPlan::Quarantine(Reason::StaleNamespace));
+            return Err(quarantine(Reason::StaleNamespace));
         }
         // The federator has not marked it yet, or will put the annotation back: its event follows.
-        _ => return Err(ProjectionPlan::Park(None)),
+        _ => return Err(park(None)),
     }
     if !is_alive_on_hub(seen, facts, owner) {
-        return Err(ProjectionPlan::Park(None));
+        return Err(park(None));
     }
     Ok(Owner { name, uid: &owner.uid })
 }
@@ -105,11 +120,15 @@ fn living_owner<'a>(seen: &'a Snapshot, facts: &Instance) -> Result<Owner<'a>, P
 /// P2, P7: a WD that the cache lacks may be there, and one that is not there may still come, for as long as
 /// the grace lasts.
 fn without_owner(seen: &Snapshot) -> ProjectionPlan {
-    let Some(confirmed) = &seen.confirmed else { return ProjectionPlan::ConfirmOwner };
+    let Some(confirmed) = &seen.confirmed else {
+        let fetch = seen.instance_subject().map(Intent::Fetch);
+        let intents = fetch.into_iter().chain([Intent::ConfirmOwner]).collect();
+        return Plan { intents, verdict: None };
+    };
     let age = Duration::try_from(seen.now.duration_since(confirmed.created)).unwrap_or_default();
     match seen.grace.checked_sub(age).filter(|left| !left.is_zero()) {
-        Some(left) => ProjectionPlan::Park(Some(left)),
-        None => ProjectionPlan::Quarantine(Reason::DeploymentAbsent),
+        Some(left) => park(Some(left)),
+        None => quarantine(Reason::DeploymentAbsent),
     }
 }
 
@@ -142,13 +161,18 @@ fn status(seen: &Snapshot, facts: &Instance, current: &Instance) -> ProjectionPl
     let was_reported = current.status_origin == StatusOrigin::Reported;
     let wanted = if unreachable { StatusOrigin::Reported } else { facts.status_origin };
     let written_before = match wanted {
-        StatusOrigin::Absent => return ProjectionPlan::Synced,
-        _ if settled && !unreachable => return ProjectionPlan::Synced,
+        StatusOrigin::Absent => return Plan::default(),
+        _ if settled && !unreachable => return Plan::default(),
         // The mark names the very Instance, or the projection would have been written first.
-        StatusOrigin::Defaulted if was_reported => return ProjectionPlan::Synced,
+        StatusOrigin::Defaulted if was_reported => return Plan::default(),
         // Where no cell has reported on either side, the difference may be the plane's own defaults.
         StatusOrigin::Defaulted => current.status_origin != StatusOrigin::Absent,
         StatusOrigin::Reported => was_reported,
     };
-    ProjectionPlan::WriteStatus { mode: WriteMode::of(true, written_before, seen.status_normalization) }
+    write_status(seen, WriteMode::of(true, written_before, seen.status_normalization))
+}
+
+/// A dry run, and the status while a cell is down, are compared with the projection itself.
+fn write_status(seen: &Snapshot, mode: WriteMode) -> ProjectionPlan {
+    write(seen, DraftPart::Status, mode, mode == WriteMode::DryRunFirst || seen.down.is_some())
 }

@@ -3,9 +3,7 @@
 
 use std::fmt;
 
-use fedhub_core::metrics::Metrics;
 use fedhub_core::object::Key;
-use fedhub_engine::object_states::{ObjectState, ObjectStates};
 
 /// Why an Instance is not projected, and will not be before something about it changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,34 +54,5 @@ impl fmt::Display for Reason {
             Self::DeploymentAbsent => "its WorkloadDeployment does not exist in the project",
         };
         write!(f, "{text} ({})", self.label())
-    }
-}
-
-/// Why an Instance is not projected for now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum InstanceState {
-    /// Its owner is not there yet; the owner's event brings it back (I5).
-    Parked,
-    /// No retry can change it (P7).
-    Quarantined(Reason),
-    /// It is gone, and its projection is kept for this reason (I4).
-    Withheld(&'static str),
-}
-
-/// The Instances that are not projected, and why.
-pub type UnprojectedInstances = ObjectStates<InstanceState>;
-
-impl ObjectState for InstanceState {
-    fn count(self, metrics: &Metrics, change: i64) {
-        let objects = |state| metrics.objects.with_label_values(&["projector", state]);
-        match self {
-            Self::Parked => objects("parked").add(change),
-            Self::Quarantined(reason) => {
-                objects("quarantined").add(change);
-                metrics.quarantined.with_label_values(&[reason.label()]).add(change);
-            }
-            // It waits in the queue, and is pending there.
-            Self::Withheld(_) => {}
-        }
     }
 }

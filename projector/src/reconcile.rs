@@ -2,22 +2,29 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::time::Duration;
 
-use fedhub_api::facts::{Digest, DigestExt};
+use fedhub_api::facts::{Deployment, Digest, DigestExt};
+use fedhub_api::transitions;
 use fedhub_cache::budget::Reserved;
 use fedhub_core::errors::{Error, RequestError};
 use fedhub_core::metrics::Hop;
-use fedhub_core::object::{Kind, ObjectRef, PlaneId};
+use fedhub_core::names::PROJECTOR_MANAGER;
+use fedhub_core::object::{Key, Kind, Object, ObjectRef, ObjectView, PlaneId};
 use fedhub_core::trace::{Change, answers};
-use fedhub_engine::{Controller, Job, Outcome, Reconciler, Step, reconcile};
-use fedhub_planes::{Plane, ProjectNamespace};
+use fedhub_engine::{
+    Answer, Bodies, Controller, Draft, Effects, Intent, Job, Outcome, Reconciler, Step, apply, reconcile,
+};
+use fedhub_planes::events::reference_to;
+use fedhub_planes::{Distrust, Plane, PlaneWriter, ProjectNamespace};
 
 use crate::controller::{Projector, is_synced};
-use crate::intents::ProjectionPlan;
 use crate::plan::plan;
-use crate::quarantine::{InstanceState, Reason};
-use crate::snapshot::{Confirmed, Live, Snapshot};
+use crate::quarantine::Reason;
+use crate::render::render;
+use crate::snapshot::{Confirmed, Live, Snapshot, is_copy};
 use crate::unreachable::too_early;
+use crate::verdict::{DeletionUnconfirmed, ProjectionPlan, Verdict};
 
 impl Controller for Projector {
     fn name(&self) -> &'static str {
@@ -38,7 +45,7 @@ impl Controller for Projector {
             let instance = hub.store(Kind::Instance).digest(&key.namespace, &key.name);
             let unidentifiable = hub_namespace.is_some() && instance.is_some();
             self.seen_deleted.remove(key);
-            self.set_state(key, unidentifiable.then_some(InstanceState::Quarantined(Reason::Unidentifiable)));
+            self.set_state(key, unidentifiable.then_some(Verdict::Quarantined(Reason::Unidentifiable)));
             return Ok(Outcome::AwaitChange);
         };
         let Some(project) = self.planes.engaged(&target.plane) else {
@@ -94,20 +101,6 @@ pub(crate) struct Fetched {
     pub projection: Option<Digest>,
 }
 
-/// Why a step ends before its write.
-pub(crate) enum Interrupted {
-    /// What was to be written is not what the plan was made for.
-    Outdated(Step),
-    /// A request failed.
-    Failed(Error),
-}
-
-impl From<RequestError> for Interrupted {
-    fn from(error: RequestError) -> Self {
-        Self::Failed(error.into())
-    }
-}
-
 impl InstanceReconciler<'_> {
     /// Reserves memory for the objects of this reconcile, until it ends.
     async fn reserve(&mut self, seen: &Snapshot) {
@@ -117,19 +110,52 @@ impl InstanceReconciler<'_> {
         }
     }
 
-    /// Sets or clears the state that follows from a plan; it stands until live reads or the rate limit tell.
-    fn update_state(&self, plan: &ProjectionPlan) {
-        let state = match plan {
-            ProjectionPlan::ReadHub | ProjectionPlan::ConfirmOwner | ProjectionPlan::Delete { .. } => return,
-            ProjectionPlan::Withhold(why) => Some(InstanceState::Withheld(why.label())),
-            ProjectionPlan::Park(_) => Some(InstanceState::Parked),
-            ProjectionPlan::Quarantine(reason) => Some(InstanceState::Quarantined(*reason)),
-            ProjectionPlan::Synced
-            | ProjectionPlan::Write { .. }
-            | ProjectionPlan::WriteStatus { .. }
-            | ProjectionPlan::AwaitResume => None,
+    /// Reads the hub live (I4).
+    async fn read_hub(&self, seen: &Snapshot) -> Result<Live, RequestError> {
+        let hub = self.projector.planes.hub();
+        let key = &seen.key;
+        let wds = Kind::WorkloadDeployment;
+        let namespace = hub.get_live(Kind::Namespace, "", &key.namespace).await?.map(Arc::new);
+        let facts = seen.projection.as_ref().and_then(Digest::instance);
+        let name = facts.and_then(|facts| facts.deployment(&key.name));
+        let is_recorded = |n: &ObjectRef| facts.is_some_and(|facts| facts.is_from_namespace_uid(n.uid()));
+        let is_lost = !namespace.as_ref().is_some_and(is_recorded);
+        let known = name.and_then(|name| hub.store(wds).digest(&key.namespace, name));
+        let is_reported = known.is_some_and(|wd| wd.deployment().is_some_and(Deployment::reported));
+        if namespace.is_none() || is_lost && !is_reported && !seen.withdrawn {
+            // Nothing else can prove anything then.
+            return Ok(Live { namespace, ..Live::default() });
+        }
+        let instance = hub.get_live(Kind::Instance, &key.namespace, &key.name).await?.map(Arc::new);
+        let deployment = match name {
+            Some(name) => hub.get_live(wds, &key.namespace, name).await?.map(Arc::new),
+            None => None,
         };
-        self.projector.set_state(&self.job.key, state);
+        let copies = deployment.as_deref().filter(|_| is_lost).map_or(0, |wd| self.copies(wd));
+        Ok(Live { namespace, instance, deployment, copies })
+    }
+
+    /// How many of the hub's Instances are that hub WD's and not being deleted.
+    fn copies(&self, deployment: &Object) -> u64 {
+        let instances = self.projector.planes.hub().store(Kind::Instance);
+        let its = instances.select(Some(deployment.namespace()), |instance| {
+            is_copy(instance.digest, instance.name, deployment).then_some(())
+        });
+        its.len() as u64
+    }
+
+    /// Reads the owner live, where the hub has its counterpart, and the age of the Instance (P2, P7).
+    async fn confirm_owner(&self, seen: &Snapshot, bodies: &Bodies) -> Result<Confirmed, RequestError> {
+        let kind = Kind::WorkloadDeployment;
+        let owner = match (&seen.deployment, &seen.hub_deployment) {
+            (Some(name), Some(_)) => self.project.get_live(kind, &seen.target.namespace, name).await?,
+            _ => None,
+        };
+        let owner = owner.map(|owner| Digest::of(&self.project.id, kind, &owner));
+        let created =
+            bodies.get(&seen.key).and_then(|instance| instance.metadata.creation_timestamp.as_ref());
+        let created = created.map_or(seen.now, |time| time.0);
+        Ok(Confirmed { owner, created })
     }
 }
 
@@ -171,26 +197,91 @@ impl Reconciler for InstanceReconciler<'_> {
 
     async fn apply(&mut self, seen: &Snapshot, plan: ProjectionPlan) -> Result<Step, Error> {
         let key = &self.job.key;
-        self.update_state(&plan);
+        let asks = |intent: &Intent| {
+            matches!(intent, Intent::ReadHub | Intent::ConfirmOwner | Intent::Delete { .. })
+        };
+        // What is known stands until live reads or the rate limit tell.
+        if !plan.intents.iter().any(asks) {
+            self.projector.set_state(key, plan.verdict);
+        }
         if self.project.stop.is_cancelled() {
             // The plane was disengaged during this reconcile: no later one clears the state.
             self.projector.set_state(key, None);
             return Err(Error::NotEngaged(self.project.id.clone()));
         }
+        if let Some(Verdict::Parked | Verdict::Quarantined(_)) = plan.verdict {
+            // Their next event may be long in coming.
+            self.projector.release(&self.project, seen, 0);
+        }
         if plan.fetches() {
             self.reserve(seen).await;
         }
-        match self.perform(seen, plan).await {
-            Ok(Step::Updated) => {
-                self.fetched = Fetched::default();
-                Ok(Step::Updated)
-            }
-            Ok(step) | Err(Interrupted::Outdated(step)) => Ok(step),
-            Err(Interrupted::Failed(error)) => Err(error),
+        let step = apply(self, seen, plan.intents).await?;
+        if step == Step::Updated {
+            self.fetched = Fetched::default();
         }
+        Ok(step)
     }
 
     fn mark_synced(&self, seen: &Snapshot) {
         self.projector.mark_synced(&self.project, seen);
+    }
+}
+
+impl Effects for InstanceReconciler<'_> {
+    fn writer(&self, plane: &PlaneId) -> PlaneWriter<'_> {
+        let planes = &self.projector.planes;
+        let plane = if *plane == PlaneId::Hub { planes.hub() } else { &self.project };
+        PlaneWriter { plane, manager: PROJECTOR_MANAGER, metrics: planes.metrics() }
+    }
+
+    fn render(&self, seen: &Snapshot, draft: &Draft, bodies: &Bodies) -> Option<Intent> {
+        render(seen, draft, bodies)
+    }
+
+    fn take(&self, _: &Key) -> Result<(), Duration> {
+        self.projector.delete_limits.take(&self.target.plane, &self.job.key)
+    }
+
+    fn learn(&mut self, seen: &Snapshot, key: &Key, answer: Answer) -> Result<Step, Error> {
+        match &answer {
+            Answer::Outdated(fetched) => {
+                let digest = Digest::of(&key.plane, key.kind, fetched);
+                let known = match key.plane {
+                    PlaneId::Hub => &mut self.fetched.instance,
+                    _ => &mut self.fetched.projection,
+                };
+                *known = Some(digest);
+            }
+            // What a restored hub says was reported before.
+            Answer::StatusStored(projection)
+                if self.projector.planes.distrust() != Some(Distrust::Restored) =>
+            {
+                let transition = transitions::of_instance(seen.signal(), projection.status());
+                if let Some(transition) = transition.filter(|it| !it.routine) {
+                    self.project.events.transition(reference_to(Kind::Instance, projection), transition);
+                }
+            }
+            Answer::Limited(_) => {
+                self.projector
+                    .set_state(&seen.key, Some(Verdict::Withheld(DeletionUnconfirmed::RateLimited)));
+            }
+            Answer::Deleted { .. } if seen.instance.is_none() => {
+                self.projector.set_state(&seen.key, None);
+                self.projector.seen_deleted.remove(&seen.key);
+                return Ok(Step::End(Outcome::Updated));
+            }
+            _ => {}
+        }
+        answer.step()
+    }
+
+    async fn perform(&mut self, seen: &Snapshot, intent: Intent, bodies: &Bodies) -> Result<Step, Error> {
+        if intent == Intent::ReadHub {
+            self.live = Some(self.read_hub(seen).await?);
+        } else {
+            self.confirmed = Some(self.confirm_owner(seen, bodies).await?);
+        }
+        Ok(Step::Learned)
     }
 }

@@ -7,7 +7,8 @@ use fedhub_api::facts::{Digest, DigestExt, Instance};
 use fedhub_api::transitions::Signal;
 use fedhub_cache::ServerNormalization;
 use fedhub_core::hash::KeyedHasher;
-use fedhub_core::object::{Key, Kind, Object, ObjectRef, ObjectView};
+use fedhub_core::object::{Key, Kind, Object, ObjectRef, ObjectView, PlaneId};
+use fedhub_engine::Subject;
 use fedhub_planes::{Distrust, ProjectNamespace, WriteState};
 use jiff::Timestamp;
 
@@ -101,9 +102,20 @@ impl Snapshot {
         facts.map_or_else(Signal::default, |facts| facts.signal)
     }
 
-    /// As much of the projection as its digest tells.
-    pub fn projection_stub(&self) -> Option<ObjectRef> {
-        Some(self.projection.as_ref()?.stub(Kind::Instance, &self.target.namespace, &self.key.name))
+    /// The hub Instance, as much as its digest tells.
+    pub fn instance_subject(&self) -> Option<Subject> {
+        let stub = self.instance.as_ref()?.stub(Kind::Instance, &self.key.namespace, &self.key.name);
+        Some(Subject { key: self.key.clone(), stub })
+    }
+
+    /// The projection, as much as its digest tells.
+    pub fn projection_subject(&self) -> Option<Subject> {
+        let stub = self.projection.as_ref()?.stub(Kind::Instance, &self.target.namespace, &self.key.name);
+        let plane = PlaneId::Project(self.target.plane.clone());
+        Some(Subject {
+            key: Key { plane, namespace: self.target.namespace.as_str().into(), ..self.key.clone() },
+            stub,
+        })
     }
 
     /// A hash of all inputs of the plan but the time; zero where live reads are part of them.

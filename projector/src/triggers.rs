@@ -8,7 +8,6 @@ use fedhub_core::object::{Key, Kind, ObjectView, PlaneId};
 use fedhub_planes::{Listener, Plane, ProjectNamespace, ServiceState};
 
 use crate::controller::{Projector, is_synced};
-use crate::intents::ProjectionPlan;
 use crate::plan::plan;
 
 /// The most hub Instances that are remembered as seen deleted; a few hundred bytes each.
@@ -54,7 +53,7 @@ impl Projector {
             for name in names {
                 let key = hub.key(Kind::Instance, &namespace, &name);
                 let seen = self.snapshot(project, &key, &home, &object);
-                if is_synced(project, &seen) || plan(&seen) == ProjectionPlan::Synced {
+                if is_synced(project, &seen) || plan(&seen).intents.is_empty() {
                     self.mark_synced(project, &seen);
                     self.planes.metrics().reconciles_skipped.with_label_values(&["projector"]).inc();
                 } else {

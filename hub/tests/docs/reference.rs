@@ -127,7 +127,7 @@ fn every_reason_is_named() {
     for (path, function, document) in [
         ("federator/src/cleanup.rs", "pub fn label(", "docs/operations.md"),
         ("projector/src/quarantine.rs", "pub fn label(", "docs/operations.md"),
-        ("projector/src/intents.rs", "pub fn label(", "docs/reference/metrics.md"),
+        ("projector/src/verdict.rs", "pub fn label(", "docs/reference/metrics.md"),
         ("shared/planes/src/revision.rs", "pub fn label(", "docs/reference/metrics.md"),
         ("shared/planes/src/identity/decision.rs", "pub fn label(", "docs/operations.md"),
     ] {

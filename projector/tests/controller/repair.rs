@@ -244,3 +244,32 @@ async fn p4_a_terminating_instance_gets_no_projection_anew_while_the_watch_is_la
     assert_eq!((run.failed("projector"), run.queue.pending()), (0, 0));
     run.stop().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn p3_what_the_plane_does_not_let_change_is_made_anew() {
+    let instances = Resource::custom("compute.datumapis.com", "v1alpha", "Instance", "instances")
+        .with_status()
+        .immutable(&["/spec/size"]);
+    let alpha = ApiServer::builder("alpha").resources(resource::project_plane()).resource(instances);
+    let world = World::over(alpha.build());
+    let source = world.put_instance(NS_A, "wd-0");
+    let run = world.run();
+    quiet(5).await;
+    let (former, from) = (uid(&world.projection("wd-0").unwrap()), position(&world.alpha));
+    world.hub.patch("Instance", NS_A, "wd-0", &json!({"spec": {"size": "large"}})).unwrap();
+    quiet(60).await;
+    assert_eq!(
+        asked(&world.alpha, from),
+        [
+            "get instances/wd-0",
+            "update instances/wd-0",
+            "delete instances/wd-0",
+            "create instances/wd-0",
+            "update instances/status/wd-0"
+        ]
+    );
+    let projection = world.projection("wd-0").unwrap();
+    assert_ne!(uid(&projection), former);
+    assert_eq!((&projection["spec"]["size"], &projection["status"]), (&json!("large"), &source["status"]));
+    run.stop().await;
+}

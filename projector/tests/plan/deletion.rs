@@ -6,8 +6,8 @@ use crate::plan::world::Observed;
 use crate::plan::world::{Decision, plan};
 use fedhub_core::names::PROJECTED_FROM;
 use fedhub_planes::Distrust;
-use fedhub_projector::intents::DeletionUnconfirmed;
 use fedhub_projector::snapshot::Live;
+use fedhub_projector::verdict::DeletionUnconfirmed;
 use serde_json::{Value, json};
 
 use crate::plan::support::*;

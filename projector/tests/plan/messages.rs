@@ -4,9 +4,9 @@ use fedhub_api::cells::CellDown;
 use fedhub_api::conditions::{find, said};
 use fedhub_core::object::{Key, Kind, PlaneId};
 use fedhub_planes::Distrust;
-use fedhub_projector::intents::DeletionUnconfirmed;
 use fedhub_projector::quarantine::Reason;
 use fedhub_projector::unreachable::projected_status;
+use fedhub_projector::verdict::DeletionUnconfirmed;
 use fedhub_testing::{Messages, assert_messages, one_of_each};
 use jiff::Timestamp;
 use serde_json::json;
@@ -33,6 +33,7 @@ fn unconfirmed() -> Vec<DeletionUnconfirmed> {
         DeletionUnconfirmed::NamespaceLost => DeletionUnconfirmed::NamespaceLost,
         DeletionUnconfirmed::DeploymentSilent => DeletionUnconfirmed::DeploymentSilent,
         DeletionUnconfirmed::Distrusted(_) => DeletionUnconfirmed::Distrusted(distrusts[0]),
+        DeletionUnconfirmed::RateLimited => DeletionUnconfirmed::RateLimited,
     ]
     .into();
     all.extend(distrusts[1..].iter().copied().map(DeletionUnconfirmed::Distrusted));

@@ -10,7 +10,7 @@ use fedhub_cache::digest::Uid;
 use fedhub_cache::normalization::settled;
 use fedhub_core::object::{Object, ObjectView};
 use fedhub_planes::WriteMode;
-use fedhub_projector::desired::{Owner, desired, managed};
+use fedhub_projector::render::{Owner, desired, managed};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::json;

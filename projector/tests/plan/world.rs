@@ -6,15 +6,14 @@ use std::time::Duration;
 use fedhub_api::cells::CellDown;
 use fedhub_api::facts::{Digest, DigestExt};
 use fedhub_cache::ServerNormalization;
-use fedhub_cache::normalization::settled;
 use fedhub_core::object::{Key, Kind, ObjectRef, ObjectView, PlaneId};
-use fedhub_planes::{Distrust, ProjectNamespace, StatusWrite, Write, WriteMode, WriteState};
-use fedhub_projector::desired::desired;
-use fedhub_projector::intents::{DeletionUnconfirmed, ProjectionPlan};
+use fedhub_engine::{Bodies, Draft, Intent, Outcome, Plan, Subject};
+use fedhub_planes::{Distrust, Precondition, ProjectNamespace, StatusWrite, Write, WriteMode, WriteState};
 use fedhub_projector::plan;
 use fedhub_projector::quarantine::Reason;
+use fedhub_projector::render::render;
 use fedhub_projector::snapshot::{Confirmed, Live, Snapshot};
-use fedhub_projector::unreachable::projected_status;
+use fedhub_projector::verdict::{DeletionUnconfirmed, Verdict};
 use jiff::Timestamp;
 
 /// Everything about one hub Instance.
@@ -91,33 +90,58 @@ impl Observed {
     }
 }
 
+impl Observed {
+    /// The objects that a draft is made of.
+    fn bodies(&self, draft: &Draft) -> Bodies {
+        let body = |Subject { key, stub }: &Subject| {
+            let mut objects = [&self.instance, &self.projection].into_iter().flatten();
+            let body = objects.find(|it| it.uid() == stub.uid()).unwrap();
+            assert_eq!(body.version(), stub.version());
+            (key.clone(), body.clone())
+        };
+        draft.from.iter().map(body).collect()
+    }
+}
+
 /// What is planned, rendered.
 pub fn plan(seen: &Observed) -> Decision {
-    let projection = || seen.projection.clone().unwrap();
-    match plan::plan(&seen.snapshot()) {
-        ProjectionPlan::Synced => Decision::InOrder,
-        ProjectionPlan::Write { managed, mode } => {
-            let (instance, current) = (seen.instance.as_deref().unwrap(), seen.projection.as_deref());
-            let object = Box::new(desired(&seen.home.namespace, *managed, instance, current));
-            let replace = current.is_some();
-            assert!(replace || mode == WriteMode::Direct, "a create needs no dry run");
-            Decision::Write(if replace { Write::Replace { object, mode } } else { Write::Create(object) })
+    let snapshot = seen.snapshot();
+    let Plan { intents, verdict } = plan::plan(&snapshot);
+    let [intent] = match <[Intent; 1]>::try_from(intents) {
+        Ok(intent) => intent,
+        Err(none) if none.is_empty() && verdict.is_none() => return Decision::InOrder,
+        Err(intents) => {
+            let projection = snapshot.projection_subject().unwrap();
+            assert_eq!(intents, [Intent::Fetch(projection), Intent::ReadHub]);
+            return Decision::ReadLive;
         }
-        ProjectionPlan::WriteStatus { mode } => {
-            let (instance, projection) = (seen.instance.as_deref().unwrap(), projection());
-            let down = seen.down.as_ref();
-            let status = projected_status(instance.status(), projection.status(), down, seen.now);
-            if down.is_some() && settled(&status, projection.status(), seen.status_normalization) {
-                return Decision::InOrder;
+    };
+    match (intent, verdict) {
+        (Intent::Render(draft), None) => match render(&snapshot, &draft, &seen.bodies(&draft)) {
+            None => Decision::InOrder,
+            Some(Intent::Put { write, recreate, .. }) => {
+                assert_eq!(recreate, seen.projection);
+                let direct = matches!(&write, Write::Replace { .. }) || draft.mode == WriteMode::Direct;
+                assert!(direct, "a create needs no dry run");
+                Decision::Write(write)
             }
-            let status = status.into_owned();
-            Decision::Status(projection, StatusWrite { status, mode })
+            Some(Intent::PutStatus { of, write, .. }) => {
+                let projection = seen.projection.clone().unwrap();
+                assert_eq!((of.uid(), of.version()), (projection.uid(), projection.version()));
+                Decision::Status(projection, write)
+            }
+            intent => panic!("{intent:?}"),
+        },
+        (Intent::Delete { subject, precondition: Precondition::Uid, inferred }, None) => {
+            assert_eq!(Some(subject), snapshot.projection_subject());
+            Decision::Delete { projection: seen.projection.clone().unwrap(), inferred }
         }
-        ProjectionPlan::Delete { inferred } => Decision::Delete { projection: projection(), inferred },
-        ProjectionPlan::ReadHub => Decision::ReadLive,
-        ProjectionPlan::Withhold(why) => Decision::Withhold(why),
-        ProjectionPlan::Park(wait) => Decision::Park(wait),
-        ProjectionPlan::Quarantine(reason) => Decision::Quarantine(reason),
-        plan @ (ProjectionPlan::ConfirmOwner | ProjectionPlan::AwaitResume) => panic!("{plan:?}"),
+        (Intent::End(Outcome::RequeueAfter(_)), Some(Verdict::Withheld(why))) => Decision::Withhold(why),
+        (Intent::End(Outcome::RequeueAfter(wait)), Some(Verdict::Parked)) => Decision::Park(Some(wait)),
+        (Intent::End(Outcome::AwaitChange), Some(Verdict::Parked)) => Decision::Park(None),
+        (Intent::End(Outcome::AwaitChange), Some(Verdict::Quarantined(reason))) => {
+            Decision::Quarantine(reason)
+        }
+        plan => panic!("{plan:?}"),
     }
 }

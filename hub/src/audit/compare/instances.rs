@@ -7,16 +7,18 @@ use fedhub_api::facts::{DigestExt, Mark};
 use fedhub_core::message::Quoted;
 use fedhub_core::names::{INSTANCE_CITY, MOVING, PlaneName};
 use fedhub_core::object::{Key, Kind, Object, ObjectView, PlaneId};
+use fedhub_engine::{Intent, Plan};
 use fedhub_federator::hub_namespace::HubNamespace;
-use fedhub_planes::{ProjectNamespace, WriteState};
-use fedhub_projector::desired::desired;
-use fedhub_projector::intents::ProjectionPlan;
+use fedhub_planes::{ProjectNamespace, Write, WriteState};
 use fedhub_projector::plan::plan;
 use fedhub_projector::quarantine::Reason;
+use fedhub_projector::render::render;
 use fedhub_projector::snapshot::{Confirmed, Live, Snapshot, is_copy};
-use fedhub_projector::unreachable::{projected_status, too_early};
+use fedhub_projector::unreachable::too_early;
+use fedhub_projector::verdict::Verdict;
 use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use serde_json::Value;
 
 use super::context::{Context, Draft, Findings, key, key_of};
 use super::differ::{Differs, objects, statuses};
@@ -179,33 +181,37 @@ impl<'a> Copy<'a> {
         if seen.down.as_ref().is_some_and(|down| too_early(down, seen.now).is_some()) {
             return None;
         }
-        match plan(&seen) {
-            ProjectionPlan::Write { managed, .. } => self.write(instance, *managed),
-            ProjectionPlan::WriteStatus { .. } => self.status(&seen, instance),
-            ProjectionPlan::Quarantine(reason) => self.quarantined(reason),
-            ProjectionPlan::Park(_) => self.parked(instance),
+        let Plan { intents, verdict } = plan(&seen);
+        match verdict {
+            Some(Verdict::Quarantined(reason)) => return self.quarantined(reason),
+            Some(Verdict::Parked) => return self.parked(instance),
+            Some(Verdict::Withheld(_)) | None => {}
+        }
+        let stored = [(self.hub_key(), Some(instance)), (self.projection_key(), self.projection())];
+        let bodies = stored.into_iter().filter_map(|(key, it)| Some((key, it?.object.clone()))).collect();
+        let [Intent::Render(draft)] = &intents[..] else { return None };
+        match render(&seen, draft, &bodies)? {
+            Intent::Put { write, .. } => self.write(&write),
+            Intent::PutStatus { write, .. } => self.status(&write.status),
             _ => None,
         }
     }
 
-    fn write(&self, instance: &Stored, managed: ObjectMeta) -> Option<Draft> {
+    fn write(&self, write: &Write) -> Option<Draft> {
         let Some(projection) = self.projection() else {
             return Some(self.draft(Discrepancy::ProjectionMissing, Part::Spec, "it does not exist"));
         };
-        let wanted = desired(&self.home.namespace, managed, &instance.object, Some(&projection.object));
-        if let Some((discrepancy, detail)) = ownership(&wanted, &projection.object) {
+        let (Write::Create(wanted) | Write::Replace { object: wanted, .. }) = write;
+        if let Some((discrepancy, detail)) = ownership(wanted, &projection.object) {
             return Some(self.draft(discrepancy, Part::Spec, detail));
         }
-        let (differs, detail) = objects(&wanted, &projection.object);
+        let (differs, detail) = objects(wanted, &projection.object);
         let discrepancy = differs.or(Discrepancy::ProjectionDiffers);
         (differs != Differs::Not).then(|| self.draft(discrepancy, Part::Spec, detail))
     }
 
-    fn status(&self, seen: &Snapshot, instance: &Stored) -> Option<Draft> {
-        let projection = self.projection()?;
-        let current = projection.object.status();
-        let wanted = projected_status(instance.object.status(), current, seen.down.as_ref(), seen.now);
-        let differs = statuses(&wanted, current);
+    fn status(&self, wanted: &Value) -> Option<Draft> {
+        let differs = statuses(wanted, self.projection()?.object.status());
         let discrepancy = differs.or(Discrepancy::ProjectionStatusDiffers);
         (differs != Differs::Not).then(|| self.draft(discrepancy, Part::Status, differs.text()))
     }
@@ -325,8 +331,8 @@ fn left(context: &Context<'_>, plane: &PlaneName, project: &Project, projection:
     if copy.owner().is_some_and(|owner| owner.object.is_terminating()) {
         return None;
     }
-    match plan(&copy.snapshot()) {
-        ProjectionPlan::Withhold(why) => draft(format!("fedhub keeps it: {}", why.label())),
+    match plan(&copy.snapshot()).verdict {
+        Some(Verdict::Withheld(why)) => draft(format!("fedhub keeps it: {}", why.label())),
         _ => draft("the hub has no Instance of its name".to_owned()),
     }
 }

@@ -14,7 +14,7 @@ use fedhub_core::object::{Kind, Object, ObjectView, PlaneId, bare, set_field};
 use fedhub_federator::plan::plan;
 use fedhub_planes::pauses::stored::PausedPlanes;
 use fedhub_planes::{ProjectNamespace, Write};
-use fedhub_projector::desired::desired;
+use fedhub_projector::render::desired;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{OwnerReference, Time};
 use serde_json::{Value, json};

@@ -5,11 +5,15 @@
 use fedhub_api::facts::Mark;
 use fedhub_api::facts::instance::{PROJECTION_LABELS, of_deployment};
 use fedhub_cache::digest::Uid;
+use fedhub_cache::normalization::settled;
 use fedhub_core::names::{INSTANCE_LABELS, PROJECTED_FROM, encode_plane};
-use fedhub_core::object::{Kind, Object, ObjectView, bare, set_field};
+use fedhub_core::object::{Kind, Object, ObjectView, PlaneId, bare, set_field};
+use fedhub_engine::{Bodies, Draft, DraftPart, Intent};
+use fedhub_planes::{StatusWrite, Write};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
 use crate::snapshot::Snapshot;
+use crate::unreachable::projected_status;
 
 /// The project WD: its name, and the UID that it has now.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +56,37 @@ pub fn desired(namespace: &str, managed: ObjectMeta, instance: &Object, current:
     own(metadata.owner_references.get_or_insert_default(), managed.owner_references.unwrap_or_default());
     set_field(&mut desired, "spec", instance.spec().clone());
     desired
+}
+
+/// The write of a draft, by the objects that it is made of; none where what it would write stands.
+pub fn render(seen: &Snapshot, draft: &Draft, bodies: &Bodies) -> Option<Intent> {
+    let kind = Kind::Instance;
+    let to = PlaneId::Project(seen.target.plane.clone());
+    let instance = bodies.get(&seen.key)?;
+    let projection = seen.projection_subject();
+    let current = projection.as_ref().and_then(|projection| bodies.get(&projection.key)).cloned();
+    match draft.part {
+        DraftPart::Object => {
+            let owner = Owner { name: seen.deployment.as_deref()?, uid: &seen.owner.as_ref()?.uid };
+            let managed = managed(seen, &seen.instance.as_ref()?.uid, owner);
+            let object = Box::new(desired(&seen.target.namespace, managed, instance, current.as_deref()));
+            let write = match current {
+                Some(_) => Write::Replace { object, mode: draft.mode },
+                None => Write::Create(object),
+            };
+            // The Instance may have been replaced under its name: the projection follows (P3).
+            Some(Intent::Put { to, kind, write, recreate: current })
+        }
+        DraftPart::Status => {
+            let of = current.or(projection.map(|projection| projection.stub))?;
+            let status = projected_status(instance.status(), of.status(), seen.down.as_ref(), seen.now);
+            if seen.down.is_some() && settled(&status, of.status(), seen.status_normalization) {
+                return None;
+            }
+            let write = StatusWrite { status: status.into_owned(), mode: draft.mode };
+            Some(Intent::PutStatus { to, kind, of, write })
+        }
+    }
 }
 
 /// One owner reference to the project WD, by the UID that it has now (I5). Every other reference to a WD goes: it is
