@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use crate::Federator;
 use crate::announce::announce_move;
-use crate::desired::Bodies;
+use crate::desired::{Bodies, HubBody};
 use crate::federate::StatusIntent;
 use crate::loss;
 use crate::plan::{FederationPlan, NextStep};
@@ -26,36 +26,40 @@ use crate::status;
 const WD: Kind = Kind::WorkloadDeployment;
 
 impl DeploymentReconcile<'_> {
-    /// The objects that the snapshot is of; breaks where the caches differ from them.
+    /// The objects that the snapshot is of, as far as the plan is rendered from them; breaks where the caches
+    /// differ from them.
     pub(crate) async fn bodies(
         &mut self,
         seen: &Snapshot,
+        plan: &FederationPlan,
         fetched: Option<Bodies>,
         live: Option<LiveHub>,
     ) -> Result<ControlFlow<Step, Bodies>, Error> {
-        let (hub, key) = (self.federator.planes.hub(), self.of.key);
-        let bodies = if let Some(fetched) = fetched {
-            fetched
-        } else {
-            let Some(project) = self.of.project.get_or_fetch(WD, &key.namespace, &key.name).await? else {
-                return Ok(ControlFlow::Break(Step::End(Outcome::AwaitChange)));
-            };
-            let hub = match &seen.hub {
-                Some(_) if seen.live.is_none() => {
-                    hub.get_or_fetch(WD, &seen.hub_namespace_name, &key.name).await?
-                }
-                _ => None,
-            };
-            Bodies { project, hub }
+        let key = self.of.key;
+        let (project, hub) = match fetched {
+            Some(Bodies { project, hub }) => (Some(project), hub),
+            None => (self.of.project.get_or_fetch(WD, &key.namespace, &key.name).await?, HubBody::Unread),
         };
-        let bodies = match live.filter(|_| seen.live.is_some()) {
-            Some(live) => Bodies { hub: live.deployment, ..bodies },
-            None => bodies,
+        let Some(project) = project else {
+            return Ok(ControlFlow::Break(Step::End(Outcome::AwaitChange)));
         };
-        let same = match (&seen.hub, &bodies.hub) {
-            (Some(facts), Some(body)) => facts.is_of(body),
-            (facts, body) => facts.is_none() && body.is_none(),
+        let hub = match (live.filter(|_| seen.live.is_some()), hub) {
+            (Some(live), _) => live.deployment.into(),
+            (None, HubBody::Unread) if seen.hub.is_some() && plan.reads_hub_wd(seen) => self
+                .federator
+                .planes
+                .hub()
+                .get_or_fetch(WD, &seen.hub_namespace_name, &key.name)
+                .await?
+                .into(),
+            (None, hub) => hub,
         };
+        let same = match (&seen.hub, &hub) {
+            (_, HubBody::Unread) => true,
+            (facts, HubBody::Absent) => facts.is_none(),
+            (facts, HubBody::Present(body)) => facts.as_ref().is_some_and(|facts| facts.is_of(body)),
+        };
+        let bodies = Bodies { project, hub };
         Ok(if same && seen.project.is_of(&bodies.project) {
             ControlFlow::Continue(bodies)
         } else {
@@ -86,7 +90,7 @@ impl DeploymentReconcile<'_> {
         } = plan;
         let (federator, project) = (self.federator, self.of.project);
         let (mut wd, mut wrote) = (bodies.project.clone(), false);
-        let mut target = bodies.hub.clone().filter(|_| delete);
+        let mut target = bodies.hub.object().filter(|_| delete).cloned();
         if let Some(mark) = mark {
             wd = federator.writer(project).patch_metadata(WD, &wd, mark.render(&wd)).await?;
             wrote = true;

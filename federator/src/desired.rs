@@ -20,7 +20,34 @@ pub struct Bodies {
     /// The project WD.
     pub project: ObjectRef,
     /// The hub WD.
-    pub hub: Option<ObjectRef>,
+    pub hub: HubBody,
+}
+
+/// The hub WD, as far as a plan is rendered from it.
+#[derive(Clone, Debug)]
+pub enum HubBody {
+    /// It was not read, which tells nothing of whether it is there.
+    Unread,
+    /// It is not there.
+    Absent,
+    /// As it was read.
+    Present(ObjectRef),
+}
+
+impl HubBody {
+    /// The hub WD, where it was read.
+    pub fn object(&self) -> Option<&ObjectRef> {
+        match self {
+            Self::Present(object) => Some(object),
+            Self::Unread | Self::Absent => None,
+        }
+    }
+}
+
+impl From<Option<ObjectRef>> for HubBody {
+    fn from(read: Option<ObjectRef>) -> Self {
+        read.map_or(Self::Absent, Self::Present)
+    }
 }
 
 /// What is merged into the metadata of a project WD before anything is written to the hub (I2, F2).
@@ -57,7 +84,7 @@ impl HubChange {
     /// The write of the hub WD, where it is not as it should be: to follow, spec whole, our labels and annotations, the
     /// mirrored annotations, and all else as it is (F4, F6, F8, I9).
     pub fn render(&self, seen: &Snapshot, bodies: &Bodies) -> Option<Write> {
-        let mut wanted = bodies.hub.as_ref().map_or_else(
+        let mut wanted = bodies.hub.object().map_or_else(
             || bare(Kind::WorkloadDeployment, &seen.hub_namespace_name, &seen.name),
             |hub| hub.as_ref().clone(),
         );
@@ -71,7 +98,7 @@ impl HubChange {
                 set_field(&mut wanted, "spec", spec.clone());
             }
         }
-        let Some(hub) = &bodies.hub else { return Some(Write::Create(Box::new(wanted))) };
+        let Some(hub) = bodies.hub.object() else { return Some(Write::Create(Box::new(wanted))) };
         let same_generation = wanted.annotation(SOURCE_GENERATION) == hub.annotation(SOURCE_GENERATION);
         (differs || wanted.metadata != hub.metadata).then(|| Write::Replace {
             mode: WriteMode::of(differs, same_generation, normalization),

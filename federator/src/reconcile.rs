@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use crate::Federator;
 use crate::cleanup::CleanupBlocked;
 use crate::controller::Target;
-use crate::desired::Bodies;
+use crate::desired::{Bodies, HubBody};
 use crate::moving::Move;
 use crate::plan::{FederationPlan, NextStep, plan};
 use crate::progress::{Outlook, asks_karmada};
@@ -83,7 +83,10 @@ impl<'a> DeploymentReconcile<'a> {
         if let Some(Bodies { project, hub }) = &self.fetched
             && let Some(project) = Wd::of(&self.of.key.plane, project)
         {
-            (seen.project, seen.hub) = (project, hub.as_ref().and_then(facts));
+            seen.project = project;
+            if !matches!(hub, HubBody::Unread) {
+                seen.hub = hub.object().and_then(facts);
+            }
         }
         if let Some(live) = self.live.as_ref().filter(|_| seen.is_leaving()) {
             seen.live = Some(LiveRead { cached: seen.hub.is_some() });
@@ -124,7 +127,7 @@ impl Reconciler for DeploymentReconcile<'_> {
             return Ok(ControlFlow::Break(Outcome::Unchanged));
         };
         let is_there = |hub: &ObjectRef| hub.namespace() == seen.hub_namespace_name;
-        self.fetched = self.fetched.take().filter(|it| it.hub.as_ref().is_none_or(is_there));
+        self.fetched = self.fetched.take().filter(|it| it.hub.object().is_none_or(is_there));
         self.live = self.live.take().filter(|live| live.hub_namespace_name == seen.hub_namespace_name);
         self.put_read(&mut seen);
         seen.waited = self.job.unsettled_since.elapsed();
@@ -165,7 +168,7 @@ impl Reconciler for DeploymentReconcile<'_> {
         let (wrote, then) = if plan.writes_nothing() {
             (false, plan.then)
         } else {
-            match self.bodies(seen, fetched, live).await? {
+            match self.bodies(seen, &plan, fetched, live).await? {
                 ControlFlow::Break(step) => return Ok(step),
                 ControlFlow::Continue(bodies) => self.perform(seen, plan, &bodies).await?,
             }

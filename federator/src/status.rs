@@ -80,7 +80,7 @@ pub fn status_write(
 pub fn desired(seen: &Snapshot, refusal: Option<&Refusal>, bodies: &Bodies) -> Option<Value> {
     let current = bodies.project.status();
     // I6: another's hub WD in this one's place does not count.
-    let ours = bodies.hub.as_ref().filter(|_| conflict(seen).is_none());
+    let ours = bodies.hub.object().filter(|_| conflict(seen).is_none());
     let reports = ours.map(|hub| hub.status()).filter(|s| reported(s));
     let mut status = reports.map_or_else(|| standing(current), |hub| mirrored(hub, current));
     match refusal {

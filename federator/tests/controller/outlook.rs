@@ -37,6 +37,23 @@ async fn i7_a_wd_whose_cell_is_silent_costs_its_plane_two_requests_and_an_event_
     let told = ["get workloaddeployments/web", "update workloaddeployments/status/web"];
     assert_eq!(asked, [told, told].concat());
     assert_eq!(event_notes(&world.alpha, "Federated"), ["federated to city DFW"]);
+    let hub_wds = |it: &String| it.starts_with("get workloaddeployments");
+    assert!(!world.asked(from)[0].iter().any(hub_wds), "what no cell has reported is not read");
+    run.stop().await;
+}
+
+/// The condition is rendered from the project WD alone, of which the cache lags behind.
+#[tokio::test(start_paused = true)]
+async fn i2_a_hub_wd_that_was_not_read_is_not_taken_for_one_that_is_gone() {
+    let world = World::telling();
+    let run = world.federated().await;
+    quiet(3).await;
+    world.alpha.fault(Fault::Hang.on("watch", "workloaddeployments"));
+    world.alpha.patch("WorkloadDeployment", SPACE, WD, &json!({"metadata": {"labels": {"a": "b"}}})).unwrap();
+    let from = world.positions();
+    quiet(60).await;
+    assert_eq!(world.writes(from)[0], [""; 0], "nothing is made on the hub");
+    assert!(is(&world, WD, "Unknown", "AwaitingCell"));
     run.stop().await;
 }
 

@@ -70,7 +70,7 @@ impl Observed {
     /// The objects that are rendered.
     pub fn bodies(&self) -> Bodies {
         let hub = self.live().map_or(&self.hub, |live| &live.deployment);
-        Bodies { project: self.project.clone(), hub: hub.clone() }
+        Bodies { project: self.project.clone(), hub: hub.clone().into() }
     }
 
     /// What the caches say of it.
@@ -96,7 +96,7 @@ impl Observed {
             project: facts(&PlaneId::Project(self.plane.clone()), &self.project, of_project),
             hub_namespace_name: self.hub_namespace_name.clone(),
             hub_namespace: self.live().map_or(&self.hub_namespace, |live| &live.namespace).clone(),
-            hub: bodies.hub.as_ref().map(|hub| facts(&PlaneId::Hub, hub, of_hub)),
+            hub: bodies.hub.object().map(|hub| facts(&PlaneId::Hub, hub, of_hub)),
             policies: self.policies.clone(),
             cells: self.cells,
             cell_down: self.cell_down.clone(),
@@ -146,7 +146,7 @@ impl Observed {
             deployment: deployment.and_then(|change| change.render(seen, &bodies)),
             moved,
             recall,
-            delete: bodies.hub.clone().filter(|_| delete),
+            delete: bodies.hub.object().filter(|_| delete).cloned(),
             status: status.and_then(|intent| status::write(seen, intent.refusal.as_ref(), &bodies)),
             release: release.then(|| finalizers::without(&bodies.project, FEDERATOR_FINALIZER)),
             then,

@@ -52,7 +52,7 @@ impl<'a> Pair<'a> {
     }
 
     pub fn bodies(&self) -> Bodies {
-        Bodies { project: self.wd.object.clone(), hub: self.hub().map(|hub| hub.object.clone()) }
+        Bodies { project: self.wd.object.clone(), hub: self.hub().map(|hub| hub.object.clone()).into() }
     }
 
     /// All that the federator decides by. What was read is taken for a live read; whether a move has arrived is not asked.
