@@ -68,7 +68,7 @@ impl Federator {
                 answer = blocked.filter(|why| why.is_refusal()).map(|_| errors::chain(error));
                 match blocked {
                     Some(CleanupBlocked::NamespaceGone) => outcome = Ok(Outcome::Failed),
-                    Some(why) => self.explain(of, &Shown::Blocked(why, answer.clone())).await,
+                    Some(why) => self.explain(of, &Trouble::Blocked(why, answer.clone())).await,
                     None => {}
                 }
             }
@@ -80,7 +80,7 @@ impl Federator {
             (Ok(_), Some(wd)) => self.come_back(of, &wd, outlook),
             (_, None) => self.waits.end(key),
         }
-        self.block_cleanup(&project, key, blocked, answer.as_deref()).await;
+        self.block_cleanup(&project, key, blocked, answer.as_deref());
         // Where the plane was disengaged during this pass, no later one forgets it.
         if project.stop.is_cancelled() {
             self.waits.end(key);
@@ -119,7 +119,7 @@ impl Federator {
         if needs_none || !Progress::Failed(failure.clone()).is_news(facts) {
             self.waits.end(of.key);
         } else if self.has_lasted(of.key, facts.generation, began, self.config.patience) {
-            self.explain(of, &Shown::Failed(failure)).await;
+            self.explain(of, &Trouble::Failed(failure)).await;
             self.waits.end(of.key);
         }
     }
@@ -167,7 +167,7 @@ impl Federator {
     }
 
     /// Shows a finalizer that stays, with what a plane answered, or that it no longer does (I3).
-    pub(crate) async fn block_cleanup(
+    pub(crate) fn block_cleanup(
         &self,
         project: &Plane,
         key: &Key,
@@ -194,36 +194,34 @@ impl Federator {
             _ => project.store(key.kind).get(&key.namespace, &key.name).map(|wd| reference(key.kind, &wd)),
         };
         if let Some(about) = about {
-            project
-                .events
-                .say(&about, EventType::Warning, Reason::CleanupHeld.as_str(), why.message(answer))
-                .await;
+            let note = why.message(answer);
+            project.events.send(about, EventType::Warning, Reason::CleanupHeld.as_str(), note);
         }
     }
 
     /// Writes on the WD what no plan could for want of an answer, where its plane takes writes.
-    async fn explain(&self, of: Target<'_>, shown: &Shown) {
+    async fn explain(&self, of: Target<'_>, trouble: &Trouble) {
         if of.project.write_state() == WriteState::Active
-            && let Err(error) = self.write_shown(of, shown).await
+            && let Err(error) = self.write_trouble(of, trouble).await
         {
             let Key { plane, namespace, name, .. } = of.key;
             tracing::warn!(
-                %plane, namespace, name, ?shown, error = errors::chain(&error),
+                %plane, namespace, name, ?trouble, error = errors::chain(&error),
                 "failed to write the condition of a failure"
             );
         }
     }
 
-    async fn write_shown(&self, of: Target<'_>, shown: &Shown) -> Result<(), Error> {
+    async fn write_trouble(&self, of: Target<'_>, trouble: &Trouble) -> Result<(), Error> {
         let Target { project, key, .. } = of;
         let Some(wd) = project.get_or_fetch(key.kind, &key.namespace, &key.name).await? else {
             return Ok(());
         };
         let generation = wd.metadata.generation.unwrap_or_default();
         let now = self.planes.clock().now();
-        let status = match shown {
-            Shown::Failed(failure) => status::failed(wd.status(), failure.clone(), generation, now),
-            Shown::Blocked(why, answer) => {
+        let status = match trouble {
+            Trouble::Failed(failure) => status::failed(wd.status(), failure.clone(), generation, now),
+            Trouble::Blocked(why, answer) => {
                 let blocked = status::blocked(wd.status(), *why, answer.as_deref(), now);
                 if *why == CleanupBlocked::HubUnreachable {
                     status::failed(&blocked, Failure::HubUnreachable, generation, now)
@@ -243,7 +241,7 @@ impl Federator {
 
 /// What a pass that failed shows on its WD.
 #[derive(Debug)]
-enum Shown {
+enum Trouble {
     /// Why it is not on the hub.
     Failed(Failure),
     /// Why its finalizer stays, with what a plane answered.

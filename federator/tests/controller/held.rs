@@ -2,6 +2,7 @@
 
 use fedhub_api::conditions::{find, said};
 use fedhub_fake_apiserver::{ApiServer, Fault};
+use fedhub_planes::Settings;
 use serde_json::{Value, json};
 
 use crate::controller::support::*;
@@ -87,4 +88,22 @@ async fn i3_a_conflict_or_a_plane_that_is_away_is_no_refusal() {
         assert!(event_notes(&world.alpha, "CleanupHeld").is_empty(), "{fault:?}");
         run.stop().await;
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn i8_an_event_that_a_plane_does_not_take_holds_no_worker() {
+    let world = World::new();
+    let run = world.run_sized(world.hub.client(), Settings { seed: 7, ..Settings::default() }, 1, 1);
+    until("both WDs to be federated", || {
+        world.hub_wd(WD).is_some() && world.hub_wd_of(&world.beta, WD).is_some()
+    })
+    .await;
+    world.hub.fault(Fault::Status(403).on("delete", "workloaddeployments"));
+    world.alpha.fault(Fault::Hang.on("create", "events"));
+    world.delete(WD);
+    until("the finalizer to be held", || run.held("hub_refuses") == 1).await;
+    put_wd(&world.beta, "other", "DFW");
+    quiet(2).await;
+    assert!(world.hub_wd_of(&world.beta, "other").is_some(), "the only worker is free");
+    run.stop().await;
 }
