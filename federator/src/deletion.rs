@@ -1,4 +1,4 @@
-//! A deletion on the hub that is remembered, see [`crate::deletions`].
+//! A deletion on the hub that is remembered, see [`crate::seen_deleted`].
 
 use fedhub_cache::digest::Uid;
 
