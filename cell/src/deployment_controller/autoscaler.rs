@@ -1,7 +1,8 @@
 //! The autoscaler of a WD.
 
+use fedhub_api::cells::readable;
 use fedhub_api::reason::Reason;
-use fedhub_core::errors::{self, Error, RequestError};
+use fedhub_core::errors::{Error, RequestError};
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView};
 use fedhub_planes::{PlaneWriter, Precondition};
 use serde_json::json;
@@ -35,7 +36,7 @@ impl DeploymentController {
         }
         let done = perform(&writer, plan.step, standing.as_deref()).await;
         if let Some(error) = done.as_ref().err().filter(|error| is_refused(error)) {
-            progress.scaling = Some(ConditionUpdate::no(Reason::AutoscalerRefused, errors::chain(error)));
+            progress.scaling = Some(ConditionUpdate::no(Reason::AutoscalerRefused, readable(error)));
         }
         progress.updated |= progress.tried(done)? == Some(true);
         Ok(wd)

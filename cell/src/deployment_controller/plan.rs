@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use fedhub_api::LocationReference;
-use fedhub_api::cells::denial;
+use fedhub_api::cells::{denial, readable};
 use fedhub_api::reason::{Reason, attributed};
-use fedhub_core::errors::{self, RequestError};
+use fedhub_core::errors::RequestError;
 use fedhub_core::message::Quoted;
 use fedhub_core::names::FORMER_TEMPLATE_HASH;
 use fedhub_core::object::{Object, ObjectRef, ObjectView};
@@ -137,7 +137,7 @@ fn obstacle_of(wait: &Wait<'_>) -> Option<ConditionUpdate> {
 /// The obstacle of an Instance that the cell refused to create. What is invalid is the template's fault, what is forbidden
 /// is not: rights, admission and quotas of the cell are its operator's (C9).
 pub(super) fn refusal(error: &RequestError) -> ConditionUpdate {
-    let answer = errors::chain(error);
+    let answer = readable(error);
     // A policy of the cell's admission answers with the code of validation, unless it names another reason.
     let reason = match error.code() {
         Some(400 | 413 | 422) if denial(&answer).is_none() => Reason::ConfigurationError,
@@ -148,25 +148,45 @@ pub(super) fn refusal(error: &RequestError) -> ConditionUpdate {
 
 /// The condition for a deletion of an Instance that the cell refuses, whatever its code.
 pub(super) fn deletion_refused(instance: &Object, error: &RequestError) -> ConditionUpdate {
-    let message = format!("Instance {}: {}", Quoted(instance.name()), errors::chain(error));
+    let message = format!("Instance {}: {}", Quoted(instance.name()), readable(error));
     // The condition is True and still names who has to act.
     ConditionUpdate::no(Reason::DeletionRefused, attributed(Reason::DeletionRefused, &message))
 }
 
 #[cfg(test)]
 mod tests {
-    use fedhub_core::object::PlaneId;
+    use fedhub_core::object::{Kind, PlaneId, bare};
     use kube::core::Status;
 
     use super::*;
 
+    fn refused(code: u16, message: &str) -> RequestError {
+        let source = kube::Error::Api(Box::new(Status::failure(message, "Any").with_code(code)));
+        RequestError { verb: "create", resource: "instances".to_owned(), plane: PlaneId::Cell, source }
+    }
+
+    #[test]
+    fn c9_u2_the_account_that_lacks_a_right_in_a_cell_is_not_named_to_a_user() {
+        let forbidden = "instances.compute.datumapis.com \"web-0\" is forbidden: User \"system:serviceaccount:a:b\" cannot create resource";
+        let error = refused(403, forbidden);
+        let instance = bare(Kind::Instance, "default", "web-0");
+        for condition in [refusal(&error), deletion_refused(&instance, &error)] {
+            let message = condition.message;
+            assert!(message.contains("failed to create instances on the cell: fedhub lacks"), "{message}");
+            assert!(!message.contains("serviceaccount"), "{message}");
+        }
+        let quota = "instances.compute.datumapis.com \"web-0\" is forbidden: exceeded quota: small";
+        assert!(refusal(&refused(403, quota)).message.contains("exceeded quota: small"));
+        let denied = "admission webhook \"a.b\" denied the request: forbidden: User \"x\" is no owner";
+        assert!(
+            refusal(&refused(403, denied)).message.contains("is no owner"),
+            "the words of a policy are its own"
+        );
+    }
+
     #[test]
     fn c9_what_the_admission_of_a_cell_denies_is_the_operators_whatever_its_code() {
-        let of = |code: u16, message: &str| {
-            let source = kube::Error::Api(Box::new(Status::failure(message, "Any").with_code(code)));
-            let resource = "instances".to_owned();
-            refusal(&RequestError { verb: "create", resource, plane: PlaneId::Cell, source }).reason
-        };
+        let of = |code: u16, message: &str| refusal(&refused(code, message)).reason;
         let policy = "instances \"web-0\" is forbidden: ValidatingAdmissionPolicy 'a' with binding 'a' denied request: no";
         for (code, message, expected) in [
             (422, "Instance \"web-0\" is invalid: spec: Required value", "ConfigurationError"),

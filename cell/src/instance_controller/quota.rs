@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use fedhub_api::cells::CellId;
+use fedhub_api::cells::{CellId, readable};
 use fedhub_api::conditions::find;
-use fedhub_core::errors::{self, Category, Error, RequestError};
+use fedhub_core::errors::{Category, Error, RequestError};
 use fedhub_core::names::CELL_MANAGER;
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView};
 use fedhub_planes::{Health, Plane, Precondition, ProjectNamespace, Written};
@@ -280,7 +280,7 @@ fn lost() -> QuotaState {
 /// asked again by the Instance's age, after silence when its circuit allows it (I8).
 fn refusal(error: RequestError, ask: &QuotaRequest) -> (QuotaState, Option<Error>) {
     let ProjectNamespace { plane, namespace } = &ask.consumer;
-    let words = errors::chain(&error);
+    let words = readable(&error);
     let failure = Failure::of_create(error.code(), plane.as_str(), namespace, &words);
     let silence = matches!(error.category(), Category::Transient | Category::Throttled);
     (QuotaState::Failed(failure), silence.then(|| error.into()))

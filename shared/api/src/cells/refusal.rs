@@ -6,6 +6,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use fedhub_core::errors::{self, RequestError};
 use fedhub_core::message::shortened;
 use serde_json::Value;
 
@@ -13,6 +14,8 @@ use crate::reason::{Reason, attributed};
 
 /// The longest piece of an answer of a cell's admission in a message, in characters.
 const ANSWER_MAX: usize = 256;
+/// What an API server's answer begins with that names the account that lacks a right.
+const ACCOUNT: &str = "forbidden: User ";
 /// How long a cell may take to report on a generation before its condition says that it has not.
 pub const REPORT_DEADLINE: Duration = Duration::from_mins(5);
 
@@ -35,6 +38,15 @@ pub fn denial(message: &str) -> Option<&str> {
     marks.iter().find_map(|mark| message.split_once(mark)).map(|(_, words)| words)
 }
 
+/// A request that failed, with its answer, as a tenant may read it: the names of accounts are the operator's.
+pub fn readable(error: &RequestError) -> String {
+    let answer = errors::chain(error);
+    if answer.contains(ACCOUNT) && denial(&answer).is_none() {
+        return format!("{error}: fedhub lacks the permission");
+    }
+    answer
+}
+
 impl CellRefusal {
     /// What an item of `aggregatedStatus` says; `None` where it names no failure.
     pub fn of(item: &Value) -> Option<Self> {
@@ -51,8 +63,7 @@ impl CellRefusal {
         if let Some(words) = denial(message) {
             return Self::Denied(shortened(words, ANSWER_MAX).into_owned());
         }
-        // Who may not do what: the names of accounts are the operator's.
-        if message.contains(" is forbidden: User ") {
+        if message.contains(ACCOUNT) {
             return Self::Forbidden;
         }
         match after(" is invalid: ").or_else(|| after(" is forbidden: ")) {
