@@ -123,6 +123,9 @@ fn c6_a_failure_refuses_no_instance_that_has_passed_its_gate_and_is_told() {
         ("True", "QuotaBackendUnavailable", "True QuotaMisconfigured", "False QuotaMisconfigured"),
         // As an earlier version said it.
         ("False", "QuotaBackendUnavailable", "Unknown QuotaMisconfigured", "False QuotaMisconfigured"),
+        // A failed request that a later version names.
+        ("True", "QuotaRegionClosed", "True QuotaMisconfigured", "False QuotaMisconfigured"),
+        ("False", "QuotaRegionClosed", "Unknown QuotaMisconfigured", "False QuotaMisconfigured"),
         // The quota service's own word.
         ("False", "QuotaExceeded", "False QuotaExceeded", "False QuotaMisconfigured"),
         ("False", "ValidationFailed", "False ValidationFailed", "False QuotaMisconfigured"),
@@ -131,6 +134,8 @@ fn c6_a_failure_refuses_no_instance_that_has_passed_its_gate_and_is_told() {
         assert_eq!(stands(&["Network"], status, reason), passed);
         assert_eq!(stands(&["Quota"], status, reason), gated);
     }
+    let later = condition("QuotaGranted", "True", "QuotaRegionClosed", "of a later version");
+    assert!(requeue_after(&instance("wd-0", &[], &[]), &later, now()).is_some(), "it is asked again");
 }
 
 #[test]
