@@ -377,12 +377,8 @@ mod tests {
         ] {
             workload.data["status"] = json!({"conditions": [{"type": NETWORK_NOT_FOUND, "status": status,
                 "reason": NETWORK_NOT_FOUND, "message": message, "observedGeneration": generation}]});
-            assert_eq!(
-                Workload::of(&workload).missing_networks.as_deref(),
-                expected,
-                "{}",
-                workload.data["status"]
-            );
+            let missing = Workload::of(&workload).missing_networks;
+            assert_eq!(missing.as_deref(), expected, "{status} {message} {generation}");
         }
     }
 

@@ -43,7 +43,7 @@ pub struct Job {
     pub waited: Duration,
     /// The term of leadership that the reconcile belongs to.
     pub epoch: i32,
-    /// Whether the reconcile may send requests to the hub: while the hub fails, only those that probe it may.
+    /// Whether the reconcile may send requests to the hub: while that fails, one may every half second.
     pub asks_hub: bool,
 }
 

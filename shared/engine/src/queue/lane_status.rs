@@ -25,8 +25,8 @@ pub struct LaneStatus {
 }
 
 impl Queue {
-    /// What it has for each plane; nothing for a plane without keys. The hub is among them while its circuit
-    /// is not closed.
+    /// What it has for each plane; nothing for a plane without keys. The hub is among them while it fails as
+    /// a whole.
     pub fn lane_status(&self) -> BTreeMap<PlaneId, LaneStatus> {
         let (now, scheduler) = (Instant::now(), self.lock());
         let status = |keys, running, circuit: &Circuit| LaneStatus {
