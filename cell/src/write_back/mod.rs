@@ -1,6 +1,7 @@
 //! Write-back: a cell's Instances, copied to the hub (C7).
 //!
-//! [`snapshot`] is what the caches say of an Instance and its copy, [`plan`] decides (pure), `apply` performs that.
+//! [`snapshot`] is what the caches say of an Instance and its copy, [`plan`] decides (pure), the engine's applier
+//! performs that.
 //! Digests are enough to see that nothing is to do, that only the status is to be written, or that the copy is to be
 //! deleted; else the plan asks for the copy itself. A copy is created at once, unless gates that open in a moment hold
 //! its Instance ([`crate::domain::status::debounce`]).
@@ -18,11 +19,10 @@
 //!
 //! Where the cell is its own hub, an Instance is its own copy, and is left as it is.
 
-mod apply;
-pub mod desired;
 pub mod plan;
 mod reconcile;
 pub mod refusal;
+pub mod render;
 mod report;
 pub mod snapshot;
 mod triggers;

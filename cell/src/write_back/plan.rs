@@ -9,70 +9,70 @@ use fedhub_api::facts::instance::{StatusOrigin, only_defaults};
 use fedhub_api::facts::{Digest, DigestExt};
 use fedhub_cache::normalization::settled_hash;
 use fedhub_core::hash;
-use fedhub_core::names::INSTANCE_CITY;
-use fedhub_core::object::{Kind, Object, ObjectView, PlaneId};
-use fedhub_planes::WriteMode;
+use fedhub_core::names::{INSTANCE_CITY, WORKLOAD_DEPLOYMENT_NAME};
+use fedhub_core::object::{Key, Kind, Object, ObjectRef, ObjectView, PlaneId};
+use fedhub_engine::{Intent, Outcome, Plan, Subject};
+use fedhub_planes::{Precondition, StatusWrite, Write, WriteMode};
 
-use super::desired::{Owner, desired, managed};
-use super::refusal::WriteBackRefusal;
+use super::refusal::{Verdict, WriteBackRefusal};
+use super::render::{Owner, desired, managed};
 use super::snapshot::{CopyFacts, LiveRead, Ownership, Snapshot};
 use crate::domain::status::debounce::{debounce, on_the_way};
 use crate::domain::status::gates;
 
-/// What to do about one Instance and its copy.
-#[derive(Clone, Debug, PartialEq)]
-pub enum WriteBackPlan {
-    /// Everything is as it should be.
-    Unchanged,
-    /// The hub has no living WD, or no namespace, for the Instance: nothing to do, and no error. Their events requeue it.
-    AwaitOwner,
-    /// The Instance cannot be written back as it is.
-    Refuse(WriteBackRefusal),
-    /// Create the copy.
-    Create(Owner),
-    /// Write the copy's metadata and spec.
-    Replace {
-        /// The owner of the Instance.
-        owner: Owner,
-        /// Whether a dry run comes first.
-        mode: WriteMode,
-    },
-    /// Write the copy's status.
-    WriteStatus {
-        /// Whether a dry run comes first.
-        mode: WriteMode,
-    },
-    /// The Instance is coming up: write gates or a status only if they last for so long.
-    Debounce(Duration),
-    /// Delete the copy.
-    Delete {
-        /// Whether no watch showed that its Instance went, so that the rate of such deletions is limited (I4).
-        inferred: bool,
-    },
-    /// The copy is terminating: its event requeues the Instance.
-    AwaitDeletion,
-    /// Fetch the copy, whose digest does not tell enough, then plan again.
-    FetchCopy,
-    /// Read the Instance from the cell, then plan again (I4).
-    ReadInstance,
-    /// Read the WD from the hub, then plan again (I5).
-    ReadDeployment,
-}
+/// When a name that another cell's copy has is tried again: that copy's end shows in no watch of this cell.
+const NAME_TAKEN_RETRY: Duration = Duration::from_secs(10);
+
+/// What is done about one Instance and its copy; a verdict where it is not written back.
+pub type WriteBackPlan = Plan<Option<Verdict>>;
 
 /// Decides (C7).
 pub fn plan(snapshot: &Snapshot) -> WriteBackPlan {
-    decide(snapshot).unwrap_or(WriteBackPlan::FetchCopy)
+    decide(snapshot).unwrap_or_else(|| Plan::new(Intent::FetchCopy, None))
 }
 
 /// The plan; `None` where it takes the copy itself.
 fn decide(snapshot: &Snapshot) -> Option<WriteBackPlan> {
     match (&snapshot.instance, &snapshot.copy) {
         // The Instance is its own copy, for the cell is its own hub.
-        (Some(instance), Some(copy)) if copy.digest.uid.is(instance.uid()) => Some(WriteBackPlan::Unchanged),
-        (None, None) => Some(WriteBackPlan::Unchanged),
+        (Some(instance), Some(copy)) if copy.digest.uid.is(instance.uid()) => Some(Plan::default()),
+        (None, None) => Some(Plan::default()),
         (None, Some(copy)) => orphan(snapshot, copy),
         (Some(instance), copy) => stay(snapshot, instance, copy.as_ref()),
     }
+}
+
+/// Nothing can be done, and it is no error: an event requeues the Instance.
+fn park() -> WriteBackPlan {
+    Plan::new(Intent::End(Outcome::AwaitChange), Some(Verdict::Parked))
+}
+
+/// The Instance cannot be written back as it is.
+fn refuse(snapshot: &Snapshot, refusal: WriteBackRefusal) -> WriteBackPlan {
+    let unseen = refusal.is_by_copy() && !snapshot.copy_shown;
+    let end = if unseen { Outcome::RequeueAfter(NAME_TAKEN_RETRY) } else { Outcome::AwaitChange };
+    Plan::new(Intent::End(end), Some(Verdict::Refused(refusal)))
+}
+
+/// The Instance is coming up: gates or a status are written only if they last for so long.
+fn wait(wait: Duration) -> WriteBackPlan {
+    Plan::new(Intent::End(Outcome::RequeueAfter(wait)), None)
+}
+
+fn put(write: Write, recreate: Option<ObjectRef>) -> WriteBackPlan {
+    Plan::new(Intent::Put { to: PlaneId::Hub, kind: Kind::Instance, write, recreate }, None)
+}
+
+fn read(plane: PlaneId, kind: Kind, snapshot: &Snapshot, name: &str) -> WriteBackPlan {
+    let namespace = snapshot.key.namespace.clone();
+    Plan::new(Intent::ReadLive(Key { plane, kind, namespace, name: name.into() }), None)
+}
+
+/// Deletes the copy; `inferred` where no watch showed that its Instance went (I4).
+fn delete(snapshot: &Snapshot, copy: &CopyFacts, inferred: bool) -> WriteBackPlan {
+    let key = Key { plane: PlaneId::Hub, ..snapshot.key.clone() };
+    let subject = Subject { stub: copy.object(&key.namespace, &key.name), key };
+    Plan::new(Intent::Delete { subject, precondition: Precondition::Uid, inferred }, None)
 }
 
 /// A copy without an Instance. Absence in a cache proves nothing: an unbroken watch has shown the deletion, or the cell
@@ -80,58 +80,52 @@ fn decide(snapshot: &Snapshot) -> Option<WriteBackPlan> {
 fn orphan(snapshot: &Snapshot, copy: &CopyFacts) -> Option<WriteBackPlan> {
     let source = copy.digest.instance().map(|copy| copy.source);
     if source.is_some() && source == snapshot.seen_gone {
-        return Some(remove(copy));
+        return Some(remove(snapshot, copy));
     }
     let Ownership::Ours(uid) = copy.ownership(&snapshot.cell, None)? else {
-        return Some(WriteBackPlan::Unchanged);
+        return Some(Plan::default());
     };
     Some(match &snapshot.live_instance {
-        _ if copy.digest.terminating => WriteBackPlan::AwaitDeletion,
-        None => WriteBackPlan::ReadInstance,
+        _ if copy.digest.terminating => park(),
+        None => read(PlaneId::Cell, Kind::Instance, snapshot, &snapshot.key.name),
         // The Instance exists after all: the watch will bring it.
-        Some(LiveRead(Some(instance))) if instance.uid() == uid => WriteBackPlan::AwaitOwner,
-        Some(_) => WriteBackPlan::Delete { inferred: true },
+        Some(LiveRead(Some(instance))) if instance.uid() == uid => park(),
+        Some(_) => delete(snapshot, copy, true),
     })
 }
 
-fn remove(copy: &CopyFacts) -> WriteBackPlan {
-    if copy.digest.terminating {
-        WriteBackPlan::AwaitDeletion
-    } else {
-        WriteBackPlan::Delete { inferred: false }
-    }
+fn remove(snapshot: &Snapshot, copy: &CopyFacts) -> WriteBackPlan {
+    if copy.digest.terminating { park() } else { delete(snapshot, copy, false) }
 }
 
 fn stay(snapshot: &Snapshot, instance: &Object, copy: Option<&CopyFacts>) -> Option<WriteBackPlan> {
     if snapshot.declared_lost {
-        return Some(WriteBackPlan::Refuse(WriteBackRefusal::DeclaredLost));
+        return Some(refuse(snapshot, WriteBackRefusal::DeclaredLost));
     }
     let owner = match Owner::of(instance, snapshot) {
         Ok(owner) => owner,
-        Err(refusal) => return Some(refusal.map_or(WriteBackPlan::AwaitOwner, WriteBackPlan::Refuse)),
+        Err(refusal) => return Some(refusal.map_or_else(park, |refusal| refuse(snapshot, refusal))),
     };
     let managed = managed(instance, &snapshot.cell, Some(&owner));
     let expected = facts(&managed);
-    let mut unmarked = false;
-    if let Some(copy) = copy {
-        let ownership = copy.ownership(&snapshot.cell, Some((instance, &expected)))?;
-        if let Some(plan) = obstacle(snapshot, instance, copy, &ownership) {
-            return Some(plan);
-        }
-        unmarked = ownership == Ownership::Unmarked;
+    let Some(copy) = copy else { return Some(create(snapshot, instance, &owner, managed)) };
+    let ownership = copy.ownership(&snapshot.cell, Some((instance, &expected)))?;
+    if let Some(plan) = obstacle(snapshot, instance, copy, &ownership) {
+        return Some(plan);
     }
-    let Some(copy) = copy else { return Some(create(snapshot, instance, owner)) };
     let (is, expected) = (copy.digest.instance()?, expected.instance()?);
     let differs = !settled_hash(hash::json(instance.spec()), is.spec, snapshot.spec_normalization);
-    let stands = match &copy.body {
-        Some(body) => desired(instance, managed, Some(body)).metadata == body.metadata,
+    let rendered = copy.body.as_ref().map(|body| (body, desired(instance, managed, Some(body))));
+    let stands = match &rendered {
+        Some((body, rendered)) => rendered.metadata == body.metadata,
         None => is.carries(expected),
     };
     if differs || !stands {
         // It is rendered onto the copy itself.
-        copy.body.as_ref()?;
-        let mode = WriteMode::of(differs, !unmarked, snapshot.spec_normalization);
-        return Some(WriteBackPlan::Replace { owner, mode });
+        let (body, rendered) = rendered?;
+        let marked = ownership != Ownership::Unmarked;
+        let mode = WriteMode::of(differs, marked, snapshot.spec_normalization);
+        return Some(put(Write::Replace { object: Box::new(rendered), mode }, Some(body.clone())));
     }
     status(snapshot, instance, copy)
 }
@@ -151,10 +145,10 @@ fn obstacle(
     // The copy of an earlier Instance of that name does not describe this one.
     let earlier = matches!(ownership, Ownership::Ours(uid) if uid != instance.uid());
     match refusal {
-        Some(refusal) if !snapshot.of_lost_cell => Some(WriteBackPlan::Refuse(refusal)),
+        Some(refusal) if !snapshot.of_lost_cell => Some(refuse(snapshot, refusal)),
         None if !earlier && !copy.digest.terminating => None,
         // Also one of a lost cell, which an operator declared (C11).
-        _ => Some(remove(copy)),
+        _ => Some(remove(snapshot, copy)),
     }
 }
 
@@ -162,18 +156,19 @@ fn obstacle(
 /// may have another UID than the cache knows: the hub's garbage collector takes a copy without an owner (I5).
 ///
 /// Gates that open in a moment are not published: each would be written again on the hub and in the project (C6).
-fn create(snapshot: &Snapshot, instance: &Object, owner: Owner) -> WriteBackPlan {
+fn create(snapshot: &Snapshot, instance: &Object, owner: &Owner, managed: Object) -> WriteBackPlan {
     let waits = !instance.is_terminating() && !gates::of(instance).is_empty();
-    if let Some(wait) = debounce(instance, instance.status(), snapshot.now).filter(|_| waits) {
-        return WriteBackPlan::Debounce(wait);
+    if let Some(left) = debounce(instance, instance.status(), snapshot.now).filter(|_| waits) {
+        return wait(left);
     }
     match &snapshot.live_deployment {
-        None if !on_the_way(instance, snapshot.now) => WriteBackPlan::ReadDeployment,
-        // The watch brings what the hub has.
-        Some(LiveRead(live)) if !live.as_ref().is_some_and(|wd| owner.uid.is(wd.uid())) => {
-            WriteBackPlan::AwaitOwner
+        None if !on_the_way(instance, snapshot.now) => {
+            let name = instance.label(WORKLOAD_DEPLOYMENT_NAME).unwrap_or_default();
+            read(PlaneId::Hub, Kind::WorkloadDeployment, snapshot, name)
         }
-        _ => WriteBackPlan::Create(owner),
+        // The watch brings what the hub has.
+        Some(LiveRead(live)) if !live.as_ref().is_some_and(|wd| owner.uid.is(wd.uid())) => park(),
+        _ => put(Write::Create(Box::new(desired(instance, managed, None))), None),
     }
 }
 
@@ -181,14 +176,19 @@ fn create(snapshot: &Snapshot, instance: &Object, owner: Owner) -> WriteBackPlan
 fn status(snapshot: &Snapshot, instance: &Object, copy: &CopyFacts) -> Option<WriteBackPlan> {
     let (status, is) = (instance.status(), copy.digest.instance()?);
     if only_defaults(status) || settled_hash(hash::json(status), is.status, snapshot.status_normalization) {
-        return Some(WriteBackPlan::Unchanged);
+        return Some(Plan::default());
     }
-    if let Some(wait) = debounce(instance, status, snapshot.now) {
-        return Some(WriteBackPlan::Debounce(wait));
+    if let Some(left) = debounce(instance, status, snapshot.now) {
+        return Some(wait(left));
     }
     let mode = WriteMode::of(true, is.status_origin == StatusOrigin::Reported, snapshot.status_normalization);
     // A dry run is compared with the copy itself.
-    (mode == WriteMode::Direct || copy.body.is_some()).then_some(WriteBackPlan::WriteStatus { mode })
+    if mode == WriteMode::DryRunFirst && copy.body.is_none() {
+        return None;
+    }
+    let of = copy.object(instance.namespace(), instance.name());
+    let write = StatusWrite { status: status.clone(), mode };
+    Some(Plan::new(Intent::PutStatus { to: PlaneId::Hub, kind: Kind::Instance, of, write }, None))
 }
 
 /// Whether a copy is ours to touch: it has this cell's mark, or none and this Instance's city. Without a mark, that of

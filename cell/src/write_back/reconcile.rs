@@ -1,19 +1,27 @@
 //! The reconcile of one Instance. [`super::triggers`] says when there is one.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Duration;
 
-use fedhub_api::cells::CellId;
+use fedhub_api::cells::{CellId, Source};
+use fedhub_cache::digest::Version;
 use fedhub_core::errors::Error;
 use fedhub_core::metrics::Hop;
-use fedhub_core::object::{Key, Kind, PlaneId};
+use fedhub_core::object::{Key, Kind, ObjectRef, ObjectView, PlaneId};
 use fedhub_core::trace::answers;
-use fedhub_engine::reconcile::{Reconciler, Step, reconcile};
-use fedhub_engine::{Controller, Job, Outcome};
+use fedhub_engine::{
+    Answer, Bodies, Controller, Effects, Intent, Job, Outcome, Reconciler, Step, apply, reconcile,
+};
+use fedhub_planes::PlaneWriter;
+use tokio::time::Instant;
 
 use super::WriteBack;
 use super::plan::{WriteBackPlan, plan};
-use super::snapshot::{LiveReads, Snapshot};
+use super::refusal::{Verdict, WriteBackState};
+use super::snapshot::{CopyRead, LiveRead, LiveReads, Snapshot};
 use crate::trace::change_of;
+use crate::writer;
 
 /// One reconcile of one Instance.
 pub(super) struct Pass<'a> {
@@ -26,12 +34,20 @@ pub(super) struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    pub(super) fn key(&self) -> &Key {
+    fn key(&self) -> &Key {
         &self.job.key
     }
 
+    /// Takes note of a copy that was read or stored, or that there is none.
+    fn note_copy(&mut self, body: Option<ObjectRef>, confirmed: bool) {
+        let (controller, key) = (self.controller, self.key());
+        let copy = controller.hub.hub().key(Kind::Instance, &key.namespace, &key.name);
+        controller.identity.note(&copy, body.as_deref().and_then(Source::of).as_ref());
+        self.reads.copy = Some(CopyRead { body, confirmed });
+    }
+
     /// Records how long it took until the hub had what changed in the cell.
-    pub(super) fn observe_propagation(&self) {
+    fn observe_propagation(&self) {
         self.controller.hub.metrics().propagated(Hop::CellToHub, self.job.since.elapsed());
     }
 }
@@ -53,13 +69,92 @@ impl Reconciler for Pass<'_> {
     }
 
     async fn apply(&mut self, snapshot: &Snapshot, plan: WriteBackPlan) -> Result<Step, Error> {
-        let step = self.perform(snapshot, plan).await?;
+        let (controller, key) = (self.controller, &self.job.key);
+        match &plan.verdict {
+            Some(Verdict::Parked) => {
+                controller.set_state(key, Some(WriteBackState::Parked));
+            }
+            Some(Verdict::Refused(refusal)) => controller.refuse(key, refusal),
+            // The rest waits for a moment.
+            None if matches!(plan.intents[..], [Intent::End(_)]) => {
+                controller.set_state(key, None);
+                if self.updated {
+                    self.observe_propagation();
+                }
+            }
+            None => {}
+        }
+        if plan.verdict.is_some() {
+            controller.mark_synced(key, snapshot, 0);
+        }
+        let step = apply(self, snapshot, plan.intents).await?;
         self.updated |= step == Step::Updated;
         Ok(step)
     }
 
     fn mark_synced(&self, snapshot: &Snapshot) {
         self.controller.mark_synced(self.key(), snapshot, snapshot.fingerprint());
+    }
+}
+
+impl Effects for Pass<'_> {
+    fn writer(&self, plane: &PlaneId) -> PlaneWriter<'_> {
+        writer(if *plane == PlaneId::Hub { &self.controller.hub } else { &self.controller.cell })
+    }
+
+    fn take(&self, _: &Key) -> Result<(), Duration> {
+        self.controller.bucket.lock().take(&self.job.key, Instant::now())
+    }
+
+    fn learn(&mut self, _: &Snapshot, key: &Key, answer: Answer) -> Result<Step, Error> {
+        match &answer {
+            // As while a deployment moves from another city.
+            Answer::Stored(copy) | Answer::Exists(copy, _) => self.note_copy(Some(copy.clone()), true),
+            Answer::StatusStored(copy) => {
+                if let Some(read) = &mut self.reads.copy {
+                    read.body = Some(copy.clone());
+                }
+            }
+            Answer::Deleted { gone: true } => {
+                // What follows must not take it for an orphan.
+                self.controller.seen_gone.lock().remove(self.key());
+                self.note_copy(None, true);
+            }
+            Answer::Deleted { gone: false } => {
+                self.controller.set_state(self.key(), Some(WriteBackState::Parked));
+                return Ok(Step::End(Outcome::AwaitChange));
+            }
+            Answer::Limited(wait) => {
+                self.controller.hub.metrics().deletes_withheld.with_label_values(&["rate"]).inc();
+                let Key { namespace, name, .. } = key;
+                tracing::warn!(
+                    namespace,
+                    name,
+                    ?wait,
+                    "rate limit reached, deferring the deletion of an orphaned copy"
+                );
+            }
+            Answer::Read(found) if key.kind == Kind::Instance => {
+                self.reads.instance = Some(LiveRead(found.clone()));
+            }
+            Answer::Read(found) => self.reads.deployment = Some(LiveRead(found.clone())),
+            Answer::Same | Answer::Outdated(_) | Answer::Gone | Answer::Failed(_) => {}
+        }
+        answer.step()
+    }
+
+    /// Fetches the copy; where the hub has another one than the cache, its own answer counts for this reconcile.
+    async fn perform(&mut self, snapshot: &Snapshot, _: Intent, _: &Bodies) -> Result<Step, Error> {
+        let (hub, Key { kind, namespace, name, .. }) = (self.controller.hub.hub(), &self.job.key);
+        let known = snapshot.copy.as_ref().map(|copy| &copy.digest.version);
+        let fetched = hub.get_or_fetch(*kind, namespace, name).await?;
+        if let Some(copy) = fetched.filter(|copy| known == Some(&Version::new(copy.version()))) {
+            self.note_copy(Some(copy), false);
+        } else {
+            let copy = hub.get_live(*kind, namespace, name).await?;
+            self.note_copy(copy.map(Arc::new), true);
+        }
+        Ok(Step::Learned)
     }
 }
 

@@ -88,6 +88,15 @@ impl fmt::Display for WriteBackRefusal {
     }
 }
 
+/// Why an Instance is not written back, as a plan says it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The hub has no living WD, or no namespace, for the Instance, or its former copy is terminating: their events requeue it.
+    Parked,
+    /// The Instance cannot be written back as it is.
+    Refused(WriteBackRefusal),
+}
+
 /// What is remembered of an Instance that is not written back as it should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteBackState {

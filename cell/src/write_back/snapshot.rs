@@ -17,6 +17,8 @@ use crate::maker;
 /// The inputs of a plan.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
+    /// The key of the cell's Instance, whose copy has its namespace and name.
+    pub key: Key,
     /// The identity of the cell.
     pub cell: CellId,
     /// Whether the cell is declared lost, so that it writes nothing new (C11).
@@ -31,6 +33,8 @@ pub struct Snapshot {
     pub maker: Option<ObjectRef>,
     /// The Instance of that name on the hub.
     pub copy: Option<CopyFacts>,
+    /// Whether the hub's watch shows an Instance of that name.
+    pub copy_shown: bool,
     /// Whether the copy is one of a cell that is declared lost, so that its name may be taken over (C11).
     pub of_lost_cell: bool,
     /// The hash of the copy's source, where an unbroken watch has shown the end of the cell's Instance.
@@ -171,6 +175,7 @@ impl WriteBack {
         let instance = self.cell.anchor().store(Kind::Instance).object(namespace, name);
         let copies = hub.store(Kind::Instance);
         let known = copies.digest(namespace, name);
+        let copy_shown = known.is_some();
         let copy = match &reads.copy {
             Some(CopyRead { body, confirmed: true }) => body.clone().map(CopyFacts::of),
             read => {
@@ -184,6 +189,7 @@ impl WriteBack {
         let body = copy.as_ref().and_then(|copy| copy.body.as_ref());
         let deployment = instance.as_ref().and_then(|i| i.label(WORKLOAD_DEPLOYMENT_NAME));
         Snapshot {
+            key: key.clone(),
             cell: cell.clone(),
             declared_lost: self.identity.declared_lost(cell).is_some(),
             hub_namespace: hub.store(Kind::Namespace).object("", namespace),
@@ -192,6 +198,7 @@ impl WriteBack {
                 .and_then(|name| hub.store(Kind::WorkloadDeployment).digest(namespace, name)),
             of_lost_cell: body.is_some_and(|body| self.identity.is_of_lost_cell(body)),
             copy,
+            copy_shown,
             seen_gone: self.seen_gone.lock().get(key).copied(),
             live_instance: reads.instance.clone(),
             live_deployment: reads.deployment.clone(),

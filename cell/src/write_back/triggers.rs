@@ -9,7 +9,7 @@ use fedhub_core::object::{Key, Kind, ObjectView, PlaneId};
 use fedhub_planes::{Listener, Plane, ProjectNamespace};
 
 use super::WriteBack;
-use super::plan::{WriteBackPlan, plan, source};
+use super::plan::{plan, source};
 use super::snapshot::LiveReads;
 use crate::identity::Identity;
 
@@ -56,7 +56,7 @@ impl WriteBack {
         keys.extend(hub.store(Kind::Instance).select(None, here));
         for key in keys {
             let snapshot = self.snapshot(&key, &id, &LiveReads::default());
-            if self.is_synced(&key, &snapshot) || plan(&snapshot) == WriteBackPlan::Unchanged {
+            if self.is_synced(&key, &snapshot) || plan(&snapshot).intents.is_empty() {
                 self.hub.metrics().reconciles_skipped.with_label_values(&["write_back"]).inc();
                 self.set_state(&key, None);
                 self.mark_synced(&key, &snapshot, snapshot.fingerprint());

@@ -1,19 +1,23 @@
 //! Random worlds: an Instance, its copy and what else the plan of the write-back sees.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use fedhub_api::cells::CellId;
 use fedhub_api::facts::Digest;
 use fedhub_cache::ServerNormalization;
 use fedhub_cell::domain::instances::owner_reference;
-use fedhub_cell::write_back::desired::{Owner, desired, managed};
-use fedhub_cell::write_back::plan::{WriteBackPlan, plan};
+use fedhub_cell::write_back::plan;
+use fedhub_cell::write_back::refusal::{Verdict, WriteBackRefusal};
+use fedhub_cell::write_back::render::{Owner, desired, managed};
 use fedhub_cell::write_back::snapshot::{CopyFacts, LiveRead, Snapshot};
 use fedhub_core::names::{
     CELL_SOURCE, INSTANCE_CITY, LINKING_LABELS, SERVICE_NAME, SOURCE_UID, UPSTREAM_CLUSTER,
     UPSTREAM_NAMESPACE, WORKLOAD_DEPLOYMENT_NAME,
 };
-use fedhub_core::object::{Kind, Object, ObjectView, PlaneId, bare, set_field};
+use fedhub_core::object::{Key, Kind, Object, ObjectView, PlaneId, bare, set_field};
+use fedhub_engine::{Intent, Outcome, Plan};
+use fedhub_planes::{Precondition, Write, WriteMode};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{OwnerReference, Time};
 use proptest::prelude::*;
@@ -26,6 +30,68 @@ const CELL: &str = "dfw/uid-of-dfw";
 const UID: &str = "uid-of-instance";
 pub const WD_UID: &str = "uid-of-wd";
 const DEFAULTS: &str = "1970-01-01T00:00:00Z";
+
+/// What is planned, in short.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Decision {
+    Unchanged,
+    Park,
+    Refuse(WriteBackRefusal),
+    Create(Object),
+    Replace(Object),
+    WriteStatus(WriteMode),
+    Wait(Duration),
+    Delete { inferred: bool },
+    FetchCopy,
+    ReadInstance,
+    ReadDeployment,
+}
+
+/// What is planned.
+pub fn plan(snapshot: &Snapshot) -> Decision {
+    let Plan { mut intents, verdict } = plan::plan(snapshot);
+    let Some(intent) = intents.pop() else {
+        assert_eq!(verdict, None);
+        return Decision::Unchanged;
+    };
+    assert!(intents.is_empty(), "{intents:?} before {intent:?}");
+    let body = snapshot.copy.as_ref().and_then(|copy| copy.body.clone());
+    match (intent, verdict) {
+        (Intent::End(Outcome::AwaitChange), Some(Verdict::Parked)) => Decision::Park,
+        (Intent::End(end), Some(Verdict::Refused(refusal))) => {
+            assert!(end == Outcome::AwaitChange || !snapshot.copy_shown, "an event tells of it");
+            Decision::Refuse(refusal)
+        }
+        (Intent::End(Outcome::RequeueAfter(wait)), None) => Decision::Wait(wait),
+        (Intent::Put { to: PlaneId::Hub, write: Write::Create(object), recreate: None, .. }, None) => {
+            Decision::Create(*object)
+        }
+        (Intent::Put { to: PlaneId::Hub, write: Write::Replace { object, .. }, recreate, .. }, None) => {
+            assert_eq!(recreate, body);
+            Decision::Replace(*object)
+        }
+        (Intent::PutStatus { to: PlaneId::Hub, of, write, .. }, None) => {
+            assert!(snapshot.copy.as_ref().unwrap().digest.uid.is(of.uid()));
+            assert_eq!(&write.status, snapshot.instance.as_ref().unwrap().status());
+            Decision::WriteStatus(write.mode)
+        }
+        (Intent::Delete { subject, precondition: Precondition::Uid, inferred }, None) => {
+            assert_eq!((&subject.key.plane, &subject.key.name), (&PlaneId::Hub, &snapshot.key.name));
+            assert!(snapshot.copy.as_ref().unwrap().digest.uid.is(subject.stub.uid()));
+            Decision::Delete { inferred }
+        }
+        (Intent::FetchCopy, None) => Decision::FetchCopy,
+        (Intent::ReadLive(key), None) if key.plane == PlaneId::Cell => {
+            assert_eq!(key, snapshot.key);
+            Decision::ReadInstance
+        }
+        (Intent::ReadLive(key), None) => {
+            assert_eq!((key.kind, &*key.name), (Kind::WorkloadDeployment, "wd"));
+            Decision::ReadDeployment
+        }
+        other => panic!("{other:?}"),
+    }
+}
 
 /// All that the plan may see.
 #[derive(Clone, Debug)]
@@ -51,7 +117,15 @@ impl Facts {
         };
         let named = self.instance.as_ref().and_then(|i| i.label(WORKLOAD_DEPLOYMENT_NAME)) == Some("wd");
         let copy = digest(Kind::Instance, &self.copy);
+        let name = [&self.instance, &self.copy].into_iter().flatten().next().map_or("wd-0", |it| it.name());
         Snapshot {
+            key: Key {
+                plane: PlaneId::Cell,
+                kind: Kind::Instance,
+                namespace: "ns-1".into(),
+                name: name.into(),
+            },
+            copy_shown: copy.is_some(),
             cell: CellId { name: "dfw".into(), uid: "uid-of-dfw".into() },
             declared_lost: self.declared_lost,
             instance: self.instance.clone().map(Arc::new),
@@ -84,7 +158,7 @@ impl Facts {
     }
 
     /// Does what is planned until nothing is left; says what was done.
-    pub fn settle(&mut self) -> Vec<WriteBackPlan> {
+    pub fn settle(&mut self) -> Vec<Decision> {
         let mut done = Vec::new();
         let mut snapshot = self.read(None);
         for _ in 0..12 {
@@ -93,12 +167,11 @@ impl Facts {
             let planned = plan(&snapshot);
             done.push(planned.clone());
             match planned {
-                WriteBackPlan::Unchanged
-                | WriteBackPlan::AwaitOwner
-                | WriteBackPlan::Refuse(_)
-                | WriteBackPlan::AwaitDeletion
-                | WriteBackPlan::Debounce(_) => return done,
-                WriteBackPlan::Create(_) => {
+                Decision::Unchanged | Decision::Park | Decision::Refuse(_) | Decision::Wait(_) => {
+                    return done;
+                }
+                Decision::Create(created) => {
+                    assert_eq!(Some(created), self.rendered());
                     assert!(self.copy.is_none());
                     self.made += 1;
                     let mut made = self.rendered().unwrap();
@@ -106,24 +179,25 @@ impl Facts {
                     made.metadata.resource_version = Some("9".to_owned());
                     self.copy = Some(made);
                 }
-                WriteBackPlan::Replace { .. } => {
+                Decision::Replace(written) => {
                     let rendered = self.rendered();
+                    assert_eq!(Some(written), rendered);
                     assert_eq!(self.copy.as_ref().unwrap().uid(), rendered.as_ref().unwrap().uid());
                     self.copy = rendered;
                 }
-                WriteBackPlan::WriteStatus { .. } => {
+                Decision::WriteStatus(_) => {
                     let status = self.instance.as_ref().unwrap().status().clone();
                     set_field(self.copy.as_mut().unwrap(), "status", status);
                 }
-                WriteBackPlan::Delete { .. } => {
+                Decision::Delete { .. } => {
                     assert!(self.copy.is_some());
                     self.copy = None;
                 }
-                WriteBackPlan::FetchCopy => panic!("the copy has been read"),
-                WriteBackPlan::ReadInstance => {
+                Decision::FetchCopy => panic!("the copy has been read"),
+                Decision::ReadInstance => {
                     snapshot.live_instance = Some(LiveRead(self.instance.clone().map(Arc::new)));
                 }
-                WriteBackPlan::ReadDeployment => {
+                Decision::ReadDeployment => {
                     snapshot.live_deployment = Some(LiveRead(self.deployment.clone().map(Arc::new)));
                 }
             }

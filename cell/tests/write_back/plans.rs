@@ -7,7 +7,6 @@ use std::time::Duration;
 use fedhub_api::cells::CellId;
 use fedhub_api::facts::DigestExt;
 use fedhub_cache::ServerNormalization;
-use fedhub_cell::write_back::plan::{WriteBackPlan, plan};
 use fedhub_cell::write_back::snapshot::{LiveRead, Ownership, Snapshot};
 use fedhub_core::names::{CELL_SOURCE, SOURCE_UID, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE};
 use fedhub_core::object::{Kind, Object, ObjectView, bare, set_field};
@@ -31,7 +30,7 @@ proptest! {
     fn i7_digests_decide_what_the_copy_itself_would(facts in worlds(), known: bool) {
         let normalization = known.then_some(ServerNormalization::Kept);
         let by_digest = plan(&facts.known(normalization));
-        if by_digest != WriteBackPlan::FetchCopy {
+        if by_digest != Decision::FetchCopy {
             prop_assert_eq!(by_digest, plan(&facts.read(normalization)));
         }
     }
@@ -42,10 +41,13 @@ proptest! {
         let (Some(copy), Some(rendered)) = (&facts.copy, facts.rendered()) else { return Ok(()) };
         for snapshot in [facts.known(normalization), facts.read(normalization)] {
             match plan(&snapshot) {
-                WriteBackPlan::Unchanged | WriteBackPlan::WriteStatus { .. } | WriteBackPlan::Debounce(_) => {
+                Decision::Unchanged | Decision::WriteStatus(_) | Decision::Wait(_) => {
                     prop_assert_eq!(&rendered, copy);
                 }
-                WriteBackPlan::Replace { .. } => prop_assert_ne!(&rendered, copy),
+                Decision::Replace(written) => {
+                    prop_assert_ne!(&written, copy);
+                    prop_assert_eq!(&written, &rendered);
+                }
                 _ => {}
             }
         }
@@ -115,40 +117,40 @@ proptest! {
 fn i5_a_copy_that_stood_once_is_made_anew_only_for_the_wd_that_the_hub_has() {
     let facts = Facts { copy: None, ..right() };
     let seen = facts.read(None);
-    assert_eq!(plan(&seen), WriteBackPlan::ReadDeployment);
+    assert_eq!(plan(&seen), Decision::ReadDeployment);
     let mut new = Facts { copy: None, ..right() };
     new.instance.as_mut().unwrap().metadata.creation_timestamp = Some(Time(now()));
-    assert!(matches!(plan(&new.read(None)), WriteBackPlan::Create(_)), "no copy of it stood yet");
+    assert!(matches!(plan(&new.read(None)), Decision::Create(_)), "no copy of it stood yet");
     let mut other = facts.deployment.clone().unwrap();
     other.metadata.uid = Some("another".to_owned());
     for live in [None, Some(Arc::new(other))] {
         let stale = Snapshot { live_deployment: Some(LiveRead(live)), ..seen.clone() };
-        assert_eq!(plan(&stale), WriteBackPlan::AwaitOwner);
+        assert_eq!(plan(&stale), Decision::Park);
     }
     let known = Snapshot { live_deployment: Some(LiveRead(facts.deployment.clone().map(Arc::new))), ..seen };
-    assert!(matches!(plan(&known), WriteBackPlan::Create(_)));
+    assert!(matches!(plan(&known), Decision::Create(_)));
 }
 
 #[test]
 fn i4_a_copy_without_its_instance_goes_only_by_the_cells_own_word() {
     let facts = Facts { instance: None, ..right() };
     let seen = facts.read(None);
-    assert_eq!(plan(&seen), WriteBackPlan::ReadInstance);
+    assert_eq!(plan(&seen), Decision::ReadInstance);
     let there = Snapshot { live_instance: Some(LiveRead(Some(Arc::new(instance())))), ..seen.clone() };
-    assert_eq!(plan(&there), WriteBackPlan::AwaitOwner);
+    assert_eq!(plan(&there), Decision::Park);
     let mut other = instance();
     other.metadata.uid = Some("another".to_owned());
     for live in [None, Some(Arc::new(other))] {
         let proven = Snapshot { live_instance: Some(LiveRead(live)), ..seen.clone() };
-        assert!(matches!(plan(&proven), WriteBackPlan::Delete { inferred: true, .. }));
+        assert!(matches!(plan(&proven), Decision::Delete { inferred: true, .. }));
     }
     // An unbroken watch has shown it, of this copy's Instance or of another.
     let known = facts.known(None);
     let source = known.copy.as_ref().and_then(|copy| copy.digest.instance()).map(|copy| copy.source);
     let shown = Snapshot { seen_gone: source, ..known.clone() };
-    assert_eq!(plan(&shown), WriteBackPlan::Delete { inferred: false });
+    assert_eq!(plan(&shown), Decision::Delete { inferred: false });
     let another = Snapshot { seen_gone: source.map(|source| source + 1), ..known };
-    assert_eq!(plan(&another), WriteBackPlan::FetchCopy);
+    assert_eq!(plan(&another), Decision::FetchCopy);
 }
 
 #[test]
@@ -156,23 +158,23 @@ fn c7_a_dry_run_precedes_a_status_write_only_where_its_normalization_is_unknown(
     let mut facts = right();
     set_field(facts.instance.as_mut().unwrap(), "status", status("False"));
     let mode = |known| match plan(&facts.read(known)) {
-        WriteBackPlan::WriteStatus { mode } => mode,
+        Decision::WriteStatus(mode) => mode,
         other => panic!("{other:?}"),
     };
     assert_eq!(mode(None), WriteMode::DryRunFirst);
     assert_eq!(mode(Some(ServerNormalization::Kept)), WriteMode::Direct);
-    assert_eq!(plan(&facts.known(None)), WriteBackPlan::FetchCopy, "the copy itself is compared");
+    assert_eq!(plan(&facts.known(None)), Decision::FetchCopy, "the copy itself is compared");
 }
 
 #[test]
 fn c7_a_stage_is_no_status_to_write_yet_and_the_spec_is() {
     let mut facts = right();
     coming_up(facts.instance.as_mut().unwrap());
-    let wait = WriteBackPlan::Debounce(Duration::from_secs(2));
+    let wait = Decision::Wait(Duration::from_secs(2));
     assert_eq!((plan(&facts.read(None)), plan(&facts.known(None))), (wait.clone(), wait.clone()));
     facts.copy = None;
     let done = facts.settle();
-    assert!(matches!(&done[..], [WriteBackPlan::Create(_), last] if *last == wait), "{done:?}");
+    assert!(matches!(&done[..], [Decision::Create(_), last] if *last == wait), "{done:?}");
 }
 
 #[test]
@@ -185,10 +187,10 @@ fn c6_a_copy_waits_for_gates_that_open_in_a_moment_and_for_no_others() {
         instance.metadata.creation_timestamp = Some(Time(now() - SignedDuration::from_secs(age)));
         instance.data["status"]["conditions"][0]["reason"] = json!(reason);
     };
-    let makes = |facts: &Facts| matches!(plan(&facts.read(None)), WriteBackPlan::Create(_));
+    let makes = |facts: &Facts| matches!(plan(&facts.read(None)), Decision::Create(_));
     for (age, left) in [(0, 2), (1, 1)] {
         gated(&mut facts, age, "SchedulingGatesPresent");
-        assert_eq!(plan(&facts.read(None)), WriteBackPlan::Debounce(Duration::from_secs(left)), "{age}");
+        assert_eq!(plan(&facts.read(None)), Decision::Wait(Duration::from_secs(left)), "{age}");
     }
     gated(&mut facts, 2, "SchedulingGatesPresent");
     assert!(makes(&facts), "it has waited long enough to be reported");

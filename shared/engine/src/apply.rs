@@ -192,9 +192,11 @@ async fn perform<E: Effects>(
             (key, answer)
         }
         Intent::End(outcome) => return Ok(Step::End(outcome)),
-        own @ (Intent::ReadHub | Intent::ConfirmOwner | Intent::Fetch(_) | Intent::Render(_)) => {
-            return pass.perform(seen, own, bodies).await;
-        }
+        own @ (Intent::ReadHub
+        | Intent::ConfirmOwner
+        | Intent::FetchCopy
+        | Intent::Fetch(_)
+        | Intent::Render(_)) => return pass.perform(seen, own, bodies).await,
     };
     pass.learn(seen, &key, answer)
 }

@@ -74,6 +74,8 @@ pub enum Intent {
     ReadHub,
     /// The projector: read the WD of an Instance, and the age of that Instance (P2).
     ConfirmOwner,
+    /// The cell's write-back: fetch the copy, or read it live where the hub has another one than the cache.
+    FetchCopy,
     /// End the reconcile.
     End(Outcome),
 }
