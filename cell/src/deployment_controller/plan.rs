@@ -155,13 +155,14 @@ pub(super) fn deletion_refused(instance: &Object, error: &RequestError) -> Condi
 
 #[cfg(test)]
 mod tests {
+    use fedhub_core::errors::ApiError;
     use fedhub_core::object::{Kind, PlaneId, bare};
     use kube::core::Status;
 
     use super::*;
 
     fn refused(code: u16, message: &str) -> RequestError {
-        let source = kube::Error::Api(Box::new(Status::failure(message, "Any").with_code(code)));
+        let source = ApiError::Server(Box::new(Status::failure(message, "Any").with_code(code)));
         RequestError { verb: "create", resource: "instances".to_owned(), plane: PlaneId::Cell, source }
     }
 

@@ -3,7 +3,7 @@
 use fedhub_api::cells::{CellDown, CellRefusal, Hold};
 use fedhub_api::conditions::{find, put, said};
 use fedhub_api::facts::deployment::FEDERATED;
-use fedhub_core::errors::{Error, RequestError};
+use fedhub_core::errors::{ApiError, Error, RequestError};
 use fedhub_core::object::{PlaneId, TooLarge};
 use fedhub_federator::cleanup::CleanupBlocked;
 use fedhub_federator::obstacles::Remnant;
@@ -45,7 +45,7 @@ fn refusals() -> Vec<Refusal> {
 
 /// The failure of a request to the hub that is answered with that code.
 fn refused(code: u16, message: &str) -> Failure {
-    let source = kube::Error::Api(Box::new(Status::failure(message, "Any").with_code(code)));
+    let source = ApiError::Server(Box::new(Status::failure(message, "Any").with_code(code)));
     let resource = "workloaddeployments".to_owned();
     let request = RequestError { verb: "create", resource, plane: PlaneId::Hub, source };
     Failure::of(&Error::Request(request)).unwrap()

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use fedhub_core::errors::{self, Excess};
+use fedhub_core::errors::{self, ApiError};
 use fedhub_core::object::{Object, ObjectView};
 pub use fedhub_planes::listwatch::pages::Part;
 use kube::core::ApiResource;
@@ -12,10 +12,13 @@ use super::connect::{Connection, Plane, in_time};
 use super::read::{Failure, Read, ReadError};
 
 /// What came of a request, which may take so long.
-pub async fn within<T>(limit: Duration, request: impl Future<Output = kube::Result<T>>) -> Read<T> {
+pub async fn within<T, E: Into<ApiError>>(
+    limit: Duration,
+    request: impl Future<Output = Result<T, E>>,
+) -> Read<T> {
     match tokio::time::timeout(limit, request).await {
         Ok(Ok(answer)) => Read::Found(answer),
-        Ok(Err(error)) => failed(&error),
+        Ok(Err(error)) => failed(&error.into()),
         Err(_) => {
             let message = format!("no answer within {} s", limit.as_secs_f64());
             Read::Failed(ReadError { failure: Failure::Unreachable, message })
@@ -23,10 +26,10 @@ pub async fn within<T>(limit: Duration, request: impl Future<Output = kube::Resu
     }
 }
 
-fn failed<T>(error: &kube::Error) -> Read<T> {
+fn failed<T>(error: &ApiError) -> Read<T> {
     let failure = match error {
-        error if Excess::find_in(error).is_some() => Failure::TooLarge,
-        kube::Error::Api(status) => match status.code {
+        ApiError::TooLarge(_) => Failure::TooLarge,
+        ApiError::Server(status) => match status.code {
             401 => Failure::Unauthorized,
             403 => Failure::Forbidden,
             // An object that is missing is named; a kind that is not served is not.
@@ -34,7 +37,7 @@ fn failed<T>(error: &kube::Error) -> Read<T> {
             404 => Failure::NotServed,
             _ => Failure::Unreachable,
         },
-        _ => Failure::Unreachable,
+        ApiError::NotSent(_) | ApiError::Unreadable(_) | ApiError::Transport { .. } => Failure::Unreachable,
     };
     Read::Failed(ReadError { failure, message: errors::chain(error) })
 }

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::LazyLock;
 
-use fedhub_core::errors::{self, Excess};
+use fedhub_core::errors::{self, ApiError};
 use fedhub_core::names::IDENTITIES;
 use fedhub_core::object::{Kind, Object, ObjectView};
 use fedhub_planes::ProjectNamespace;
@@ -274,9 +274,9 @@ async fn listed(plane: &Plane, kind: &ApiResource, namespace: &str) -> Result<Ve
         match page {
             Ok(Ok(ControlFlow::Continue(()))) => {}
             Ok(Ok(ControlFlow::Break(()))) => return Ok(objects),
-            Ok(Err(kube::Error::Api(status))) => return Err(Refusal::Answered(status)),
+            Ok(Err(ApiError::Server(status))) => return Err(Refusal::Answered(status)),
             Ok(Err(error)) => {
-                let too_large = Excess::find_in(&error).is_some();
+                let too_large = matches!(error, ApiError::TooLarge(_));
                 let failure = if too_large { Failure::TooLarge } else { Failure::Unreachable };
                 return Err(Refusal::Failed(ReadError { failure, message: errors::chain(&error) }));
             }

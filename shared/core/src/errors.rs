@@ -1,16 +1,19 @@
 //! Errors by category: the metric label, the Event's reason and the retry policy follow from it (section 6).
 
+mod api;
 mod excess;
-mod unsent;
+mod not_sent;
 mod wording;
 
 use kube::core::Status;
+use kube::core::response::StatusCause;
 
+pub use api::{ApiError, TransportFailure};
 pub use excess::Excess;
-pub use unsent::{CircuitOpen, Fenced, IdentityUnknown, Paused, PlaneDisengaged, Suspended};
+pub use not_sent::NotSent;
 pub use wording::{address, chain, json, kubeconfig};
 
-use crate::object::{PlaneId, Unreadable};
+use crate::object::PlaneId;
 
 /// The category of an error. Bounded, so that it may be a metric label.
 #[derive(
@@ -51,6 +54,18 @@ impl Category {
     pub fn label(self) -> &'static str {
         self.into()
     }
+
+    /// The category of a server's refusal.
+    fn of_status(status: &Status) -> Self {
+        match status.code {
+            403 if is_suspension(status) => Self::NotEngaged,
+            401 | 403 => Self::Forbidden,
+            409 => Self::Conflict,
+            429 => Self::Throttled,
+            400 | 404 | 405 | 406 | 413 | 415 | 422 => Self::Invalid,
+            _ => Self::Transient,
+        }
+    }
 }
 
 /// A request to a plane that failed.
@@ -63,57 +78,45 @@ pub struct RequestError {
     pub resource: String,
     /// Where.
     pub plane: PlaneId,
-    /// The client's answer.
+    /// Why.
     #[source]
-    pub source: kube::Error,
+    pub source: ApiError,
 }
 
 impl RequestError {
     /// The status code that the server answered, if it answered.
     pub fn code(&self) -> Option<u16> {
-        match &self.source {
-            kube::Error::Api(status) => Some(status.code),
-            _ => None,
-        }
+        self.source.code()
     }
 
     /// Whether the server refused an update because a field must not change.
     pub fn immutable(&self) -> bool {
-        match &self.source {
-            kube::Error::Api(status) if status.code == 422 => status.message.contains("immutable"),
-            _ => false,
-        }
+        self.source.status().is_some_and(|status| immutability(status).next().is_some())
     }
 
     /// Whether the object that was to be changed is gone from the server: the watch will report its deletion. A create is refused
     /// with the same code where its namespace is missing, and any request where the plane does not serve the kind.
     pub fn gone(&self) -> bool {
         let names_it = |status: &Status| status.details.as_ref().is_some_and(|it| !it.name.is_empty());
-        match &self.source {
-            kube::Error::Api(status) => {
-                status.code == 404
-                    && matches!(self.verb, "update" | "patch")
-                    && names_it(status)
-                    && !self.lacks_namespace()
-            }
-            _ => false,
-        }
+        self.source.status().is_some_and(|status| {
+            status.code == 404
+                && matches!(self.verb, "update" | "patch")
+                && names_it(status)
+                && !self.lacks_namespace()
+        })
     }
 
     /// Whether the server refuses the request because the object's namespace is missing.
     pub fn lacks_namespace(&self) -> bool {
         let names_one = |status: &Status| status.details.as_ref().is_some_and(|it| it.kind == "namespaces");
-        match &self.source {
-            kube::Error::Api(status) => {
-                status.code == 404 && self.resource != "namespaces" && names_one(status)
-            }
-            _ => false,
-        }
+        self.source
+            .status()
+            .is_some_and(|status| status.code == 404 && self.resource != "namespaces" && names_one(status))
     }
 
     /// The category of this error.
     pub fn category(&self) -> Category {
-        if self.gone() { Category::Conflict } else { category(&self.source) }
+        if self.gone() { Category::Conflict } else { self.source.category() }
     }
 }
 
@@ -172,7 +175,7 @@ impl Error {
     /// Whether a plane refused a write because its project is suspended, which discovery has not reported yet, or no longer reports.
     pub fn is_suspension(&self) -> bool {
         match self {
-            Self::Request(e) => matches!(&e.source, kube::Error::Api(status) if is_suspension(status)),
+            Self::Request(e) => e.source.status().is_some_and(is_suspension),
             _ => false,
         }
     }
@@ -188,37 +191,24 @@ impl Error {
     }
 }
 
-/// The category of a client's error.
-pub fn category(error: &kube::Error) -> Category {
-    match error {
-        kube::Error::Api(status) => match status.code {
-            403 if is_suspension(status) => Category::NotEngaged,
-            401 | 403 => Category::Forbidden,
-            409 => Category::Conflict,
-            429 => Category::Throttled,
-            400 | 404 | 405 | 406 | 413 | 415 | 422 => Category::Invalid,
-            _ => Category::Transient,
-        },
-        kube::Error::Service(cause)
-            if cause.is::<Fenced>()
-                || cause.is::<PlaneDisengaged>()
-                || cause.is::<IdentityUnknown>()
-                || cause.is::<Suspended>()
-                || cause.is::<Paused>()
-                || cause.is::<CircuitOpen>() =>
-        {
-            Category::NotEngaged
-        }
-        // An answer, of which the plane is not to blame for its object.
-        kube::Error::Service(cause) if cause.is::<Unreadable>() => Category::Invalid,
-        _ => Category::Transient,
-    }
-}
-
 /// Whether a project's plane refuses a write because the project is suspended.
 fn is_suspension(status: &Status) -> bool {
     let causes = status.details.iter().flat_map(|details| &details.causes);
     causes.into_iter().any(|cause| cause.reason == "ProjectSuspended")
+}
+
+/// The causes by which a server refuses an update because a field must not change. API servers give no
+/// reason of its own for that: it is `FieldValueInvalid`, or `FieldValueForbidden` for a `ConfigMap` or
+/// Secret, as for values that are wrong in themselves. Only the words of the rule tell, which follow the
+/// value that may be quoted. This is the one place that decides by them.
+pub fn immutability(status: &Status) -> impl Iterator<Item = &StatusCause> {
+    let causes = status.details.iter().flat_map(|details| &details.causes);
+    causes.filter(|cause| {
+        let rule = cause.message.rsplit(": ").next();
+        status.code == 422
+            && matches!(cause.reason.as_str(), "FieldValueInvalid" | "FieldValueForbidden")
+            && rule.is_some_and(|rule| rule.contains("immutable"))
+    })
 }
 
 #[cfg(test)]
@@ -246,7 +236,7 @@ mod tests {
                 verb,
                 resource: "instances".to_owned(),
                 plane: PlaneId::Hub,
-                source: kube::Error::Api(Box::new(status)),
+                source: ApiError::Server(Box::new(status)),
             };
             assert_eq!(error.category(), expected, "{verb} {error:?}");
             assert!(!(error.gone() && error.lacks_namespace()), "{verb} {error:?}");
@@ -266,7 +256,40 @@ mod tests {
             (503, Category::Transient),
         ] {
             let status = Status::failure("no", "Because").with_code(code);
-            assert_eq!(category(&kube::Error::Api(Box::new(status))), expected, "{code}");
+            assert_eq!(ApiError::Server(Box::new(status)).category(), expected, "{code}");
+        }
+    }
+
+    #[test]
+    fn a_field_that_must_not_change_is_told_by_the_rule_and_not_by_what_is_quoted() {
+        let quoted = "Invalid value: \"immutable-web\": must be no longer than 63 characters";
+        for (code, reason, message, expected) in [
+            (422, "FieldValueInvalid", "Invalid value: \"ORD\": field is immutable", true),
+            (422, "FieldValueForbidden", "Forbidden: field is immutable when `immutable` is set", true),
+            (
+                422,
+                "FieldValueInvalid",
+                "Invalid value: \"string\": name is immutable and cannot be changed",
+                true,
+            ),
+            (422, "FieldValueInvalid", quoted, false),
+            (422, "FieldValueDuplicate", "Duplicate value: \"immutable\"", false),
+            (422, "FieldValueForbidden", "Forbidden: no new finalizers can be added", false),
+            (409, "FieldValueInvalid", "Invalid value: \"ORD\": field is immutable", false),
+        ] {
+            // The whole message names the object, and may quote anything.
+            let whole = format!("Instance \"immutable-0\" is invalid: spec.a: {message}");
+            let mut status = Status::failure(&whole, "Invalid").with_code(code);
+            let cause = json!({"reason": reason, "message": message, "field": "spec.a"});
+            status.details =
+                serde_json::from_value(json!({"name": "immutable-0", "causes": [cause]})).unwrap();
+            let error = RequestError {
+                verb: "update",
+                resource: "instances".to_owned(),
+                plane: PlaneId::Hub,
+                source: ApiError::Server(Box::new(status)),
+            };
+            assert_eq!(error.immutable(), expected, "{code} {reason} {message}");
         }
     }
 }

@@ -7,7 +7,7 @@ use std::task::Poll;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
-use crate::errors::Fenced;
+use crate::errors::NotSent;
 
 /// The time in which this process may write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,13 +60,13 @@ impl Fence {
 
     /// Sends `request` if the process may write, and drops it when it no longer may: a request that waits for its
     /// turn or for a connection must not leave later. Where it had left already, its end is as unknown as after a crash.
-    pub async fn guard<T>(&self, request: impl Future<Output = T>) -> Result<T, Fenced> {
+    pub async fn guard<T>(&self, request: impl Future<Output = T>) -> Result<T, NotSent> {
         let mut request = pin!(request);
         let mut lapse = pin!(sleep_until(self.until()));
         poll_fn(|cx| {
             // Before the request is polled, each time: the process may have been stopped since the last.
             if !self.holds() {
-                return Poll::Ready(Err(Fenced));
+                return Poll::Ready(Err(NotSent::Fenced));
             }
             if let Poll::Ready(answer) = request.as_mut().poll(cx) {
                 return Poll::Ready(Ok(answer));
@@ -74,7 +74,7 @@ impl Fence {
             // Wakes us at the end of the lease, unless it was renewed meanwhile.
             while self.0.is_some() && lapse.as_mut().poll(cx).is_ready() {
                 if !self.holds() {
-                    return Poll::Ready(Err(Fenced));
+                    return Poll::Ready(Err(NotSent::Fenced));
                 }
                 lapse.as_mut().reset(self.until());
             }

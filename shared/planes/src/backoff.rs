@@ -7,10 +7,11 @@
 
 use std::time::Duration;
 
-use fedhub_core::errors::Excess;
-use kube::runtime::watcher;
+use fedhub_core::errors::{ApiError, TransportFailure};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
+
+use crate::listwatch::WatchError;
 
 /// First wait of every sequence, at most; half of it at least.
 pub const FIRST: Duration = Duration::from_millis(500);
@@ -53,15 +54,17 @@ pub enum Failure {
 
 impl Failure {
     /// How a request failed.
-    pub fn of(error: &kube::Error) -> Self {
+    pub fn of(error: &ApiError) -> Self {
         match error {
-            kube::Error::Service(error) if Excess::find_in(error.as_ref()).is_some() => Self::TooLarge,
-            kube::Error::Service(_) => Self::Unreachable,
-            kube::Error::Api(status) if status.code == 429 => {
+            ApiError::TooLarge(_) => Self::TooLarge,
+            ApiError::NotSent(_) | ApiError::Transport { failure: TransportFailure::NoAnswer, .. } => {
+                Self::Unreachable
+            }
+            ApiError::Server(status) if status.code == 429 => {
                 let said = status.details.as_ref().map(|details| details.retry_after_seconds);
                 Self::Throttled(said.filter(|said| *said > 0).map(|said| Duration::from_secs(said.into())))
             }
-            _ => Self::Refused,
+            ApiError::Server(_) | ApiError::Unreadable(_) | ApiError::Transport { .. } => Self::Refused,
         }
     }
 
@@ -71,20 +74,19 @@ impl Failure {
     }
 
     /// What failed of a watch, and how.
-    pub fn of_watch(error: &watcher::Error) -> (Attempt, Self) {
-        use watcher::Error as E;
+    pub fn of_watch(error: &WatchError) -> (Attempt, Self) {
+        use WatchError as E;
         match error {
-            E::InitialListFailed(error) => (Attempt::List, Self::of(error)),
-            E::WatchStartFailed(kube::Error::Api(status)) if status.code == 410 => {
-                (Attempt::Watch, Self::Expired)
-            }
-            E::WatchError(status) if status.code == 410 => (Attempt::Watch, Self::Expired),
+            E::List(error) => (Attempt::List, Self::of(error)),
+            E::Start(error) if error.code() == Some(410) => (Attempt::Watch, Self::Expired),
+            E::Ended(status) if status.code == 410 => (Attempt::Watch, Self::Expired),
+            E::WentBack { .. } => (Attempt::Watch, Self::Expired),
             // What came is no watch at all, so that it is not known what was missed.
-            E::WatchFailed(kube::Error::SerdeError(_)) | E::WatchStartFailed(kube::Error::SerdeError(_)) => {
+            E::Broken(error) | E::Start(error) if error.failure() == Some(TransportFailure::Garbled) => {
                 (Attempt::Watch, Self::Expired)
             }
-            E::WatchStartFailed(error) => (Attempt::Watch, Self::of(error)),
-            E::WatchError(_) | E::WatchFailed(_) | E::NoResourceVersion => (Attempt::Watch, Self::Refused),
+            E::Start(error) => (Attempt::Watch, Self::of(error)),
+            E::Ended(_) | E::Broken(_) | E::NoVersion => (Attempt::Watch, Self::Refused),
         }
     }
 }
@@ -167,6 +169,7 @@ fn next(failures: &mut u8, longest: Duration) -> Duration {
 
 #[cfg(test)]
 mod tests {
+    use fedhub_core::errors::Excess;
     use kube::core::Status;
     use kube::core::response::StatusDetails;
     use proptest::prelude::*;
@@ -175,14 +178,14 @@ mod tests {
 
     const MS: fn(u64) -> Duration = Duration::from_millis;
 
-    fn api(code: u16) -> kube::Error {
-        kube::Error::Api(Status::failure("no", "Because").with_code(code).boxed())
+    fn api(code: u16) -> ApiError {
+        ApiError::Server(Status::failure("no", "Because").with_code(code).boxed())
     }
 
-    fn throttled(seconds: u32) -> kube::Error {
+    fn throttled(seconds: u32) -> ApiError {
         let details: StatusDetails =
             serde_json::from_value(serde_json::json!({"retryAfterSeconds": seconds})).unwrap();
-        kube::Error::Api(
+        ApiError::Server(
             Status::failure("storage is (re)initializing", "TooManyRequests")
                 .with_code(429)
                 .with_details(details)
@@ -223,8 +226,8 @@ mod tests {
 
     #[test]
     fn i8_a_plane_that_sends_too_much_is_asked_less_and_less_often() {
-        let error = kube::Error::from(Excess::Objects(3));
-        let (attempt, failure) = Failure::of_watch(&watcher::Error::InitialListFailed(error));
+        let error = WatchError::List(Excess::Objects(3).into());
+        let (attempt, failure) = Failure::of_watch(&error);
         let mut waits = Backoffs::new(1);
         let last = (0..20).map(|_| waits.after(attempt, failure, false)).last().unwrap();
         between(last, LONGEST_TOO_LARGE);
@@ -248,8 +251,9 @@ mod tests {
     #[test]
     fn i8_a_watch_whose_place_is_gone_lists_at_once_and_ever_more_rarely_where_that_does_not_help() {
         let gone = [
-            watcher::Error::WatchError(Status::failure("too old", "Expired").with_code(410).boxed()),
-            watcher::Error::WatchStartFailed(api(410)),
+            WatchError::Ended(Status::failure("too old", "Expired").with_code(410).boxed()),
+            WatchError::Start(api(410)),
+            WatchError::WentBack { before: 2, now: 1 },
         ];
         for error in gone {
             let (attempt, failure) = Failure::of_watch(&error);

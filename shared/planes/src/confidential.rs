@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 
-use fedhub_core::errors::{self, RequestError};
+use fedhub_core::errors::{self, ApiError, Category, Excess, RequestError, immutability};
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, Unreadable};
 use http::header::{ACCEPT, HeaderValue};
 use http_body_util::BodyExt;
@@ -173,27 +173,32 @@ impl io::Write for Size {
 }
 
 /// The error of a write with such content: the server's own words may quote it.
-fn discreet(error: kube::Error) -> kube::Error {
-    let kube::Error::Api(mut status) = error else { return error };
-    let immutable = if status.message.contains("immutable") { ": a field is immutable" } else { "" };
+fn discreet(error: ApiError) -> ApiError {
+    let ApiError::Server(mut status) = error else { return error };
+    let mut causes: Vec<_> = immutability(&status).take(1).cloned().collect();
+    for cause in &mut causes {
+        (cause.message, cause.field) = ("field is immutable".to_owned(), String::new());
+    }
+    let immutable = if causes.is_empty() { "" } else { ": a field is immutable" };
     status.message = format!("the server answers {} {}{immutable}", status.code, status.reason);
     if let Some(details) = &mut status.details {
-        details.causes.clear();
+        details.causes = causes;
     }
-    kube::Error::Api(status)
+    ApiError::Server(status)
 }
 
 /// The object that an answer holds, without content.
-fn metadata_of(kind: Kind, text: &[u8]) -> kube::Result<Object> {
+fn metadata_of(kind: Kind, text: &[u8]) -> Result<Object, ApiError> {
     Ok(stripped(kind, object_of(text)?))
 }
 
 /// The object that an answer holds.
-pub(crate) fn object_of(text: &[u8]) -> kube::Result<Object> {
-    serde_json::from_slice(text).map_err(|error| {
-        let error = Unreadable { metadata: ObjectMeta::default(), error: errors::json(&error) };
-        kube::Error::Service(Box::new(error))
-    })
+pub(crate) fn object_of(text: &[u8]) -> Result<Object, ApiError> {
+    serde_json::from_slice(text).map_err(|error| unreadable(&error))
+}
+
+fn unreadable(error: &serde_json::Error) -> ApiError {
+    Unreadable { metadata: ObjectMeta::default(), error: errors::json(error) }.into()
 }
 
 impl Plane {
@@ -212,13 +217,10 @@ impl Plane {
         match self.exchange(request).await {
             Ok(text) => match serde_json::from_slice(&text) {
                 Ok(found) => Ok(Read::Found(found)),
-                Err(error) => {
-                    let error = Unreadable { metadata: ObjectMeta::default(), error: errors::json(&error) };
-                    Err(self.failed("get", kind)(kube::Error::Service(Box::new(error))))
-                }
+                Err(error) => Err(self.failed("get", kind)(unreadable(&error))),
             },
-            Err(kube::Error::Api(status)) if status.code == 404 => Ok(Read::Absent),
-            Err(error @ kube::Error::Api(_)) if errors::category(&error) == errors::Category::Forbidden => {
+            Err(ApiError::Server(status)) if status.code == 404 => Ok(Read::Absent),
+            Err(error) if error.category() == Category::Forbidden => {
                 self.forbidden("get", &kind.resource().plural);
                 Ok(Read::Forbidden)
             }
@@ -241,26 +243,26 @@ impl Plane {
     pub(crate) async fn exchange(
         &self,
         request: Result<http::Request<Bytes>, request::Error>,
-    ) -> kube::Result<Zeroizing<Vec<u8>>> {
-        let request = request.map_err(kube::Error::BuildRequest)?;
+    ) -> Result<Zeroizing<Vec<u8>>, ApiError> {
+        let request = request?;
         let answer = match plane_responses::admit(&self.id) {
             Ok(()) => self.sent(request).await,
-            Err(held_back) => Err(held_back),
+            Err(held_back) => Err(held_back.into()),
         };
         plane_responses::note(&self.id, &answer);
         answer
     }
 
-    async fn sent(&self, request: http::Request<Bytes>) -> kube::Result<Zeroizing<Vec<u8>>> {
+    async fn sent(&self, request: http::Request<Bytes>) -> Result<Zeroizing<Vec<u8>>, ApiError> {
         let response = self.client().send(request.map(Into::into)).await?;
         let code = response.status();
         let (mut body, mut parts, mut size) = (response.into_body(), Vec::new(), 0);
         while let Some(frame) = body.frame().await {
-            let frame = frame.map_err(|error| kube::Error::ReadEvents(io::Error::other(error)))?;
+            let frame = frame.map_err(io::Error::other)?;
             let Ok(part) = frame.into_data() else { continue };
             size += part.len();
             if size > LIMIT {
-                return Err(kube::Error::LinesCodecMaxLineLengthExceeded);
+                return Err(Excess::Bytes(LIMIT).into());
             }
             parts.push(part);
         }
@@ -276,7 +278,7 @@ impl Plane {
             return Ok(text);
         }
         let status = serde_json::from_slice::<Status>(&text);
-        Err(kube::Error::Api(
+        Err(ApiError::Server(
             status.unwrap_or_else(|_| Status::failure("", "").with_code(code.as_u16())).boxed(),
         ))
     }

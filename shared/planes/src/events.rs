@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use fedhub_api::facts::Known;
 use fedhub_api::transitions::Transition;
-use fedhub_core::errors;
+use fedhub_core::errors::{self, ApiError};
 use fedhub_core::message::bounded;
 use fedhub_core::metrics::Metrics;
 use fedhub_core::object::{Kind, Object, PlaneId};
@@ -166,7 +166,8 @@ impl Events {
             secondary: related,
         };
         let Err(error) = self.recorder.publish(&event, about).await else { return };
-        let category = errors::category(&error).label();
+        let error = ApiError::from(error);
+        let category = error.category().label();
         self.dropped(category);
         let (namespace, error) = (about.namespace.as_deref().unwrap_or_default(), errors::chain(&error));
         if self.refused.note(category) {

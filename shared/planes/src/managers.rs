@@ -1,6 +1,6 @@
 //! Who wrote what of an object: the one read that does not leave its `managedFields` out.
 
-use fedhub_core::errors::RequestError;
+use fedhub_core::errors::{ApiError, RequestError};
 use fedhub_core::object::{Kind, Object};
 use hyper::body::Bytes;
 use kube::api::GetParams;
@@ -21,7 +21,7 @@ impl Plane {
         let request = requests(kind, namespace).get_metadata(name, &GetParams::default());
         match self.exchange(request.map(|request| request.map(Bytes::from))).await {
             Ok(text) => object_of(&text).map(Some).map_err(self.failed("get", kind)),
-            Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
+            Err(ApiError::Server(status)) if status.code == 404 => Ok(None),
             Err(error) => Err(self.failed("get", kind)(error)),
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fedhub_api::facts::{Deployment, Digest, DigestExt, Store};
 use fedhub_cache::digest::{Uid, Version};
-use fedhub_core::errors::PlaneDisengaged;
+use fedhub_core::errors::NotSent;
 use fedhub_core::names::{FEDERATOR_FINALIZER, REFERENCED_DATA_FINALIZER, WORKLOAD_FINALIZER};
 use fedhub_core::object::{Kind, Object, ObjectView};
 use parking_lot::{Mutex, MutexGuard};
@@ -88,13 +88,13 @@ impl Marks {
         kind: Kind,
         of: &Object,
         finalizers: &[&str],
-    ) -> Result<Option<Mark>, PlaneDisengaged> {
+    ) -> Result<Option<Mark>, NotSent> {
         if !finalizers_on(kind).iter().any(|ours| finalizers.contains(ours)) {
             return Ok(None);
         }
         let mut inner = self.lock();
         if inner.closed {
-            return Err(PlaneDisengaged);
+            return Err(NotSent::PlaneDisengaged);
         }
         inner.count += 1;
         let id = inner.count;

@@ -2,7 +2,7 @@
 //!
 //! Decides I12.
 
-use fedhub_core::errors::{Paused, Suspended};
+use fedhub_core::errors::NotSent;
 use fedhub_core::object::{Kind, Object, ObjectView, PlaneId};
 
 use crate::plane::Plane;
@@ -12,14 +12,11 @@ use crate::write_state::WriteState;
 impl Plane {
     /// Why a write of `of` is not sent, whoever wants it. A project that is suspended takes only what lets go of objects
     /// that are being deleted. For a plane that is paused nothing is written, there and on the hub (I12).
-    pub(crate) fn refused(&self, kind: Kind, of: &Object) -> Option<kube::Error> {
-        let paused = || kube::Error::Service(Box::new(Paused));
+    pub(crate) fn refused(&self, kind: Kind, of: &Object) -> Option<NotSent> {
         match (&self.id, self.write_state()) {
-            (PlaneId::Hub, _) => self.is_of_paused(kind, of).then(paused),
-            (_, WriteState::Paused) => Some(paused()),
-            (_, WriteState::Suspended) if !of.is_terminating() => {
-                Some(kube::Error::Service(Box::new(Suspended)))
-            }
+            (PlaneId::Hub, _) => self.is_of_paused(kind, of).then_some(NotSent::Paused),
+            (_, WriteState::Paused) => Some(NotSent::Paused),
+            (_, WriteState::Suspended) if !of.is_terminating() => Some(NotSent::Suspended),
             (_, WriteState::Active | WriteState::Suspended) => None,
         }
     }

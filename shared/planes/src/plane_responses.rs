@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use fedhub_core::errors::{self, Category, CircuitOpen};
+use fedhub_core::errors::{ApiError, Category, NotSent};
 use fedhub_core::object::PlaneId;
 
 /// What one pass responses.
@@ -16,7 +16,7 @@ pub struct PlaneResponses {
     pub cell: bool,
     /// Whether the project plane answered one: a pass speaks to one only, that of its lane.
     pub project: bool,
-    /// Whether a request to the hub was held back, see [`CircuitOpen`].
+    /// Whether a request to the hub was held back, see [`NotSent::CircuitOpen`].
     pub held_back: bool,
     /// Whether a write was sent, stored or not.
     pub wrote: bool,
@@ -68,14 +68,14 @@ pub async fn recording<T>(asks_hub: bool, pass: impl Future<Output = T>) -> (T, 
 }
 
 /// Whether a request of the pass under way may be sent to `plane`.
-pub(crate) fn admit(plane: &PlaneId) -> kube::Result<()> {
+pub(crate) fn admit(plane: &PlaneId) -> Result<(), NotSent> {
     // Outside of a pass nothing is held back.
     let held_back = ANSWERS.try_with(|answers| {
         let held_back = *plane == PlaneId::Hub && !answers.asks_hub;
         answers.held_back.fetch_or(held_back, Ordering::Relaxed);
         held_back
     });
-    if held_back.unwrap_or(false) { Err(kube::Error::Service(Box::new(CircuitOpen))) } else { Ok(()) }
+    if held_back.unwrap_or(false) { Err(NotSent::CircuitOpen) } else { Ok(()) }
 }
 
 /// Notes that a write is sent.
@@ -86,11 +86,11 @@ pub(crate) fn note_write() {
 
 /// Notes what became of a request to `plane`. A refusal (403, 404, 409, 422) is an answer like another; silence, 5xx,
 /// garbage and 429 are none.
-pub(crate) fn note<T>(plane: &PlaneId, answer: &kube::Result<T>) {
+pub(crate) fn note<T>(plane: &PlaneId, answer: &Result<T, ApiError>) {
     let answered = match answer {
         Ok(_) => true,
         Err(error) => {
-            matches!(errors::category(error), Category::Conflict | Category::Forbidden | Category::Invalid)
+            matches!(error.category(), Category::Conflict | Category::Forbidden | Category::Invalid)
         }
     };
     if answered {

@@ -8,7 +8,7 @@ use fedhub_api::facts::Change;
 use fedhub_core::errors::Excess;
 use fedhub_core::object::{Kind, PlaneId};
 use futures::StreamExt;
-use kube::runtime::watcher::{self, Event};
+use kube::runtime::watcher::Event;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use tokio::time::Instant;
@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use crate::backoff::{Attempt, Backoffs, Failure};
 use crate::guard::Guarded;
 use crate::lists::{Permit, SETTLED};
-use crate::listwatch::{self, listwatch};
+use crate::listwatch::{self, WatchError, listwatch};
 use crate::stripped::{decoded, stripped};
 use crate::watch_failures;
 use crate::{Plane, Planes, Watched};
@@ -159,10 +159,10 @@ fn bounded(
     plane: &Plane,
     kind: Kind,
     most: usize,
-    handled: Result<Phase, Box<watcher::Error>>,
-) -> Result<Phase, Box<watcher::Error>> {
+    handled: Result<Phase, Box<WatchError>>,
+) -> Result<Phase, Box<WatchError>> {
     if handled.as_ref().is_ok_and(|phase| *phase == Phase::Watching) && plane.store(kind).len() > most {
-        return Err(Box::new(watcher::Error::InitialListFailed(Excess::Objects(most).into())));
+        return Err(Box::new(WatchError::List(Excess::Objects(most).into())));
     }
     handled
 }
@@ -182,10 +182,10 @@ async fn report(
     planes: &Arc<Planes>,
     plane: &Plane,
     kind: Kind,
-    error: &watcher::Error,
+    error: &WatchError,
     waits: &mut Backoffs,
 ) -> Failed {
-    if listwatch::is_back(error) {
+    if matches!(error, WatchError::WentBack { .. }) {
         planes.went_back(plane, error).await;
     }
     let (tried, failure) = Failure::of_watch(error);
@@ -214,7 +214,7 @@ async fn report(
 /// it will serve, and a right may be missing for a while: discovery has to say so, too, and of a kind that was listed before,
 /// a server that has started. A project plane that serves a kind has to let it be read: nothing is decided there as if there
 /// were none (W7). Elsewhere what was never readable need not be.
-async fn is_proven(plane: &Plane, kind: Kind, error: &watcher::Error) -> bool {
+async fn is_proven(plane: &Plane, kind: Kind, error: &WatchError) -> bool {
     let was_listed = plane.serves(kind) && plane.store(kind).synced();
     let may_be_forbidden = !was_listed && !matches!(plane.id, PlaneId::Project(_));
     let is_too_early = was_listed && plane.is_starting();
@@ -282,9 +282,8 @@ fn absent(planes: &Planes, plane: &Plane, kind: Kind) {
 }
 
 /// Whether the watcher goes on with a list, and not with a watch from where it was.
-fn is_listed_next(error: &watcher::Error, failure: Failure) -> bool {
-    use watcher::Error as E;
-    failure == Failure::Expired || matches!(error, E::InitialListFailed(_) | E::NoResourceVersion)
+fn is_listed_next(error: &WatchError, failure: Failure) -> bool {
+    failure == Failure::Expired || matches!(error, WatchError::List(_) | WatchError::NoVersion)
 }
 
 /// Marks a watch as healthy. Objects that failed meanwhile do not wait out their back-off.

@@ -9,6 +9,7 @@ use futures::{Stream, StreamExt, stream};
 use kube::runtime::watcher::{self, Event};
 
 use crate::backoff::{Attempt, Backoffs, Failure};
+use crate::listwatch::{self, WatchError};
 use crate::transport::{Connection, ConnectionAttempt};
 
 /// How long a watch has to last for its failure to be the first of a sequence.
@@ -29,7 +30,7 @@ pub fn resumed<K, M, S>(
     make: M,
     connection: Connection,
     seed: u64,
-) -> impl Stream<Item = watcher::Result<Event<K>>>
+) -> impl Stream<Item = listwatch::Result<Event<K>>>
 where
     M: Fn() -> S,
     S: Stream<Item = watcher::Result<Event<K>>>,
@@ -43,7 +44,7 @@ where
             state.events = Box::pin((state.make)());
             state.attempt = state.connection.attempt();
         }
-        let event = state.events.next().await?;
+        let event = state.events.next().await?.map_err(WatchError::from);
         match &event {
             Ok(Event::Init | Event::InitApply(_)) => {}
             Ok(Event::InitDone) => state.waits.succeeded(Attempt::List),

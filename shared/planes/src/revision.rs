@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use fedhub_core::errors::ApiError;
 use fedhub_core::object::{Kind, Object, PlaneId};
 use kube::api::{ListParams, ObjectList, PartialObjectMeta};
 use kube::core::Request;
@@ -14,10 +15,10 @@ use tokio::time::Instant;
 use crate::transport::BeforeWatch;
 
 /// The newest resourceVersion of a server, by a list of at most one object; `None` where it is no number.
-pub(crate) async fn newest(client: &Client, kind: Kind) -> kube::Result<Option<u64>> {
+pub(crate) async fn newest(client: &Client, kind: Kind) -> Result<Option<u64>, ApiError> {
     let one =
         Request::new(Object::url_path(kind.resource(), None)).list_metadata(&ListParams::default().limit(1));
-    let mut one = one.map_err(kube::Error::BuildRequest)?;
+    let mut one = one?;
     one.extensions_mut().insert(BeforeWatch);
     let list: ObjectList<PartialObjectMeta<Object>> = client.request(one).await?;
     Ok(list.metadata.resource_version.and_then(|version| version.parse().ok()))

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use fedhub_api::crds;
-use fedhub_core::errors::{self, Category, Excess};
+use fedhub_core::errors::{self, ApiError, Category};
 use fedhub_core::object::{Kind, PlaneId};
-use kube::runtime::watcher;
 use parking_lot::MutexGuard;
 use tokio::time::Instant;
 
 use crate::backoff::Failure;
+use crate::listwatch::WatchError;
 use crate::outages::{Outages, Recovery};
 use crate::{Plane, Planes};
 
@@ -85,7 +85,7 @@ pub async fn report(
     planes: &Planes,
     plane: &Plane,
     kind: Kind,
-    error: &watcher::Error,
+    error: &WatchError,
     failure: Failure,
     wait: Duration,
 ) {
@@ -93,7 +93,7 @@ pub async fn report(
     planes.metrics().watch_restarts.with_label_values(&[plane.id.kind(), reason]).inc();
     let resource = kind.resource();
     // A watch goes on from where it was, and its store with it.
-    if reason == TOO_LARGE && matches!(error, watcher::Error::InitialListFailed(_)) {
+    if reason == TOO_LARGE && matches!(error, WatchError::List(_)) {
         planes.metrics().too_large.with_label_values(&[plane.id.kind(), "list"]).inc();
         // What came of it is not kept, nor what was known before: the next list may have other names, and so on for ever.
         // Nothing is decided by absence until a list is complete (I4).
@@ -123,53 +123,52 @@ pub async fn report(
 }
 
 /// Whether the server says of a list that it does not serve the kind, or not to us.
-fn is_absent(error: &kube::Error) -> bool {
-    matches!(error, kube::Error::Api(status) if matches!(status.code, 403 | 404))
+fn is_absent(error: &ApiError) -> bool {
+    matches!(error.code(), Some(403 | 404))
 }
 
 /// The same of a watch that began with a list.
-pub fn is_absence(error: &watcher::Error) -> bool {
-    matches!(error, watcher::Error::InitialListFailed(error) if is_absent(error))
+pub fn is_absence(error: &WatchError) -> bool {
+    matches!(error, WatchError::List(error) if is_absent(error))
 }
 
 /// Whether that list was forbidden.
-pub fn is_forbidden(error: &watcher::Error) -> bool {
-    matches!(error, watcher::Error::InitialListFailed(kube::Error::Api(status)) if status.code == 403)
+pub fn is_forbidden(error: &WatchError) -> bool {
+    matches!(error, WatchError::List(error) if error.code() == Some(403))
 }
 
 /// Whether the server says so of a watch that would go on.
-pub fn is_end(error: &watcher::Error) -> bool {
-    matches!(error, watcher::Error::WatchStartFailed(error) if is_absent(error))
+pub fn is_end(error: &WatchError) -> bool {
+    matches!(error, WatchError::Start(error) if is_absent(error))
 }
 
 /// What was asked when it failed.
-fn verb(error: &watcher::Error) -> &'static str {
-    if matches!(error, watcher::Error::InitialListFailed(_)) { "list" } else { "watch" }
+fn verb(error: &WatchError) -> &'static str {
+    if matches!(error, WatchError::List(_)) { "list" } else { "watch" }
 }
 
 /// The error of a watch in words: what the server said, or why it said nothing.
-fn words(error: &watcher::Error) -> String {
-    use watcher::Error as E;
+fn words(error: &WatchError) -> String {
+    use WatchError as E;
     match error {
-        E::InitialListFailed(e) | E::WatchStartFailed(e) | E::WatchFailed(e) => errors::chain(e),
-        E::WatchError(status) => errors::chain(status.as_ref()),
-        E::NoResourceVersion => errors::chain(error),
+        E::List(e) | E::Start(e) | E::Broken(e) => errors::chain(e),
+        E::Ended(status) => errors::chain(status.as_ref()),
+        E::WentBack { .. } | E::NoVersion => errors::chain(error),
     }
 }
 
-fn reason(error: &watcher::Error) -> &'static str {
-    use watcher::Error as E;
+fn reason(error: &WatchError) -> &'static str {
+    use WatchError as E;
     let inner = match error {
-        E::InitialListFailed(e) | E::WatchStartFailed(e) | E::WatchFailed(e) => e,
-        E::WatchError(status) => {
-            return if status.code == 410 { "gone" } else { "server" };
-        }
-        E::NoResourceVersion => return "no_resource_version",
+        E::List(e) | E::Start(e) | E::Broken(e) => e,
+        E::Ended(status) if status.code != 410 => return "server",
+        E::Ended(_) | E::WentBack { .. } => return "gone",
+        E::NoVersion => return "no_resource_version",
     };
-    match inner {
-        error if Excess::find_in(error).is_some() => TOO_LARGE,
-        kube::Error::Api(status) if status.code == 404 => "not_found",
-        kube::Error::Api(status) if status.code == 410 => "gone",
-        error => errors::category(error).label(),
+    match (inner, inner.code()) {
+        (ApiError::TooLarge(_), _) => TOO_LARGE,
+        (_, Some(404)) => "not_found",
+        (_, Some(410)) => "gone",
+        _ => inner.category().label(),
     }
 }

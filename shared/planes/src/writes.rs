@@ -5,7 +5,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use fedhub_core::errors::{self, Category, IdentityUnknown, PlaneDisengaged, RequestError, Suspended};
+use fedhub_core::errors::{ApiError, Category, NotSent, RequestError};
 use fedhub_core::object::{Key, Kind, Object, ObjectRef, ObjectView, bare, set_too_large};
 use kube::api::{DeleteParams, GetParams, Patch, PatchParams, PostParams, Preconditions, PropagationPolicy};
 use kube::core::{Status, request};
@@ -67,20 +67,19 @@ impl Plane {
         &self,
         kind: Kind,
         request: Result<http::Request<Vec<u8>>, request::Error>,
-    ) -> kube::Result<Object> {
-        let request = request.map_err(kube::Error::BuildRequest)?;
-        let answer = listwatch::object(&self.client(), request, kind, &self.id, &self.budget).await?;
-        answer.0.map_err(|unreadable| kube::Error::Service(Box::new(unreadable)))
+    ) -> Result<Object, ApiError> {
+        let answer = listwatch::object(&self.client(), request?, kind, &self.id, &self.budget).await?;
+        Ok(answer.0?)
     }
 
     pub(super) fn failed(
         &self,
         verb: &'static str,
         kind: Kind,
-    ) -> impl FnOnce(kube::Error) -> RequestError + '_ {
+    ) -> impl FnOnce(ApiError) -> RequestError + '_ {
         move |source| {
             let resource = kind.resource().plural.clone();
-            if errors::category(&source) == Category::Forbidden {
+            if source.category() == Category::Forbidden {
                 self.forbidden(verb, &resource);
             }
             RequestError { verb, resource, plane: self.id.clone(), source }
@@ -93,32 +92,30 @@ impl Plane {
         &self,
         dry_run: DryRun,
         (kind, of): (Kind, &Object),
-        request: impl Future<Output = kube::Result<T>>,
-    ) -> kube::Result<T> {
+        request: impl Future<Output = Result<T, ApiError>>,
+    ) -> Result<T, ApiError> {
         let answer = if let Err(held_back) = plane_responses::admit(&self.id) {
-            Err(held_back)
+            Err(held_back.into())
         } else if let Some(refused) = self.refused(kind, of) {
-            Err(refused)
+            Err(refused.into())
         } else if dry_run == DryRun::Yes {
             request.await
         } else if !self.recognition.holds() {
-            Err(kube::Error::Service(Box::new(IdentityUnknown)))
+            Err(NotSent::IdentityUnknown.into())
         } else {
             plane_responses::note_write();
             tokio::select! {
                 biased;
-                () = self.stop.cancelled() => Err(kube::Error::Service(Box::new(PlaneDisengaged))),
-                answer = self.fence.guard(request) => {
-                    answer.unwrap_or_else(|fenced| Err(kube::Error::Service(Box::new(fenced))))
-                }
+                () = self.stop.cancelled() => Err(NotSent::PlaneDisengaged.into()),
+                answer = self.fence.guard(request) => answer.unwrap_or_else(|fenced| Err(fenced.into())),
             }
         };
         plane_responses::note(&self.id, &answer);
         match answer {
-            Err(kube::Error::Api(status))
+            Err(ApiError::Server(status))
                 if status.code == 403 && self.write_state() == WriteState::Suspended =>
             {
-                Err(kube::Error::Service(Box::new(Suspended)))
+                Err(NotSent::Suspended.into())
             }
             answer => answer,
         }
@@ -131,15 +128,14 @@ impl Plane {
         kind: Kind,
         of: &Object,
         finalizers: &[&str],
-        request: impl Future<Output = kube::Result<Object>>,
-    ) -> kube::Result<ObjectRef> {
-        let mark = self.marks.begin(kind, of, finalizers).map_err(|e| kube::Error::Service(Box::new(e)))?;
+        request: impl Future<Output = Result<Object, ApiError>>,
+    ) -> Result<ObjectRef, ApiError> {
+        let mark = self.marks.begin(kind, of, finalizers)?;
         let answer = self.fenced(DryRun::No, (kind, of), request).await;
         let refused = |status: &Status| status.code < 500 && status.code != 408;
         let answered = match &answer {
             Ok(_) => true,
-            Err(kube::Error::Api(status)) => refused(status),
-            Err(_) => false,
+            Err(error) => error.status().is_some_and(refused),
         };
         let answer = answer.map(|made| self.learn(kind, made));
         if let Some(mark) = mark.filter(|_| answered) {
@@ -171,10 +167,10 @@ impl Plane {
         let request = requests(kind, namespace).get(name, &GetParams::default());
         let answer = match plane_responses::admit(&self.id) {
             Ok(()) => self.ask(kind, request).await,
-            Err(held_back) => Err(held_back),
+            Err(held_back) => Err(held_back.into()),
         };
         let answer = match answer {
-            Err(kube::Error::Api(status)) if status.is_not_found() => Ok(None),
+            Err(ApiError::Server(status)) if status.is_not_found() => Ok(None),
             answer => answer.map(Some),
         };
         plane_responses::note(&self.id, &answer);
@@ -239,7 +235,7 @@ impl Plane {
         loop {
             let page = match plane_responses::admit(&self.id) {
                 Ok(()) => pages.next(&mut visit).await,
-                Err(held_back) => Err(held_back),
+                Err(held_back) => Err(held_back.into()),
             };
             plane_responses::note(&self.id, &page);
             if page.map_err(self.failed("list", kind))?.is_break() {
@@ -380,7 +376,7 @@ impl Plane {
                     .then_some(answer);
                 Ok(held.map(|object| self.learn(kind, object)).is_none())
             }
-            Err(kube::Error::Api(status)) if status.code == 404 => Ok(true),
+            Err(ApiError::Server(status)) if status.code == 404 => Ok(true),
             Err(error) => Err(self.failed("delete", kind)(error)),
         }
     }

@@ -76,7 +76,7 @@ pub async fn get(plane: &Plane, path: &str) -> Read<(Value, Option<Timestamp>)> 
         let (status, date) = (response.status(), date(response.headers()));
         let body =
             if status.is_success() { response.into_body().collect().await?.to_bytes() } else { Bytes::new() };
-        Ok((status, date, body))
+        Ok::<_, kube::Error>((status, date, body))
     };
     let (status, date, body) = match within(plane.timeout, answer).await {
         Read::Found(answer) => answer,

@@ -11,6 +11,7 @@ use kube::client::{AuthError, RustlsTlsError};
 use kube::config::KubeconfigError;
 use kube::core::Status;
 
+use super::ApiError;
 use crate::message::{Quoted, shortened};
 
 /// The longest line, in characters.
@@ -100,8 +101,12 @@ fn yaml(error: &serde_saphyr::Error) -> String {
 
 /// The text of an error without that of its source, and whether its source is to be left out.
 fn words<'a>(error: &'a (dyn Error + 'static)) -> (Cow<'a, str>, bool) {
-    if let Some(error) = error.downcast_ref::<kube::Error>() {
+    if let Some(error) = as_is_or_boxed::<kube::Error>(error) {
         return client(error);
+    }
+    if error.is::<ApiError>() {
+        // Its cause says it.
+        return ("".into(), false);
     }
     if let Some(status) = as_is_or_boxed::<Status>(error) {
         return (answer(status).into(), true);
@@ -180,7 +185,7 @@ mod tests {
 
     fn request(source: kube::Error) -> String {
         let resource = Kind::Instance.resource().plural.clone();
-        chain(&RequestError { verb: "create", resource, plane: PlaneId::Cell, source })
+        chain(&RequestError { verb: "create", resource, plane: PlaneId::Cell, source: source.into() })
     }
 
     fn api(message: &str, reason: &str, code: u16) -> kube::Error {

@@ -269,7 +269,7 @@ impl Controller for Fleet {
         if !hangs {
             return Ok(Outcome::Updated);
         }
-        let source = kube::Error::Service("no answer".into());
+        let source = kube::Error::Service("no answer".into()).into();
         Err(RequestError { verb: "update", resource: "instances".to_owned(), plane, source }.into())
     }
 }

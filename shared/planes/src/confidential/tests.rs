@@ -1,3 +1,5 @@
+use fedhub_core::object::PlaneId;
+
 use super::*;
 use crate::stripped::LAST_APPLIED;
 
@@ -50,9 +52,21 @@ fn w5_a_copy_has_content_and_type_and_nothing_else_of_its_source() {
 
 #[test]
 fn w6_the_words_of_a_server_are_not_passed_on() {
-    let status =
-        Status::failure("data: Invalid value: \"canary\": field is immutable", "Invalid").with_code(422);
-    let error = discreet(kube::Error::Api(status.boxed()));
-    let text = format!("{error} {error:?}");
-    assert!(!text.contains("canary") && text.contains("immutable"), "{text}");
+    for (rule, immutable) in [("field is immutable", true), ("must be a list", false)] {
+        let words = format!("Invalid value: \"canary\": {rule}");
+        let mut status = Status::failure(&format!("data[canary]: {words}"), "Invalid").with_code(422);
+        let cause = json!({"reason": "FieldValueInvalid", "message": words, "field": "data[canary]"});
+        status.details = serde_json::from_value(json!({"causes": [cause]})).unwrap();
+        let error = discreet(ApiError::Server(status.boxed()));
+        let text = format!("{} {error:?}", errors::chain(&error));
+        assert!(!text.contains("canary"), "{text}");
+        assert_eq!(text.contains("immutable"), immutable, "{text}");
+        let error = RequestError {
+            verb: "update",
+            resource: "secrets".to_owned(),
+            plane: PlaneId::Hub,
+            source: error,
+        };
+        assert_eq!(error.immutable(), immutable, "still known to its caller: {text}");
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use fedhub_core::errors;
+use fedhub_core::errors::{self, ApiError};
 use fedhub_core::names::PlaneName;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Namespace;
@@ -203,10 +203,11 @@ async fn uid(client: &kube::Client, namespace: &str) -> Result<Option<String>, I
     match api.get_metadata_opt(namespace).await {
         Ok(found) => Ok(found.and_then(|namespace| namespace.uid()).filter(|uid| !uid.is_empty())),
         Err(error) => {
+            let error = ApiError::from(error);
             let cause = errors::chain(&error);
             let reason = format!("failed to get namespaces/{namespace}, which identifies a plane: {cause}");
-            let label = errors::category(&error).label();
-            let unserved = matches!(&error, kube::Error::Api(status) if status.code == 404);
+            let label = error.category().label();
+            let unserved = error.code() == Some(404);
             Err(IdentityError { unserved, failure: Failure::of(&error), ..unknown(label, reason) })
         }
     }

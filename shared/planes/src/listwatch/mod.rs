@@ -5,6 +5,7 @@
 //! Decides I13.
 
 pub mod envelope;
+mod error;
 pub mod limits;
 pub mod object;
 pub mod pages;
@@ -15,14 +16,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use fedhub_cache::budget::MemoryBudget;
+use fedhub_core::errors::{ApiError, Excess};
 use fedhub_core::object::{Kind, Object, PlaneId};
 use futures::{Stream, stream};
 use kube::api::{ListParams, WatchParams};
 use kube::core::{Request, Status};
-use kube::runtime::watcher::{Error, Event, Result};
+use kube::runtime::watcher::Event;
 use kube::{Client, Resource, ResourceExt};
 
 use self::envelope::{Piece, malformed};
+pub use self::error::{Result, WatchError};
 use self::limits::{ListLimits, Tally};
 use self::object::Cut;
 use self::reader::Reader;
@@ -39,8 +42,6 @@ const PAGE_BYTES: usize = 16 << 20;
 const PAGE_AIM: usize = 4 << 20;
 /// How much longer than the server was asked for a watch is waited for.
 const IDLE: Duration = Duration::from_secs(5);
-/// The reason of the error that a server went back to an earlier state.
-const WENT_BACK: &str = "WentBack";
 
 /// What is listed and watched.
 #[derive(Clone)]
@@ -58,12 +59,6 @@ pub struct Config {
     /// Whether the server is asked how far it has come before an interrupted watch goes on (I13): one that was put back to
     /// an earlier state would say nothing until it has come so far once more.
     pub asks: bool,
-}
-
-/// Whether an error says that the server went back to an earlier state, so that all that is known of it has to be read
-/// anew (I13).
-pub fn is_back(error: &Error) -> bool {
-    matches!(error, Error::WatchError(status) if status.reason == WENT_BACK)
 }
 
 /// Lists, then watches, for ever; goes on after errors where it can, at once. `newest` is the version that the server named
@@ -94,8 +89,8 @@ pub async fn object(
     kind: Kind,
     plane: &PlaneId,
     budget: &MemoryBudget,
-) -> kube::Result<Guarded> {
-    let read = |cut: &Cut| Guarded::of(cut, kind, plane).map_err(kube::Error::SerdeError);
+) -> Result<Guarded, ApiError> {
+    let read = |cut: &Cut| Ok(Guarded::of(cut, kind, plane)?);
     reader::object(client, request, guard::limit_of(kind, plane), plane, budget, read).await
 }
 
@@ -167,11 +162,11 @@ impl Source<'_> {
             // Both in boxes: a watch that is silent must not hold room for the requests that it began with.
             State::Listing(listing) => match Box::pin(self.list(listing)).await {
                 Ok(step) => step,
-                Err(error) => (Some(Err(Error::InitialListFailed(error))), State::Empty),
+                Err(error) => (Some(Err(WatchError::List(error))), State::Empty),
             },
             State::Listed { version, is_recent } => match Box::pin(self.resume(&version, is_recent)).await {
                 Ok(reader) => (None, State::Watching { version, watch: Box::new(Watch::new(reader)) }),
-                Err(error) if is_back(&error) => (Some(Err(error)), State::Empty),
+                Err(error @ WatchError::WentBack { .. }) => (Some(Err(error)), State::Empty),
                 Err(error) => (Some(Err(error)), State::interrupted(version)),
             },
             State::Watching { version, mut watch } => {
@@ -179,7 +174,7 @@ impl Source<'_> {
                 match watch.next(idle, &self.config.plane, &self.budget).await {
                     Ok(Some((what, cut))) => self.event(&what, &cut, version, watch),
                     Ok(None) => (None, State::Listed { version, is_recent: watch.was_announced() }),
-                    Err(error) => (Some(Err(Error::WatchFailed(error))), State::interrupted(version)),
+                    Err(error) => (Some(Err(WatchError::Broken(error))), State::interrupted(version)),
                 }
             }
         }
@@ -191,7 +186,7 @@ impl Source<'_> {
         matches!(self.config.kind, Kind::ConfigMap | Kind::Secret | Kind::Network)
     }
 
-    async fn open(&self, request: http::Request<Vec<u8>>, most: Option<usize>) -> kube::Result<Reader> {
+    async fn open(&self, request: http::Request<Vec<u8>>, most: Option<usize>) -> Result<Reader, ApiError> {
         let plane = &self.config.plane;
         let limit =
             if self.is_metadata_only() { guard::METADATA } else { guard::limit_of(self.config.kind, plane) };
@@ -203,25 +198,20 @@ impl Source<'_> {
     async fn resume(&self, version: &str, is_recent: bool) -> Result<Reader> {
         if self.config.asks && !is_recent {
             let newest = revision::newest(&self.connection.client(), self.config.kind).await;
-            self.note(newest.map_err(Error::WatchStartFailed)?)?;
+            self.note(newest.map_err(WatchError::Start)?)?;
         }
-        self.watch(version).await.map_err(Error::WatchStartFailed)
+        self.watch(version).await.map_err(WatchError::Start)
     }
 
     /// The server named this version, if it is a number. Fails where it has named a greater one before: it was put back to
     /// an earlier state.
     fn note(&self, version: Option<u64>) -> Result<()> {
-        let Some(version) = version else { return Ok(()) };
-        let before = self.newest.swap(version, Ordering::Relaxed);
-        if version >= before {
-            return Ok(());
-        }
-        let message =
-            format!("resourceVersion {version} follows {before}: the server went back to an earlier state");
-        Err(Error::WatchError(Status::failure(&message, WENT_BACK).with_code(410).boxed()))
+        let Some(now) = version else { return Ok(()) };
+        let before = self.newest.swap(now, Ordering::Relaxed);
+        if now >= before { Ok(()) } else { Err(WatchError::WentBack { before, now }) }
     }
 
-    async fn watch(&self, version: &str) -> kube::Result<Reader> {
+    async fn watch(&self, version: &str) -> Result<Reader, ApiError> {
         let params = WatchParams {
             label_selector: self.config.selector.clone(),
             timeout: Some(self.config.timeout),
@@ -233,11 +223,10 @@ impl Source<'_> {
         } else {
             self.request.watch(&params, version)
         };
-        let request = request.map_err(kube::Error::BuildRequest)?;
-        self.open(request, None).await
+        self.open(request?, None).await
     }
 
-    async fn list(&self, mut listing: Listing) -> kube::Result<Step> {
+    async fn list(&self, mut listing: Listing) -> Result<Step, ApiError> {
         let metadata_only = self.is_metadata_only();
         let reader = match &mut listing.reader {
             Some(reader) => reader,
@@ -253,9 +242,8 @@ impl Source<'_> {
                 } else {
                     self.request.list(&params)
                 };
-                let request = request.map_err(kube::Error::BuildRequest)?;
                 let most = (listing.size > 1).then_some(PAGE_BYTES);
-                none.insert(Box::new(self.open(request, most).await?))
+                none.insert(Box::new(self.open(request?, most).await?))
             }
         };
         let piece = reader.next(&self.config.plane, &self.budget).await;
@@ -280,25 +268,23 @@ impl Source<'_> {
                         Ok(()) => (Some(Ok(Event::InitDone)), State::Listed { version, is_recent: true }),
                         Err(error) => (Some(Err(error)), State::Empty),
                     },
-                    (None, None) => (Some(Err(Error::NoResourceVersion)), State::Empty),
+                    (None, None) => (Some(Err(WatchError::NoVersion)), State::Empty),
                 })
             }
             // The same page again, with fewer objects on it; those that were read already are known then.
-            Err(error) if is_too_long(&error) => {
+            Err(ApiError::TooLarge(Excess::Page(_))) => {
                 let size = page_size(on_page, read).min(listing.size / 2).max(1);
                 tracing::debug!(plane = %self.config.plane, kind = %self.config.kind.resource().kind, size, "page too large, requesting a smaller one");
                 Ok((None, State::Listing(Listing::new(listing.token, size, listing.tally))))
             }
             Err(error) => Err(error),
-            Ok(Some(Piece::Event(..))) => {
-                Err(kube::Error::SerdeError(malformed("a watch in place of a list")))
-            }
-            Ok(None) => Err(kube::Error::SerdeError(malformed("the list ends in the midst of a page"))),
+            Ok(Some(Piece::Event(..))) => Err(malformed("a watch in place of a list").into()),
+            Ok(None) => Err(malformed("the list ends in the midst of a page").into()),
         }
     }
 
-    fn object(&self, cut: &Cut) -> kube::Result<Guarded> {
-        Guarded::of(cut, self.config.kind, &self.config.plane).map_err(kube::Error::SerdeError)
+    fn object(&self, cut: &Cut) -> Result<Guarded, ApiError> {
+        Ok(Guarded::of(cut, self.config.kind, &self.config.plane)?)
     }
 
     fn event(&self, what: &str, cut: &Cut, version: String, mut watch: Box<Watch>) -> Step {
@@ -307,18 +293,18 @@ impl Source<'_> {
                 Ok(status) => {
                     let gone = status.code == 410;
                     let state = if gone { State::Empty } else { State::Watching { version, watch } };
-                    (Some(Err(Error::WatchError(Box::new(status)))), state)
+                    (Some(Err(WatchError::Ended(Box::new(status)))), state)
                 }
-                Err(error) => (Some(Err(Error::WatchFailed(kube::Error::SerdeError(error)))), State::Empty),
+                Err(error) => (Some(Err(WatchError::Broken(error.into()))), State::Empty),
             };
         }
         let object = match self.object(cut) {
             Ok(object) => object,
-            Err(error) => return (Some(Err(Error::WatchFailed(error))), State::Empty),
+            Err(error) => return (Some(Err(WatchError::Broken(error))), State::Empty),
         };
         let version = object.resource_version().unwrap_or_default();
         if version.is_empty() {
-            return (Some(Err(Error::NoResourceVersion)), State::Empty);
+            return (Some(Err(WatchError::NoVersion)), State::Empty);
         }
         if let Err(error) = self.note(version.parse().ok()) {
             return (Some(Err(error)), State::Empty);
@@ -333,11 +319,6 @@ impl Source<'_> {
         };
         (event, State::Watching { version, watch })
     }
-}
-
-/// Whether a page was longer than it may be.
-fn is_too_long(error: &kube::Error) -> bool {
-    matches!(error, kube::Error::LinesCodecMaxLineLengthExceeded)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use fedhub_cache::MemoryBudget;
-use fedhub_core::errors::Excess;
+use fedhub_core::errors::{ApiError, Excess};
 use fedhub_core::object::{Object, ObjectView, PlaneId, from_json};
 use kube::Client;
 use kube::api::{GetParams, ListParams};
@@ -14,7 +14,7 @@ use super::envelope::{Piece, malformed};
 use super::limits::{ListLimits, Tally};
 use super::object::{Cut, Extent};
 use super::reader::{self, Reader};
-use super::{PAGE, PAGE_BYTES, is_too_long, page_size};
+use super::{PAGE, PAGE_BYTES, page_size};
 use crate::guard;
 
 /// Bytes of memory that are decoded before other tasks have their turn.
@@ -60,16 +60,15 @@ impl Source {
         namespace: &str,
         name: &str,
         part: Part,
-    ) -> kube::Result<Object> {
+    ) -> Result<Object, ApiError> {
         let (requests, params) = (requests(kind, namespace), GetParams::default());
         let request = match part {
             Part::Whole => requests.get(name, &params),
             Part::Metadata => requests.get_metadata(name, &params),
         };
-        let request = request.map_err(kube::Error::BuildRequest)?;
         let limit = part.limit(kind);
         let decode = |cut: &Cut| decode(cut, limit);
-        reader::object(&self.client, request, limit, &self.plane, &self.budget, decode).await
+        reader::object(&self.client, request?, limit, &self.plane, &self.budget, decode).await
     }
 
     /// Reads a list; of all namespaces where `namespace` is empty.
@@ -91,14 +90,14 @@ fn requests(kind: &ApiResource, namespace: &str) -> Request {
     Request::new(<Object as kube::Resource>::url_path(kind, namespace))
 }
 
-fn decode(cut: &Cut, limit: usize) -> kube::Result<Object> {
+fn decode(cut: &Cut, limit: usize) -> Result<Object, ApiError> {
     if cut.extent != Extent::Whole {
         return Err(Excess::Object(limit).into());
     }
     if cut.memory > OBJECT {
         return Err(Excess::Memory(OBJECT).into());
     }
-    from_json(&cut.text).map_err(kube::Error::SerdeError)
+    Ok(from_json(&cut.text)?)
 }
 
 /// The pages of a list, of which no more is held than one object.
@@ -132,13 +131,13 @@ impl Pages {
     pub async fn next(
         &mut self,
         visit: &mut (impl FnMut(Object) -> ControlFlow<()> + Send),
-    ) -> kube::Result<ControlFlow<()>> {
+    ) -> Result<ControlFlow<()>, ApiError> {
         // A page that turns out too large is asked for again, with fewer objects on it.
         let mut visited = BTreeSet::new();
         loop {
             self.tally.page_begins();
             match self.page(&mut visited, visit).await {
-                Err(error) if is_too_long(&error) => {
+                Err(ApiError::TooLarge(Excess::Page(_))) => {
                     let asked = self.params.limit.unwrap_or(PAGE);
                     let size = page_size(self.tally.on_page(), PAGE_BYTES).min(asked / 2).max(1);
                     self.params.limit = Some(size);
@@ -152,15 +151,14 @@ impl Pages {
         &mut self,
         visited: &mut BTreeSet<(String, String)>,
         visit: &mut (impl FnMut(Object) -> ControlFlow<()> + Send),
-    ) -> kube::Result<ControlFlow<()>> {
+    ) -> Result<ControlFlow<()>, ApiError> {
         let Source { client, plane, budget } = &self.source;
         let request = match self.part {
             Part::Whole => self.requests.list(&self.params),
             Part::Metadata => self.requests.list_metadata(&self.params),
         };
-        let request = request.map_err(kube::Error::BuildRequest)?;
         let most = (self.params.limit != Some(1)).then_some(PAGE_BYTES);
-        let mut reader = Reader::open(client, request, self.limit, most).await?;
+        let mut reader = Reader::open(client, request?, self.limit, most).await?;
         let mut decoded = 0;
         loop {
             match reader.next(plane, budget).await? {
@@ -186,10 +184,10 @@ impl Pages {
                     return Ok(if more { ControlFlow::Continue(()) } else { ControlFlow::Break(()) });
                 }
                 Some(Piece::Event(..)) => {
-                    return Err(kube::Error::SerdeError(malformed("a watch in place of a list")));
+                    return Err(malformed("a watch in place of a list").into());
                 }
                 None => {
-                    return Err(kube::Error::SerdeError(malformed("the list ends in the midst of a page")));
+                    return Err(malformed("the list ends in the midst of a page").into());
                 }
             }
         }

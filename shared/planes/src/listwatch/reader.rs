@@ -3,6 +3,7 @@
 use std::pin::Pin;
 
 use fedhub_cache::budget::{FREE, MemoryBudget, Reserved};
+use fedhub_core::errors::{ApiError, Excess};
 use fedhub_core::object::PlaneId;
 use futures::io::{AsyncBufRead, AsyncBufReadExt};
 use kube::Client;
@@ -15,7 +16,7 @@ use crate::transport::InPieces;
 type Body = Pin<Box<dyn AsyncBufRead + Send>>;
 
 /// Sends a request, whose answer is read in pieces.
-async fn send(client: &Client, mut request: http::Request<Vec<u8>>) -> kube::Result<Body> {
+async fn send(client: &Client, mut request: http::Request<Vec<u8>>) -> Result<Body, ApiError> {
     request.extensions_mut().insert(InPieces);
     Ok(Box::pin(client.request_stream(request).await?))
 }
@@ -27,15 +28,15 @@ pub async fn object<T>(
     limit: usize,
     plane: &PlaneId,
     budget: &MemoryBudget,
-    decode: impl FnOnce(&Cut) -> kube::Result<T>,
-) -> kube::Result<T> {
+    decode: impl FnOnce(&Cut) -> Result<T, ApiError>,
+) -> Result<T, ApiError> {
     let mut body = send(client, request).await?;
     let mut cutter = ObjectCutter::new(limit);
     let mut reserved = None;
     loop {
-        let bytes = body.fill_buf().await.map_err(kube::Error::ReadEvents)?;
+        let bytes = body.fill_buf().await?;
         if bytes.is_empty() {
-            return Err(kube::Error::SerdeError(malformed("the answer ends in the midst of an object")));
+            return Err(malformed("the answer ends in the midst of an object").into());
         }
         let (used, cut) = cutter.push(bytes);
         body.consume_unpin(used);
@@ -66,7 +67,7 @@ impl Reader {
         request: http::Request<Vec<u8>>,
         limit: usize,
         most: Option<usize>,
-    ) -> kube::Result<Self> {
+    ) -> Result<Self, ApiError> {
         let body = send(client, request).await?;
         Ok(Self { body, opener: Opener::new(limit), limit, read: 0, most, reserved: None })
     }
@@ -77,18 +78,18 @@ impl Reader {
     }
 
     /// The next piece; `None` at the end. Its memory is paid for until the one after it is asked for.
-    pub async fn next(&mut self, plane: &PlaneId, budget: &MemoryBudget) -> kube::Result<Option<Piece>> {
+    pub async fn next(&mut self, plane: &PlaneId, budget: &MemoryBudget) -> Result<Option<Piece>, ApiError> {
         // The last one was taken.
         self.reserved = None;
         loop {
-            if self.most.is_some_and(|most| self.read > most) {
-                return Err(kube::Error::LinesCodecMaxLineLengthExceeded);
+            if let Some(most) = self.most.filter(|most| self.read > *most) {
+                return Err(Excess::Page(most).into());
             }
-            let bytes = self.body.fill_buf().await.map_err(kube::Error::ReadEvents)?;
+            let bytes = self.body.fill_buf().await?;
             if bytes.is_empty() {
                 return Ok(None);
             }
-            let (used, piece) = self.opener.push(bytes).map_err(kube::Error::SerdeError)?;
+            let (used, piece) = self.opener.push(bytes)?;
             self.body.consume_unpin(used);
             self.read += used;
             if piece.is_some() {

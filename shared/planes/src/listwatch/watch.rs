@@ -4,6 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use fedhub_cache::budget::MemoryBudget;
+use fedhub_core::errors::{ApiError, TransportFailure};
 use fedhub_core::object::PlaneId;
 use tokio::time::{Instant, timeout};
 
@@ -38,19 +39,20 @@ impl Watch {
         idle: Duration,
         plane: &PlaneId,
         budget: &MemoryBudget,
-    ) -> kube::Result<Option<(String, Cut)>> {
+    ) -> Result<Option<(String, Cut)>, ApiError> {
         let idle = if self.bookmark.is_some() { idle.min(MUTE) } else { idle };
         match timeout(idle, self.reader.next(plane, budget)).await {
             Ok(Ok(Some(Piece::Event(what, cut)))) => return Ok(Some((what, cut))),
             Ok(Ok(Some(Piece::Item(_) | Piece::Page(_)))) => {
-                return Err(kube::Error::SerdeError(malformed("a list in place of a watch")));
+                return Err(malformed("a list in place of a watch").into());
             }
-            Ok(Err(error)) if !has_ended(&error) => return Err(error),
+            // One that ends as watches do, if not in good order, goes on from where it was.
+            Ok(Err(error)) if error.failure() != Some(TransportFailure::Ended) => return Err(error),
             Ok(Ok(None) | Err(_)) | Err(_) => {}
         }
         if self.began.elapsed() < LASTS {
             let at_once = io::Error::new(io::ErrorKind::UnexpectedEof, "the server ended the watch at once");
-            return Err(kube::Error::ReadEvents(at_once));
+            return Err(at_once.into());
         }
         Ok(None)
     }
@@ -63,23 +65,5 @@ impl Watch {
     /// Whether the server announced the end by a bookmark, which names the version that it had come to.
     pub fn was_announced(&self) -> bool {
         self.bookmark.is_some_and(|bookmark| bookmark.elapsed() < ANNOUNCED)
-    }
-}
-
-/// Whether a watch ended as watches do, if not in good order: it goes on from where it was.
-fn has_ended(error: &kube::Error) -> bool {
-    let ends = |kind| matches!(kind, io::ErrorKind::UnexpectedEof | io::ErrorKind::TimedOut);
-    match error {
-        kube::Error::ReadEvents(error) => {
-            let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
-            while let Some(error) = cause {
-                if error.downcast_ref::<io::Error>().is_some_and(|error| ends(error.kind())) {
-                    return true;
-                }
-                cause = error.source();
-            }
-            error.to_string().contains("unexpected EOF during chunk")
-        }
-        _ => false,
     }
 }

@@ -7,11 +7,11 @@ use fedhub_core::errors;
 use fedhub_core::names::PlaneName;
 use fedhub_core::object::PlaneId;
 use k8s_openapi::api::core::v1::ObjectReference;
-use kube::runtime::watcher;
 
 use super::Planes;
 use super::refusal::Refusal;
 use crate::events::Events;
+use crate::listwatch::WatchError;
 use crate::origin::Origin;
 use crate::plane::Plane;
 use crate::transport::Connection;
@@ -81,7 +81,7 @@ impl Planes {
 
     /// A watch has shown that the server of a plane went back to an earlier state (I13). A project plane is read anew, and
     /// not more often than every few seconds, whatever it says; of another plane each watch lists anew what it watches.
-    pub(crate) async fn went_back(self: &Arc<Self>, plane: &Plane, error: &watcher::Error) {
+    pub(crate) async fn went_back(self: &Arc<Self>, plane: &Plane, error: &WatchError) {
         let error = errors::chain(error);
         tracing::warn!(plane = %plane.id, error, "resourceVersions decreased, listing everything again");
         if let PlaneId::Project(_) = plane.id {

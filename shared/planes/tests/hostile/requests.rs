@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use fedhub_cache::MemoryBudget;
-use fedhub_core::errors::chain;
+use fedhub_core::errors::{ApiError, chain};
 use fedhub_core::object::{Kind, Object, bare};
 use fedhub_planes::Plane;
 use fedhub_planes::listwatch::limits::ListLimits;
@@ -57,8 +57,8 @@ pub enum Asking {
     Delete,
 }
 
-fn words<T>(read: kube::Result<T>) -> Result<(), String> {
-    read.map(drop).map_err(|error| chain(&error))
+fn words<T, E: Into<ApiError>>(read: Result<T, E>) -> Result<(), String> {
+    read.map(drop).map_err(|error| chain(&error.into()))
 }
 
 impl Asking {
@@ -115,7 +115,7 @@ impl Asking {
     }
 }
 
-async fn pages(client: Client, asked: &Asked) -> kube::Result<()> {
+async fn pages(client: Client, asked: &Asked) -> Result<(), ApiError> {
     let source = Source { client, plane: asked.plane.id.clone(), budget: asked.budget.clone() };
     let limits = ListLimits { objects: OBJECTS, bytes: 8 << 20 };
     let mut pages = source.pages(Kind::Instance.resource(), "", Part::Whole, limits);

@@ -4,12 +4,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use fedhub_cache::budget::Reader;
+use fedhub_core::errors::ApiError;
 use fedhub_core::names::PlaneName;
 use futures::stream;
 use http::Method;
 use http_body_util::{BodyExt, StreamBody};
 use strum::VariantArray;
-use tower::{ServiceExt, service_fn};
+use tower::{BoxError, ServiceExt, service_fn};
 
 use super::super::page_counts::PAGES;
 use super::*;
@@ -37,6 +38,14 @@ fn request(expected: Answer) -> Request<()> {
     request
 }
 
+/// The excess that an error of the layer is.
+fn excess(error: BoxError) -> Option<Excess> {
+    match ApiError::from(kube::Error::Service(error)) {
+        ApiError::TooLarge(excess) => Some(excess),
+        _ => None,
+    }
+}
+
 /// Reads the answer to a request, in these parts: how many bytes came, and how it ended.
 async fn read(
     layer: &WeighLayer,
@@ -54,7 +63,7 @@ async fn read(
     while let Some(frame) = body.frame().await {
         match frame {
             Ok(frame) => came += frame.data_ref().map_or(0, Bytes::len),
-            Err(error) => return (came, Excess::find_in(error.as_ref())),
+            Err(error) => return (came, excess(error)),
         }
     }
     (came, None)
@@ -202,7 +211,7 @@ async fn another_page(layer: &WeighLayer, in_pieces: bool) -> Option<Excess> {
     }
     let server = service_fn(|_: Request<()>| async { Ok::<_, Infallible>(Response::new(String::new())) });
     let answer = layer.layer(server).oneshot(request).await;
-    answer.err().and_then(|error| Excess::find_in(error.as_ref()))
+    answer.err().and_then(excess)
 }
 
 #[tokio::test]
