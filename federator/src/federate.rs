@@ -66,7 +66,8 @@ impl FederationPlan {
         *self == Self { then: self.then.clone(), ..Self::default() }
     }
 
-    /// Whether something is rendered from the object of the hub WD: its next version, or what a cell has reported on it.
+    /// Whether something is rendered from the object of the hub WD: its next version, or what a cell has
+    /// reported on it.
     pub(crate) fn reads_hub_wd(&self, seen: &Snapshot) -> bool {
         let is_reported = seen.hub.as_ref().is_some_and(|hub| hub.reported());
         self.deployment.is_some() || self.delete || self.status.is_some() && is_reported
