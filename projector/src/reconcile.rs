@@ -277,10 +277,10 @@ impl Effects for InstanceReconciler<'_> {
     }
 
     async fn perform(&mut self, seen: &Snapshot, intent: Intent, bodies: &Bodies) -> Result<Step, Error> {
-        if intent == Intent::ReadHub {
-            self.live = Some(self.read_hub(seen).await?);
-        } else {
-            self.confirmed = Some(self.confirm_owner(seen, bodies).await?);
+        match intent {
+            Intent::ReadHub => self.live = Some(self.read_hub(seen).await?),
+            Intent::ConfirmOwner => self.confirmed = Some(self.confirm_owner(seen, bodies).await?),
+            intent => return Err(Error::Bug(format!("{intent:?} is none of the projector's intents"))),
         }
         Ok(Step::Learned)
     }

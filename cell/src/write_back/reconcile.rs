@@ -144,7 +144,10 @@ impl Effects for Pass<'_> {
     }
 
     /// Fetches the copy; where the hub has another one than the cache, its own answer counts for this reconcile.
-    async fn perform(&mut self, snapshot: &Snapshot, _: Intent, _: &Bodies) -> Result<Step, Error> {
+    async fn perform(&mut self, snapshot: &Snapshot, intent: Intent, _: &Bodies) -> Result<Step, Error> {
+        if intent != Intent::FetchCopy {
+            return Err(Error::Bug(format!("{intent:?} is none of the write-back's intents")));
+        }
         let (hub, Key { kind, namespace, name, .. }) = (self.controller.hub.hub(), &self.job.key);
         let known = snapshot.copy.as_ref().map(|copy| &copy.digest.version);
         let fetched = hub.get_or_fetch(*kind, namespace, name).await?;

@@ -69,9 +69,7 @@ pub trait Effects: Reconciler + Sync {
     }
 
     /// Takes a token for an inferred deletion (I4), or returns the time until there is one.
-    fn take(&self, _: &Key) -> Result<(), Duration> {
-        Ok(())
-    }
+    fn take(&self, key: &Key) -> Result<(), Duration>;
 
     /// Takes note of an answer about an object; returns what follows from it.
     #[allow(clippy::result_large_err, reason = "it is what the reconcile returns")]
