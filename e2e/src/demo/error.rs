@@ -1,6 +1,7 @@
 //! What can go wrong with the demonstration.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use super::objects::Kind;
 
@@ -46,4 +47,24 @@ pub enum Error {
     /// A fedhub, or a simulated service, ended unexpectedly.
     #[error("a process beside the planes ended; its log: {0}")]
     Ended(PathBuf),
+}
+
+impl Error {
+    /// A step that was not seen in time.
+    pub(super) fn not_seen(
+        plane: &'static str,
+        what: &str,
+        limit: Duration,
+        trouble: Option<String>,
+        logs: &str,
+    ) -> Self {
+        let trouble = trouble.map(|words| format!("; {words}")).unwrap_or_default();
+        Self::NotSeen {
+            plane,
+            what: what.to_owned(),
+            seconds: limit.as_secs(),
+            trouble,
+            logs: logs.to_owned(),
+        }
+    }
 }

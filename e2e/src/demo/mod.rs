@@ -7,6 +7,7 @@ mod hints;
 pub(crate) mod objects;
 mod printer;
 mod scenario;
+mod steps;
 mod timeline;
 
 use std::fs;
@@ -116,7 +117,8 @@ async fn show_scenario(planes: &Planes, layout: &Layout) -> Result<(), Error> {
     say(CAST);
     let timeline = watch(planes).await?;
     if !timeline.synced(LIMIT).await {
-        return Err(not_watched(&timeline, layout));
+        let what = "the first list of each watch";
+        return Err(Error::not_seen("every plane", what, LIMIT, timeline.trouble(), &logs(layout)));
     }
     let [project, other] = PROJECTS;
     let mut cities = Vec::new();
@@ -158,16 +160,6 @@ async fn watch(planes: &Planes) -> Result<Timeline, Error> {
         timeline.watch(plane, &client, kind);
     }
     Ok(timeline)
-}
-
-fn not_watched(timeline: &Timeline, layout: &Layout) -> Error {
-    Error::NotSeen {
-        plane: "every plane",
-        what: "the first list of each watch".to_owned(),
-        seconds: LIMIT.as_secs(),
-        trouble: timeline.trouble().map(|words| format!("; {words}")).unwrap_or_default(),
-        logs: logs(layout),
-    }
 }
 
 /// Waits until the planes are taken down by another process. Fails when another process has ended and they still run.

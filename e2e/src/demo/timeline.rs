@@ -11,51 +11,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::objects::Kind;
-
-/// One object as one plane showed it at one moment.
-#[derive(Debug)]
-pub struct Sighting {
-    /// When the event came.
-    pub at: Instant,
-    /// Where.
-    pub plane: &'static str,
-    /// What it is.
-    pub kind: Kind,
-    /// The object as it was then.
-    pub object: DynamicObject,
-}
-
-impl Sighting {
-    /// Whether the object is the one of that place and name.
-    pub fn is(&self, plane: &str, kind: Kind, namespace: &str, name: &str) -> bool {
-        self.plane == plane
-            && self.kind == kind
-            && self.object.metadata.namespace.as_deref().unwrap_or_default() == namespace
-            && self.object.metadata.name.as_deref() == Some(name)
-    }
-}
-
-/// An expected observation.
-pub struct Wanted<'a> {
-    /// Where.
-    pub plane: &'static str,
-    /// What it is.
-    pub kind: Kind,
-    /// Its namespace.
-    pub namespace: &'a str,
-    /// Its name.
-    pub name: &'a str,
-    /// What it has to be like.
-    pub like: &'a dyn Fn(&DynamicObject) -> bool,
-    /// How it is printed.
-    pub words: String,
-}
-
-impl Wanted<'_> {
-    fn is(&self, seen: &Sighting) -> bool {
-        seen.is(self.plane, self.kind, self.namespace, self.name) && (self.like)(&seen.object)
-    }
-}
+use super::steps::{Sighting, Step};
 
 #[derive(Debug, Default)]
 struct Log {
@@ -111,42 +67,19 @@ impl Timeline {
         matches!(tokio::time::timeout(limit, synced).await, Ok(Ok(_)))
     }
 
-    /// The first sighting that `find` makes something of, once there is one.
-    pub async fn first<T>(
-        &self,
-        limit: Duration,
-        find: impl Fn(&Sighting) -> Option<T>,
-    ) -> Option<(Instant, T)> {
-        let mut found = None;
-        let mut log = self.log.subscribe();
-        let seen = log.wait_for(|log| {
-            found = log.sightings.iter().find_map(|seen| find(seen).map(|value| (seen.at, value)));
-            found.is_some()
-        });
-        // Whether it ended in time shows in what was found.
-        let _ = tokio::time::timeout(limit, seen).await.is_ok();
-        found
-    }
-
     /// When each of these was seen first, in any order. Reports each once it is seen, with its index. Fails with the
     /// index of one that is not seen although nothing else was for as long as `limit`.
     pub async fn all(
         &self,
         limit: Duration,
-        wanted: &[Wanted<'_>],
+        steps: &[Step],
         mut report: impl FnMut(usize, Instant),
     ) -> Result<Vec<Instant>, usize> {
         let mut log = self.log.subscribe();
-        let mut times = vec![None; wanted.len()];
-        let mut looked_at = 0;
+        let mut times = vec![None; steps.len()];
         let mut end = tokio::time::Instant::now() + limit;
         loop {
-            let seen = {
-                let log = log.borrow_and_update();
-                let seen = fresh(&log.sightings[looked_at..], wanted, &mut times);
-                looked_at = log.sightings.len();
-                seen
-            };
+            let seen = fresh(&log.borrow_and_update().sightings, steps, &mut times);
             if !seen.is_empty() {
                 end = tokio::time::Instant::now() + limit;
             }
@@ -169,16 +102,11 @@ impl Timeline {
 }
 
 /// Which of those that have no time yet are among the sightings, in the order of time; they have one then.
-fn fresh(
-    sightings: &[Sighting],
-    wanted: &[Wanted<'_>],
-    times: &mut [Option<Instant>],
-) -> Vec<(usize, Instant)> {
+fn fresh(sightings: &[Sighting], steps: &[Step], times: &mut [Option<Instant>]) -> Vec<(usize, Instant)> {
     let mut found = Vec::new();
-    for (index, (wanted, time)) in
-        wanted.iter().zip(times).enumerate().filter(|(_, (_, time))| time.is_none())
-    {
-        *time = sightings.iter().find(|seen| wanted.is(seen)).map(|seen| seen.at);
+    let missing = steps.iter().zip(times).enumerate().filter(|(_, (_, time))| time.is_none());
+    for (index, (step, time)) in missing {
+        *time = sightings.iter().find(|seen| step.is(seen, sightings)).map(|seen| seen.at);
         found.extend(time.map(|at| (index, at)));
     }
     found.sort_by_key(|(_, at)| *at);
@@ -190,7 +118,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::demo::objects::is_true;
+    use crate::demo::steps::{Like, Place};
 
     fn seen(at: Instant, plane: &'static str, name: &str, ready: &str) -> Sighting {
         let object = json!({
@@ -200,36 +128,45 @@ mod tests {
         Sighting { at, plane, kind: Kind::Instance, object: serde_json::from_value(object).unwrap() }
     }
 
-    fn wanted<'a>(
-        plane: &'static str,
-        name: &'a str,
-        like: &'a dyn Fn(&DynamicObject) -> bool,
-    ) -> Wanted<'a> {
-        Wanted { plane, kind: Kind::Instance, namespace: "here", name, like, words: String::new() }
+    fn step(plane: &'static str, name: &str, like: &[Like]) -> Step {
+        let (namespace, name) = ("here".to_owned(), name.to_owned());
+        Step::new(Place { plane, kind: Kind::Instance, namespace, name }, like, "")
     }
 
     #[test]
     fn each_is_found_once_and_in_the_order_of_time() {
         let start = Instant::now();
         let at = |millis| start + Duration::from_millis(millis);
-        let ready = |object: &DynamicObject| is_true(&object.data["status"], "Ready");
-        let wanted = [
-            wanted("hub", "web-0", &|_| true),
-            wanted("cell", "web-0", &ready),
-            wanted("cell", "web-1", &ready),
-        ];
+        let ready = [Like::True("Ready")];
+        let steps = [step("hub", "web-0", &[]), step("cell", "web-0", &ready), step("cell", "web-1", &ready)];
         let mut times = [None; 3];
         // The cell's event arrives later than the hub's, but was earlier.
-        let log = [
+        let mut log = vec![
             seen(at(1), "cell", "web-0", "False"),
             seen(at(3), "hub", "web-0", "False"),
             seen(at(2), "cell", "web-0", "True"),
             seen(at(4), "cell", "web-0", "True"),
         ];
-        assert_eq!(fresh(&log, &wanted, &mut times), [(1, at(2)), (0, at(3))]);
-        let log = [seen(at(5), "hub", "web-0", "True"), seen(at(6), "cell", "web-1", "True")];
-        assert_eq!(fresh(&log, &wanted, &mut times), [(2, at(6))]);
+        assert_eq!(fresh(&log, &steps, &mut times), [(1, at(2)), (0, at(3))]);
+        log.extend([seen(at(5), "hub", "web-0", "True"), seen(at(6), "cell", "web-1", "True")]);
+        assert_eq!(fresh(&log, &steps, &mut times), [(2, at(6))]);
         assert_eq!(times, [Some(at(3)), Some(at(2)), Some(at(6))]);
+    }
+
+    #[test]
+    fn an_owner_is_the_one_that_was_seen_there() {
+        let start = Instant::now();
+        let place = step("cell", "web", &[]).place;
+        let steps = [step("cell", "web-0", &[Like::OwnedBy(place)])];
+        for (uid, found) in [("2", 0), ("1", 1)] {
+            let reference = json!([{ "apiVersion": "v1", "kind": "A", "name": "web", "uid": uid }]);
+            let mut dependent = seen(start, "cell", "web-0", "False");
+            dependent.object.metadata.owner_references = serde_json::from_value(reference).unwrap();
+            // Its owner may be seen after it.
+            let mut owner = seen(start, "cell", "web", "True");
+            owner.object.metadata.uid = Some("1".to_owned());
+            assert_eq!(fresh(&[dependent, owner], &steps, &mut [None]).len(), found, "{uid}");
+        }
     }
 
     #[tokio::test]
@@ -237,9 +174,9 @@ mod tests {
         let timeline = Timeline::new();
         let now = Instant::now();
         timeline.log.send_modify(|log| log.sightings.push(seen(now, "cell", "web-0", "True")));
-        let wanted = [wanted("cell", "web-0", &|_| true), wanted("cell", "web-1", &|_| true)];
+        let steps = [step("cell", "web-0", &[]), step("cell", "web-1", &[])];
         let mut reported = Vec::new();
-        let all = timeline.all(Duration::ZERO, &wanted, |index, _| reported.push(index)).await;
+        let all = timeline.all(Duration::ZERO, &steps, |index, _| reported.push(index)).await;
         assert_eq!((all, reported), (Err(1), vec![0]));
     }
 }
