@@ -34,6 +34,7 @@ pub mod evidence;
 pub mod fedhub;
 pub mod gateway;
 pub mod hostile;
+pub mod interruption;
 pub mod killer;
 pub mod lanes;
 pub mod link;

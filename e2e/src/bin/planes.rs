@@ -8,11 +8,11 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::{Parser, Subcommand};
 use fedhub_e2e::fedhub;
+use fedhub_e2e::interruption::interruption;
 use fedhub_e2e::output::{complain, say};
 use fedhub_e2e::progress::Progress;
 use fedhub_e2e::tools::{self, Tool};
 use fedhub_e2e::topology::{self, DEFAULT_NAME, Layout, Options, Planes};
-use tokio::signal::unix::{SignalKind, signal};
 
 /// Runs real planes (a hub with Karmada, two cells, two project planes, a management plane) as plain processes.
 #[derive(Parser)]
@@ -170,16 +170,4 @@ async fn build(names: &[String]) -> anyhow::Result<()> {
         say(format_args!("{:<24} {}", tool.name(), built.dir().display()));
     }
     Ok(())
-}
-
-/// Ends when the user or the system asks for it.
-async fn interruption() -> anyhow::Result<ExitCode> {
-    let (mut interrupt, mut terminate, mut hangup) =
-        (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?, signal(SignalKind::hangup())?);
-    tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
-        _ = hangup.recv() => {}
-    }
-    anyhow::bail!("interrupted")
 }

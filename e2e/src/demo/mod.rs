@@ -15,7 +15,6 @@ use std::time::Duration;
 
 use futures::future::try_join_all;
 use kube::Client;
-use tokio::signal::unix::{SignalKind, signal};
 
 pub use self::error::Error;
 use self::objects::Kind;
@@ -23,6 +22,7 @@ use self::printer::{Printer, relative};
 use self::scenario::{City, LIMIT, Scenario};
 use self::timeline::Timeline;
 use crate::fedhub::{self, Fedhub, chain};
+use crate::interruption::Interruption;
 use crate::output::say;
 use crate::progress::Progress;
 use crate::tools::{self, Tool};
@@ -199,27 +199,4 @@ async fn alone(layout: &Layout) -> Result<fs::File, Error> {
 
 fn logs(layout: &Layout) -> String {
     relative(layout.root().join("logs"))
-}
-
-/// SIGINT, SIGTERM and SIGHUP, caught from the start to the very end: a second Ctrl-C does not leave anything behind.
-struct Interruption([tokio::signal::unix::Signal; 3]);
-
-impl Interruption {
-    fn new() -> Result<Self, crate::Error> {
-        let catch = |kind| signal(kind).map_err(crate::Error::file("catch signals of", "this process"));
-        Ok(Self([
-            catch(SignalKind::interrupt())?,
-            catch(SignalKind::terminate())?,
-            catch(SignalKind::hangup())?,
-        ]))
-    }
-
-    async fn came(&mut self) {
-        let [interrupt, terminate, hangup] = &mut self.0;
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-            _ = hangup.recv() => {}
-        }
-    }
 }

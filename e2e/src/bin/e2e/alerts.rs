@@ -2,12 +2,12 @@
 
 use std::process::ExitCode;
 
+use fedhub_e2e::interruption::interruption;
 use fedhub_e2e::output::say;
 use fedhub_e2e::progress::Progress;
 use fedhub_e2e::topology::Layout;
 use fedhub_e2e::{alerts, evidence};
 
-use crate::interruption::interruption;
 use crate::target::{self, Target};
 
 /// How far to go.

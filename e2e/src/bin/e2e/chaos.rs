@@ -2,13 +2,13 @@
 
 use std::process::ExitCode;
 
+use fedhub_e2e::interruption::interruption;
 use fedhub_e2e::lanes::Check;
 use fedhub_e2e::output::say;
 use fedhub_e2e::topology::Layout;
 use fedhub_e2e::{chaos, evidence};
 use jiff::Timestamp;
 
-use crate::interruption::interruption;
 use crate::target::{self, Target};
 
 /// What to kill, how often, and what is rolled out meanwhile.

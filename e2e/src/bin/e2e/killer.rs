@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use fedhub_e2e::interruption::interruption;
 use fedhub_e2e::killer;
 use fedhub_e2e::output::say;
 use fedhub_e2e::topology::Layout;
 
-use crate::interruption::interruption;
 use crate::target::Instance;
 
 /// What kills.

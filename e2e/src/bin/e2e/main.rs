@@ -7,7 +7,6 @@ mod alerts;
 mod chaos;
 mod fedhub;
 mod hostile;
-mod interruption;
 mod killer;
 mod page;
 mod propagation;
@@ -20,6 +19,7 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use fedhub_e2e::gateway::Gateway;
+use fedhub_e2e::interruption::interruption;
 use fedhub_e2e::link::Link;
 use fedhub_e2e::output::{complain, say};
 use fedhub_e2e::progress::Progress;
@@ -28,7 +28,6 @@ use fedhub_e2e::topology::{Layout, Options, Planes, write_servers};
 use fedhub_e2e::{Error, chart, conformance, servers};
 use jiff::Timestamp;
 
-use crate::interruption::interruption;
 use crate::target::Instance;
 
 /// Brings real planes and fedhub up, runs the suites, and takes everything down again.

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use fedhub_e2e::interruption::interruption;
 use fedhub_e2e::output::say;
 use fedhub_e2e::progress::Progress;
 use fedhub_e2e::topology::Layout;
 use fedhub_e2e::{evidence, fedhub, servers, status_page};
 
-use crate::interruption::interruption;
 use crate::target;
 
 /// What to look at.

@@ -3,12 +3,12 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use fedhub_e2e::interruption::interruption;
 use fedhub_e2e::lanes::{self, Check};
 use fedhub_e2e::output::{complain, say};
 use fedhub_e2e::{servers, suites};
 
 use crate::chaos::Rounds;
-use crate::interruption::interruption;
 use crate::target::{self, Target};
 
 /// Which suites, against what.
