@@ -8,7 +8,7 @@ use fedhub_api::facts::{Digest, DigestExt};
 use fedhub_cache::Part;
 use fedhub_core::errors::Error;
 use fedhub_core::object::{Key, Kind, ObjectRef, ObjectView, PlaneId};
-use fedhub_core::trace::{Change, answers};
+use fedhub_core::trace::Change;
 use fedhub_engine::{Job, Outcome, Reconciler, Step};
 use fedhub_planes::{Plane, ServiceState};
 use tokio::time::Instant;
@@ -132,7 +132,9 @@ impl Reconciler for DeploymentReconcile<'_> {
         self.put_read(&mut seen);
         seen.waited = self.job.unsettled_since.elapsed();
         seen.teardown.left.clone_from(&self.left);
-        answers(|| Some(Change { uid: seen.project.uid.to_string(), generation: seen.project.generation }));
+        self.job
+            .answered
+            .say(|| Some(Change { uid: seen.project.uid.to_string(), generation: seen.project.generation }));
         seen.held = federator.waits.held(self.of.key, seen.project.generation);
         let moves = seen.hub.as_ref().is_some_and(|hub| hub.moving().is_some());
         if moves && !self.is_synced(&seen) {

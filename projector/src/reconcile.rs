@@ -11,7 +11,7 @@ use fedhub_core::errors::{Error, RequestError};
 use fedhub_core::metrics::Hop;
 use fedhub_core::names::PROJECTOR_MANAGER;
 use fedhub_core::object::{Key, Kind, Object, ObjectRef, ObjectView, PlaneId};
-use fedhub_core::trace::{Change, answers};
+use fedhub_core::trace::Change;
 use fedhub_engine::{
     Answer, Bodies, Controller, Draft, Effects, Intent, Job, Outcome, Reconciler, Step, apply, reconcile,
 };
@@ -169,7 +169,7 @@ impl Reconciler for InstanceReconciler<'_> {
             return Ok(ControlFlow::Break(Outcome::RequeueAfter(wait)));
         }
         let owner = seen.owner.clone().or_else(|| self.confirmed.as_ref()?.owner.clone());
-        answers(|| change(owner.as_ref()?, seen.hub_deployment.as_ref()?));
+        self.job.answered.say(|| change(owner.as_ref()?, seen.hub_deployment.as_ref()?));
         let (live, confirmed) = (self.live.take(), self.confirmed.clone());
         let since_event = self.job.unsettled_since.elapsed();
         let Fetched { instance, projection } = self.fetched.clone();

@@ -5,7 +5,7 @@ use fedhub_api::transitions::TERMINATION_OVERDUE;
 use fedhub_core::errors::Error;
 use fedhub_core::names::WORKLOAD_FINALIZER;
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, PlaneId};
-use fedhub_core::trace::{Change, answers};
+use fedhub_core::trace::Change;
 use fedhub_engine::{Controller, Job, Outcome};
 use fedhub_planes::Precondition;
 
@@ -98,7 +98,7 @@ impl Controller for DeploymentController {
         if !cell.synced() {
             return self.report_unread(wd.as_deref()).await;
         }
-        answers(|| Change::of_mark(wd.as_ref()?));
+        job.answered.say(|| Change::of_mark(wd.as_ref()?));
         match wd {
             None => Ok(Outcome::Unchanged),
             Some(wd) if wd.is_terminating() => self.finalize(&wd).await,

@@ -4,7 +4,6 @@ use fedhub_core::errors::Error;
 use fedhub_core::finalizers;
 use fedhub_core::names::INSTANCE_FINALIZER;
 use fedhub_core::object::{Key, Kind, Object, ObjectRef, ObjectView, PlaneId};
-use fedhub_core::trace::answers;
 use fedhub_engine::{Controller, Job, Outcome};
 
 use super::InstanceController;
@@ -13,11 +12,12 @@ use crate::trace::change_of;
 use crate::writer;
 
 impl InstanceController {
-    async fn instance(&self, key: &Key) -> Result<Outcome, Error> {
+    async fn instance(&self, job: &Job) -> Result<Outcome, Error> {
         if !self.cell.anchor().synced() {
             return Err(Error::NotEngaged(PlaneId::Cell));
         }
-        answers(|| change_of(self.cell.anchor(), key));
+        let key = &job.key;
+        job.answered.say(|| change_of(self.cell.anchor(), key));
         if let Some(instance) = self.held(key) {
             return self.remove_finalizer(&instance).await;
         }
@@ -68,7 +68,7 @@ impl Controller for InstanceController {
 
     async fn reconcile(&self, job: &Job) -> Result<Outcome, Error> {
         match (&job.key.plane, job.key.kind) {
-            (PlaneId::Cell, Kind::Instance) => self.instance(&job.key).await,
+            (PlaneId::Cell, Kind::Instance) => self.instance(job).await,
             (PlaneId::Project(project), Kind::ResourceClaim) => self.claim(project, &job.key).await,
             _ => Err(Error::Bug(format!("{} is not a key of the Instance controller", job.key))),
         }

@@ -9,7 +9,6 @@ use fedhub_cache::digest::Version;
 use fedhub_core::errors::Error;
 use fedhub_core::metrics::Hop;
 use fedhub_core::object::{Key, Kind, ObjectRef, ObjectView, PlaneId};
-use fedhub_core::trace::answers;
 use fedhub_engine::{
     Answer, Bodies, Controller, Effects, Intent, Job, Outcome, Reconciler, Step, apply, reconcile,
 };
@@ -168,7 +167,7 @@ impl WriteBack {
                 return Err(Error::NotEngaged(plane.id.clone()));
             }
         }
-        answers(|| change_of(self.cell.anchor(), &job.key));
+        job.answered.say(|| change_of(self.cell.anchor(), &job.key));
         // The event of its identity requeues everything.
         let Some(cell) = self.identity.get() else { return Err(Error::NotEngaged(PlaneId::Cell)) };
         let mut pass = Pass { controller: self, job, cell, reads: LiveReads::default(), updated: false };

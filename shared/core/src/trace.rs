@@ -6,9 +6,7 @@
 //!
 //! Where the spans go is not known here: see [`record_to`]. Without a recorder nothing of this costs anything.
 
-use std::cell::RefCell;
-use std::future::Future;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use crate::hash;
@@ -95,27 +93,37 @@ pub fn recorder() -> Option<&'static Arc<dyn Recorder>> {
     RECORDER.get()
 }
 
-tokio::task_local! {
-    static ANSWERED: RefCell<Option<Change>>;
+/// The change that a reconcile answers, as far as it has said so.
+#[derive(Debug)]
+pub struct Answered {
+    /// Whether anybody asks.
+    is_asked: bool,
+    change: Mutex<Option<Change>>,
 }
 
-/// Runs a reconcile; returns what it said by [`answers`] as well. A reconcile that panics says nothing.
-pub async fn following<F: Future>(reconcile: F) -> (F::Output, Option<Change>) {
-    let reconcile = async {
-        let output = reconcile.await;
-        (output, ANSWERED.with(|answered| answered.borrow_mut().take()))
-    };
-    ANSWERED.scope(RefCell::default(), reconcile).await
-}
+impl Answered {
+    /// Nothing yet; asked for where spans are recorded.
+    pub fn recorded() -> Self {
+        Self::new(recorder().is_some())
+    }
 
-/// Says which change the reconcile that runs answers. Evaluated only while spans are recorded.
-pub fn answers(change: impl FnOnce() -> Option<Change>) {
-    // Outside of a reconcile that is followed nobody asks.
-    let _unasked = ANSWERED.try_with(|answered| {
-        if let Some(change) = change() {
-            *answered.borrow_mut() = Some(change);
+    fn new(is_asked: bool) -> Self {
+        Self { is_asked, change: Mutex::default() }
+    }
+
+    /// Says which change the reconcile answers. Evaluated only while spans are recorded.
+    pub fn say(&self, change: impl FnOnce() -> Option<Change>) {
+        if self.is_asked
+            && let Some(change) = change()
+        {
+            *self.change.lock().unwrap_or_else(PoisonError::into_inner) = Some(change);
         }
-    });
+    }
+
+    /// What was said last.
+    pub fn said(&self) -> Option<Change> {
+        self.change.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
 
 #[cfg(test)]
@@ -153,18 +161,16 @@ mod tests {
         assert_eq!(wd(json!({})), None);
     }
 
-    #[tokio::test]
-    async fn a_reconcile_says_what_it_answers_and_nothing_is_evaluated_unasked() {
-        answers(|| panic!("nobody asks"));
-        let (output, change) = following(async {
-            answers(|| None);
-            tokio::task::yield_now().await;
-            answers(|| Some(self::change("u", 1)));
-            answers(|| None);
-            5
-        })
-        .await;
-        assert_eq!((output, change), (5, Some(self::change("u", 1))));
-        assert_eq!(following(async {}).await.1, None);
+    #[test]
+    fn a_reconcile_says_what_it_answers_and_nothing_is_evaluated_unasked() {
+        let unasked = Answered::new(false);
+        unasked.say(|| panic!("nobody asks"));
+        assert_eq!(unasked.said(), None);
+        let asked = Answered::new(true);
+        asked.say(|| None);
+        assert_eq!(asked.said(), None);
+        asked.say(|| Some(change("u", 1)));
+        asked.say(|| None);
+        assert_eq!(asked.said(), Some(change("u", 1)));
     }
 }

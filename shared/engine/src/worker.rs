@@ -9,7 +9,7 @@ use fedhub_core::errors::{self, Category, Error};
 use fedhub_core::fence::in_epoch;
 use fedhub_core::metrics::Metrics;
 use fedhub_core::object::Key;
-use fedhub_core::trace::{self, Change, Reconciled, following};
+use fedhub_core::trace::{self, Reconciled};
 use fedhub_planes::plane_responses::{PlaneResponses, recording};
 use futures::FutureExt;
 use tokio::sync::Semaphore;
@@ -78,12 +78,12 @@ async fn reconcile<C: Controller>(
     metrics.queue_wait.observe(job.waited.as_secs_f64());
     let span = tracing::debug_span!("reconcile", controller = name, key = %job.key);
     // In a box for as long as it lasts: a worker's task would hold room for the largest pass there is, also in a short one.
-    let running = Box::pin(in_epoch(job.epoch, followed(controller.reconcile(job)).instrument(span)));
+    let running = Box::pin(in_epoch(job.epoch, controller.reconcile(job).instrument(span)));
     let running = AssertUnwindSafe(running).catch_unwind();
     let (reconciled, mut responses) = recording(job.asks_hub, running).await;
     // A panic is a bug of one reconcile: it must take neither the worker nor the key with it.
-    let panicked = |_| (Err(Error::Bug(format!("the reconcile of {} panicked", job.key))), None);
-    let (reconciled, change) = reconciled.unwrap_or_else(panicked);
+    let panicked = |_| Err(Error::Bug(format!("the reconcile of {} panicked", job.key)));
+    let reconciled = reconciled.unwrap_or_else(panicked);
     if let Err(error) = &reconciled {
         responses.unhealthy = error.unhealthy().cloned();
     }
@@ -105,15 +105,10 @@ async fn reconcile<C: Controller>(
             failed: reconciled.is_err(),
             took,
             waited: job.waited,
-            change,
+            change: job.answered.said(),
         });
     }
     (outcome, responses, reconciled.err())
-}
-
-/// Runs a reconcile; returns which change it answers as well, where spans are recorded.
-async fn followed<F: Future>(reconcile: F) -> (F::Output, Option<Change>) {
-    if trace::recorder().is_some() { following(reconcile).await } else { (reconcile.await, None) }
 }
 
 /// The outcome of a reconcile that failed, and its metric label.

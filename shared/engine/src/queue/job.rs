@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use fedhub_core::object::Key;
+use fedhub_core::trace::Answered;
 use tokio::time::Instant;
 
 /// Limits of a queue.
@@ -30,7 +31,7 @@ impl Default for QueueConfig {
 }
 
 /// A key that a worker has taken.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Job {
     /// The key.
     pub key: Key,
@@ -45,6 +46,8 @@ pub struct Job {
     pub epoch: i32,
     /// Whether the reconcile may send requests to the hub: while that fails, one may every half second.
     pub asks_hub: bool,
+    /// Which change the reconcile answers: it says so itself.
+    pub answered: Answered,
 }
 
 /// How a reconcile ended.

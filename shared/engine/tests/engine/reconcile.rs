@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use fedhub_core::errors::Error;
 use fedhub_core::object::{Key, Kind, PlaneId};
+use fedhub_core::trace::Answered;
 use fedhub_engine::reconcile::MAX_ROUNDS;
 use fedhub_engine::{Job, Outcome, Reconciler, Step, reconcile};
 use tokio::time::Instant;
@@ -53,7 +54,15 @@ fn job() -> Job {
     let (namespace, name) = ("shop".into(), "wd".into());
     let key = Key { plane: PlaneId::Hub, kind: Kind::WorkloadDeployment, namespace, name };
     let now = Instant::now();
-    Job { key, since: now, unsettled_since: now, waited: Duration::ZERO, epoch: 0, asks_hub: true }
+    Job {
+        key,
+        since: now,
+        unsettled_since: now,
+        waited: Duration::ZERO,
+        epoch: 0,
+        asks_hub: true,
+        answered: Answered::recorded(),
+    }
 }
 
 async fn play(script: &mut Script) -> Result<Outcome, Error> {
