@@ -157,8 +157,13 @@ pub(super) fn all(grown: &Scrape) -> f64 {
     let version = [("plane_kind", &["hub"][..]), ("verb", &["list"]), ("resource", &["namespaces"])];
     let unserved =
         [("verb", &["list"][..]), ("resource", &["locationbindings", "networks"]), ("code", &["404"])];
+    let discovery = [("verb", &["other"][..]), ("resource", &["none"])];
     let [all, watches] = [count(&[]), count(&[("verb", &["watch"])])];
-    all - watches - count(&version) - count(&unserved) - count(&[("plane_kind", &["management"])])
+    all - watches
+        - count(&version)
+        - count(&unserved)
+        - count(&discovery)
+        - count(&[("plane_kind", &["management"])])
 }
 
 /// Of those, the ones that ask Karmada about a WD on which no cell has reported for a minute (F8).
