@@ -172,7 +172,8 @@ impl Reconciler for DeploymentReconcile<'_> {
         } else {
             match self.bodies(seen, &plan, fetched, live).await? {
                 ControlFlow::Break(step) => return Ok(step),
-                ControlFlow::Continue(bodies) => self.perform(seen, plan, &bodies).await?,
+                // In a box: a pass that writes nothing would hold room for it too.
+                ControlFlow::Continue(bodies) => Box::pin(self.perform(seen, plan, &bodies)).await?,
             }
         };
         self.stalled = false;
