@@ -73,11 +73,7 @@ pub fn snapshot(status: &Status, samples: &Samples) -> Snapshot {
             finalizers: counts(&families, "fedhub_finalizers_held", "reason"),
             deletes: counts(&families, "fedhub_deletes_withheld_total", "reason"),
             entitlements: counts(&families, "fedhub_entitlements_missing", "").iter().map(|(_, n)| n).sum(),
-            orphans: counts(&families, "fedhub_objects", "state")
-                .iter()
-                .filter(|(state, _)| state == "orphaned")
-                .map(|(_, n)| n)
-                .sum(),
+            orphans: orphans(&families),
             hub_restored: series(&families, "fedhub_hub_restored")
                 .iter()
                 .any(|it| it.get_gauge().get_value() > 0.0),
@@ -92,6 +88,12 @@ pub fn snapshot(status: &Status, samples: &Samples) -> Snapshot {
         key(a).cmp(&key(b)).then_with(|| a.name.cmp(&b.name))
     });
     snapshot
+}
+
+/// The orphans of all controllers.
+fn orphans(families: &[MetricFamily]) -> u64 {
+    let objects = counts(families, "fedhub_objects", "state");
+    objects.iter().filter(|(state, _)| state == "orphaned").map(|(_, n)| n).sum()
 }
 
 fn add_role(snapshot: &mut Snapshot, role: &Role, samples: &Samples, families: &[MetricFamily]) {
@@ -307,5 +309,23 @@ fn stance(stance: Stance) -> &'static str {
         Stance::Closed => "closed",
         Stance::Open => "open",
         Stance::HalfOpen => "half open",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fedhub_core::metrics::Metrics;
+
+    use super::*;
+
+    #[test]
+    fn f11_the_orphans_of_all_controllers_are_counted_and_nothing_else() {
+        let metrics = Metrics::new().unwrap();
+        for (controller, state, objects) in
+            [("federator", "orphaned", 2), ("projector", "orphaned", 1), ("projector", "parked", 8)]
+        {
+            metrics.objects.with_label_values(&[controller, state]).set(objects);
+        }
+        assert_eq!(orphans(&metrics.gather(|_| true)), 3);
     }
 }

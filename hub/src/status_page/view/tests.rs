@@ -209,6 +209,8 @@ async fn the_fleet_says_what_needs_attention_and_that_nothing_does() {
         "{broken}"
     );
     assert!(broken.contains("on standby"), "{broken}");
+    let remedy = "run on until an operator runs fedhub audit --reclaim";
+    assert!(broken.contains(remedy) && !calm.contains(remedy), "{broken}");
 }
 
 #[test]
