@@ -126,10 +126,10 @@ bench: need-rust need-go ## All benchmarks, into target/bench; QUICK=1 with fewe
 	@ln -f $(addprefix $(HARNESS)/,fedhub-bench fedhub-fake-apiserver fedhub-simulate) $(RELEASE)
 	@$(RELEASE)/fedhub-bench all target/bench $(if $(filter-out 0,$(QUICK)),--quick) $(if $(filter-out 0,$(STRICT)),--strict)
 
-messages: need-rust ## Accept the messages in tests/snapshots as they are now, and write the table of reasons anew
+messages: need-rust ## Accept the messages in tests/snapshots as they are now, and write the tables of reasons anew
 	INSTA_UPDATE=always INSTA_FORCE_PASS=1 $(CARGO) test $(LOCKED) -q --workspace -- read_well reads_well explains_itself is_explained
-	UPDATE_REASONS=1 $(CARGO) test $(LOCKED) -q -p fedhub --test main docs::reference::c9_
-	@git --no-pager diff --stat -- '*.snap' docs/reference/conditions.md
+	UPDATE_REASONS=1 $(CARGO) test $(LOCKED) -q -p fedhub --test main --bin fedhub -- docs::reference::c9_ u4_the_reference
+	@git --no-pager diff --stat -- '*.snap' docs
 
 crds: need-rust ## Write deploy/crds, deploy/external-crds and docs/reference/api.md anew from the types in shared/api
 	UPDATE_CRDS=1 $(CARGO) test $(LOCKED) -q -p fedhub-api --lib crds

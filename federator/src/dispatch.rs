@@ -194,8 +194,7 @@ impl Federator {
             _ => project.store(key.kind).get(&key.namespace, &key.name).map(|wd| reference(key.kind, &wd)),
         };
         if let Some(about) = about {
-            let note = why.message(answer);
-            project.events.send(about, EventType::Warning, Reason::CleanupHeld.as_str(), note);
+            project.events.send(about, EventType::Warning, Reason::CleanupHeld, why.message(answer));
         }
     }
 

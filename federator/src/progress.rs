@@ -263,7 +263,7 @@ pub struct Transition {
     /// Good or bad.
     pub type_: EventType,
     /// Its reason.
-    pub reason: &'static str,
+    pub reason: Reason,
     /// What a user reads.
     pub note: String,
 }
@@ -272,13 +272,13 @@ impl Transition {
     /// Of a WD that has come to the hub for the first time.
     pub fn federated(city: &str) -> Self {
         let note = format!("federated to city {city}");
-        Self { type_: EventType::Normal, reason: "Federated", note }
+        Self { type_: EventType::Normal, reason: Reason::Federated, note }
     }
 
     /// Of a WD whose new city's cell has reported on it.
     pub fn moved(from: &str, to: &str) -> Self {
         let note = format!("moved from city {} to city {}", Quoted(from), Quoted(to));
-        Self { type_: EventType::Normal, reason: "Moved", note }
+        Self { type_: EventType::Normal, reason: Reason::Moved, note }
     }
 }
 
@@ -297,13 +297,13 @@ pub fn transition(before: &Value, after: &Value, city: &str) -> Option<Transitio
             let same = before.is_some_and(|(_, before, _)| before == reason);
             (!same).then(|| Transition {
                 type_: EventType::Warning,
-                reason: "FederationFailed",
+                reason: Reason::FederationFailed,
                 note: format!("{}: {message}", category(reason)),
             })
         }
         (Some((_, before, _)), _) => Some(Transition {
             type_: EventType::Normal,
-            reason: "FederationRecovered",
+            reason: Reason::FederationRecovered,
             note: format!("no longer {before}"),
         }),
         (None, _) => None,
@@ -356,7 +356,7 @@ mod tests {
             (Some(&failed), None, None),
         ] {
             let transition = transition(&status(before), &status(after), "DFW");
-            assert_eq!(transition.map(|it| it.reason), expected, "{before:?} {after:?}");
+            assert_eq!(transition.map(|it| it.reason.as_str()), expected, "{before:?} {after:?}");
         }
         let failed = transition(&status(None), &status(Some(&failed)), "DFW").unwrap();
         assert!(failed.note.starts_with("transient: "), "{}", failed.note);

@@ -1,6 +1,7 @@
 //! Reads and writes of a teardown that the hub WD waits for: see [`crate::leaving`].
 
 use fedhub_api::facts::{DigestExt, Known};
+use fedhub_api::reason::Reason;
 use fedhub_cache::digest::Uid;
 use fedhub_core::errors::RequestError;
 use fedhub_core::names::{WORKLOAD_DEPLOYMENT_NAME, binding_name};
@@ -83,6 +84,6 @@ impl DeploymentReconcile<'_> {
         let note =
             format!("deleted without its cell, which tears the Instances down when it is back: {cells}");
         let about = reference_to(key.kind, project);
-        self.of.project.events.send(about, EventType::Warning, "DeletedWithoutCell", note);
+        self.of.project.events.send(about, EventType::Warning, Reason::DeletedWithoutCell, note);
     }
 }

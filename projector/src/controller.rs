@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use dashmap::DashMap;
 use fedhub_api::facts::{Digest, DigestExt};
+use fedhub_api::reason::Reason;
 use fedhub_cache::Part;
 use fedhub_core::object::{Key, Kind, ObjectRef};
 use fedhub_engine::Queue;
@@ -151,7 +152,11 @@ impl Projector {
                 tracing::warn!(namespace, name, reason = reason.label(), "hub Instance quarantined");
                 if let Some(operators) = self.planes.operators() {
                     let instance = self.planes.hub().store(Kind::Instance).get(namespace, name);
-                    operators.warn("Quarantined", instance.map(|of| reference(*kind, &of)), reason.note(key));
+                    operators.warn(
+                        Reason::Quarantined,
+                        instance.map(|of| reference(*kind, &of)),
+                        reason.note(key),
+                    );
                 }
             }
             Some(Verdict::Parked) | None => {}

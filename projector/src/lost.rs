@@ -13,6 +13,7 @@ use fedhub_api::cells::{
     Declaration, Source, declarations, declares, is_copy_lost, redeclares, source_lost_since,
 };
 use fedhub_api::facts::{Change, Known};
+use fedhub_api::reason::Reason;
 use fedhub_core::errors::{Error, RequestError};
 use fedhub_core::names::{PlaneName, SOURCE_CLUSTER};
 use fedhub_core::object::{Key, Kind, Object, ObjectView, PlaneId};
@@ -150,7 +151,7 @@ impl LostCells {
         {
             tracing::warn!(cluster = &*seen.name, error = refusal, "ignoring declaration of a lost cell");
             if let Some(operators) = self.planes.operators().filter(|_| self.planes.leads()) {
-                operators.warn("LostCellRefused", Some(reference(Kind::Cluster, seen)), refusal);
+                operators.warn(Reason::LostCellRefused, Some(reference(Kind::Cluster, seen)), refusal);
             }
         }
         if !redeclares(old.as_deref(), now) {

@@ -197,11 +197,12 @@ impl Reconciler for InstanceReconciler<'_> {
 
     async fn apply(&mut self, seen: &Snapshot, plan: ProjectionPlan) -> Result<Step, Error> {
         let key = &self.job.key;
-        let asks = |intent: &Intent| {
-            matches!(intent, Intent::ReadHub | Intent::ConfirmOwner | Intent::Delete { .. })
-        };
         // What is known stands until live reads or the rate limit tell.
-        if !plan.intents.iter().any(asks) {
+        let is_told = !plan
+            .intents
+            .iter()
+            .any(|intent| matches!(intent, Intent::ReadHub | Intent::ConfirmOwner | Intent::Delete { .. }));
+        if is_told {
             self.projector.set_state(key, plan.verdict);
         }
         if self.project.stop.is_cancelled() {

@@ -155,6 +155,7 @@ pub(super) fn deletion_refused(instance: &Object, error: &RequestError) -> Condi
 
 #[cfg(test)]
 mod tests {
+    use fedhub_api::reason::AnyReason;
     use fedhub_core::errors::ApiError;
     use fedhub_core::object::{Kind, PlaneId, bare};
     use kube::core::Status;
@@ -187,15 +188,15 @@ mod tests {
 
     #[test]
     fn c9_what_the_admission_of_a_cell_denies_is_the_operators_whatever_its_code() {
-        let of = |code: u16, message: &str| refusal(&refused(code, message)).reason;
         let policy = "instances \"web-0\" is forbidden: ValidatingAdmissionPolicy 'a' with binding 'a' denied request: no";
         for (code, message, expected) in [
-            (422, "Instance \"web-0\" is invalid: spec: Required value", "ConfigurationError"),
-            (422, policy, "InstancesRefused"),
-            (403, policy, "InstancesRefused"),
-            (400, "admission webhook \"a.b\" denied the request: no", "InstancesRefused"),
+            (422, "Instance \"web-0\" is invalid: spec: Required value", Reason::ConfigurationError),
+            (422, policy, Reason::InstancesRefused),
+            (403, policy, Reason::InstancesRefused),
+            (400, "admission webhook \"a.b\" denied the request: no", Reason::InstancesRefused),
         ] {
-            assert_eq!(of(code, message), expected, "{code} {message}");
+            let reason = refusal(&refused(code, message)).reason;
+            assert_eq!(reason, AnyReason::from(expected), "{code} {message}");
         }
     }
 }

@@ -16,7 +16,7 @@ use fedhub_core::object::{Kind, Object, ObjectView};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::domain::status::blocker::{ConditionUpdate, priority};
+use crate::domain::status::blocker::ConditionUpdate;
 use crate::domain::status::{REFERENCED_DATA_READY, gates};
 
 /// Whether the spec of an Instance, or of a WD's template, refers to any.
@@ -39,7 +39,7 @@ pub fn waits(instance: &Object) -> bool {
 /// `ReferencedDataReady` where the cell waits for no data: what had to wait need not any longer (C6).
 pub fn disabled(instance: &Object, now: Timestamp) -> Value {
     let words = ConditionUpdate::yes(
-        "ReferencedDataDisabled",
+        Reason::ReferencedDataDisabled,
         "Instances do not wait for referenced data in this cell",
     );
     judged(instance, &words, now)
@@ -99,7 +99,7 @@ fn words(
         .map(|(token, ..)| excerpt(token))
         .collect();
     if missing.is_empty() {
-        return ConditionUpdate::yes("Ready", "All referenced ConfigMaps and Secrets are in the cell");
+        return ConditionUpdate::yes(Reason::Ready, "All referenced ConfigMaps and Secrets are in the cell");
     }
     ConditionUpdate::no(
         Reason::AwaitingPropagation,
@@ -119,8 +119,9 @@ pub fn error(deployment: &Object) -> Option<ConditionUpdate> {
 
 /// Data that is not there, for that reason, or for a general one where this version does not know it.
 pub fn refusal(reason: &str, message: &str) -> ConditionUpdate {
-    let known = priority(reason) >= priority(Reason::ReferencedDataNotReady.as_str());
-    ConditionUpdate::no(if known { reason } else { Reason::ReferencedDataNotReady.as_str() }, message)
+    let general = Reason::ReferencedDataNotReady;
+    let known = Reason::parse(reason).filter(|it| it.weight_in_cell() >= general.weight_in_cell());
+    ConditionUpdate::no(known.unwrap_or(general), message)
 }
 
 /// The data that the project's side expects in the cell, by its annotation.

@@ -1,5 +1,6 @@
 //! Reports what is not written back: in metrics, logs and Events.
 
+use fedhub_api::reason::Reason;
 use fedhub_core::errors::{self, Category, Error};
 use fedhub_core::object::{Key, Kind};
 use fedhub_planes::events::{EventType, reference};
@@ -53,7 +54,7 @@ impl WriteBack {
         let cell = self.cell.anchor();
         if let Some(instance) = cell.store(Kind::Instance).get(&key.namespace, &key.name) {
             let about = reference(Kind::Instance, &instance);
-            cell.events.send(about, EventType::Warning, "NotWrittenBack", refusal.to_string());
+            cell.events.send(about, EventType::Warning, Reason::NotWrittenBack, refusal.to_string());
         }
     }
 

@@ -149,7 +149,7 @@ fn words(plan: &NetworkPlan) -> String {
         Network::NotFound(_) => "not found".to_owned(),
         Network::Failed(_) => "failed".to_owned(),
         Network::NotCarried(_) => "not carried".to_owned(),
-        Network::Misplaced(words) => words.reason.clone(),
+        Network::Misplaced(words) => words.reason.as_str().to_owned(),
     });
     words.join(", ")
 }

@@ -1,5 +1,6 @@
 //! Events as a table, as lines, and as JSON.
 
+use fedhub_api::reason::{Reason, is_attributed};
 use fedhub_core::clock::stamp;
 use fedhub_terminal::output::Colour;
 use fedhub_terminal::plain;
@@ -41,18 +42,18 @@ fn kind(entry: &Entry) -> Cell {
 
 /// A reason as users say it: how a deployment comes to its city is the platform's own business.
 fn reason(entry: &Entry) -> &str {
-    match entry.reason.as_str() {
-        "Federated" => "Placed",
-        "FederationFailed" => "PlacementFailed",
-        "FederationRecovered" => "PlacementRecovered",
-        reason => reason,
+    match Reason::parse(&entry.reason) {
+        Some(Reason::Federated) => "Placed",
+        Some(Reason::FederationFailed) => "PlacementFailed",
+        Some(Reason::FederationRecovered) => "PlacementRecovered",
+        _ => &entry.reason,
     }
 }
 
 /// The words, likewise.
 fn note(entry: &Entry) -> String {
-    match (entry.reason.as_str(), &entry.about.city) {
-        ("Federated" | "FederationRecovered", Some(city)) => format!("placed in {city}"),
+    match (Reason::parse(&entry.reason), &entry.about.city) {
+        (Some(Reason::Federated | Reason::FederationRecovered), Some(city)) => format!("placed in {city}"),
         _ if is_attributed(&entry.note) => {
             Finding::of(&json!({"status": "False", "reason": entry.reason, "message": entry.note})).line()
         }
@@ -68,11 +69,6 @@ fn about(about: &About) -> String {
         (None, Some(city)) => format!("{workload} in {city}"),
         (None, None) => workload.to_owned(),
     }
-}
-
-/// Whether a note says who has to act.
-fn is_attributed(note: &str) -> bool {
-    note.contains("Action required by the ") || note.ends_with("No action required")
 }
 
 /// One on a line of its own, for a list that grows.

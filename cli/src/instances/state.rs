@@ -3,7 +3,7 @@
 use std::fmt;
 
 use fedhub_api::conditions::find;
-use fedhub_api::reason::Reason;
+use fedhub_api::reason::{InstancePhase, Reason, ServiceReason};
 use fedhub_core::object::{Object, ObjectView};
 
 use crate::model::status::is_going;
@@ -29,41 +29,22 @@ pub enum State {
     Unknown(String),
 }
 
-/// Which state each reason of `Ready`, or of `QuotaGranted` behind it, stands for.
+/// The state that a reason of `Ready`, or of `QuotaGranted` behind it, stands for; `None` where its text says
+/// it.
 fn by_reason(reason: &str) -> Option<State> {
-    let pending = |why: &str| State::Pending(Some(why.to_owned()));
-    let failed = |why: &str| State::Failed(why.to_owned());
-    let Some(reason) = Reason::parse(reason) else {
-        return match reason {
-            "" => Some(State::Pending(None)),
-            // A provider's own word.
-            "Stopped" => Some(State::Stopping),
-            _ => None,
+    let Some(known) = Reason::parse(reason) else {
+        return match ServiceReason::parse(reason) {
+            Some(ServiceReason::Stopped) => Some(State::Stopping),
+            _ => reason.is_empty().then_some(State::Pending(None)),
         };
     };
-    Some(match reason {
-        Reason::ImageUnavailable => failed("image unavailable"),
-        Reason::InstanceCrashing | Reason::Failed => failed("crashing"),
-        Reason::ConfigurationError => failed("configuration error"),
-        Reason::CellLost => failed("city lost"),
-        Reason::Provisioning
-        | Reason::ProgrammingInProgress
-        | Reason::PendingProgramming
-        | Reason::Starting => State::Starting,
-        Reason::Stopping => State::Stopping,
-        Reason::Suspended | Reason::ServiceSuspended => State::Suspended,
-        Reason::QuotaExceeded | Reason::PendingQuota => pending("quota exceeded"),
-        Reason::QuotaNoBudget => pending("no quota"),
-        Reason::ValidationFailed => pending("quota validation failed"),
-        Reason::PendingEvaluation => pending("quota evaluation"),
-        Reason::NetworkProvisioning | Reason::NetworkFailedToCreate => pending("network provisioning"),
-        Reason::SchedulingGatesPresent => pending("scheduling gates"),
-        Reason::ReferencedDataNotReady | Reason::AwaitingPropagation | Reason::Resolving => {
-            pending("configuration data")
-        }
-        Reason::Pending => State::Pending(None),
-        Reason::CellUnreachable => State::Unknown("city unreachable".to_owned()),
-        _ => return None,
+    known.instance_phase().map(|phase| match phase {
+        InstancePhase::Starting => State::Starting,
+        InstancePhase::Stopping => State::Stopping,
+        InstancePhase::Suspended => State::Suspended,
+        InstancePhase::Pending(why) => State::Pending(Some(why.to_owned()).filter(|why| !why.is_empty())),
+        InstancePhase::Failed(why) => State::Failed(why.to_owned()),
+        InstancePhase::Unknown(why) => State::Unknown(why.to_owned()),
     })
 }
 

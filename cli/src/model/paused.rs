@@ -1,7 +1,8 @@
 //! What a Workload says of a pause of its rollout.
 
 use fedhub_api::conditions::{find, said};
-use fedhub_api::facts::workload::{PAUSED, is_paused};
+use fedhub_api::facts::workload::is_paused;
+use fedhub_api::reason::Reason;
 use fedhub_core::message::Quoted;
 use fedhub_core::object::{Object, ObjectView};
 use fedhub_terminal::plain;
@@ -27,7 +28,8 @@ impl Paused {
             return None;
         }
         let is_newest = |condition: &&serde_json::Value| {
-            said(condition).1 == PAUSED && condition["observedGeneration"] == generation(workload)
+            said(condition).1 == Reason::RolloutPaused
+                && condition["observedGeneration"] == generation(workload)
         };
         let (status, _, message) =
             find(workload.status(), "Progressing").filter(is_newest).map_or(("", "", ""), said);

@@ -1,7 +1,7 @@
 //! What one object says of itself: numbers, conditions, and what keeps it from being ready.
 
 use fedhub_api::conditions::{find, is_default, is_true, said};
-use fedhub_api::reason::{Reason, needs_action};
+use fedhub_api::reason::{Reason, Responsible, needs_action, separated};
 use fedhub_core::object::{Object, ObjectView};
 use serde_json::Value;
 
@@ -75,16 +75,14 @@ pub struct Obstacle {
     pub message: String,
 }
 
-/// How messages say who has to act, where it is somebody.
-const ACTS: [&str; 2] = ["Action required by the user: ", "Action required by the platform operator: "];
-
 impl Obstacle {
     /// What a condition says; `None` for one that is True, that is the schema's, or that passes by itself.
     pub fn of(condition: &Value) -> Option<Self> {
         let (status, reason, message) = said(condition);
-        // A deployment lifts what its Instances say under a reason of its own, and the message tells whose job it is (C9).
-        let acts = ACTS.iter().any(|who| message.contains(who));
-        let stands = status != "True" && !is_default(condition) && (acts || needs_action(reason));
+        // Whose job it is, the message tells of what a deployment repeats of its Instances (C9).
+        let said = separated(reason, message).responsible;
+        let acts = matches!(said, Some(Responsible::User | Responsible::Operator)) || needs_action(reason);
+        let stands = status != "True" && !is_default(condition) && acts;
         stands.then(|| Self::new(reason, message))
     }
 

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use fedhub_api::conditions::{find, said};
-use fedhub_api::facts::workload::is_paused;
+use fedhub_api::facts::workload::{is_paused, problems_beside_available};
 use fedhub_api::reason::Reason;
 use fedhub_core::object::{Object, ObjectView};
 use serde_json::Value;
@@ -124,31 +124,20 @@ fn verdict(workload: &Object, judgement: &Judgement) -> Verdict {
     if done && unfinished().next().is_none() { Verdict::Done } else { Verdict::Progressing }
 }
 
-/// The reasons that a Workload has of its own; any other repeats the words of one deployment, whose row has them.
-const OWN: [Reason; 7] = [
-    Reason::NoMatchingLocations,
-    Reason::DeploymentNameTaken,
-    Reason::DeploymentsRefused,
-    Reason::InvalidCityCode,
-    Reason::ConfigurationError,
-    Reason::ObjectTooLarge,
-    Reason::ServiceNotActive,
-];
-
 /// Why some city gets no deployment, or not the newest one, in the Workload's words.
 fn refusal(workload: &Object) -> Option<Obstacle> {
-    /// How the words begin where at least one city serves.
-    const SERVES: &str = "At least one available placement was found. ";
     let available = find(workload.status(), "Available")?;
     if available["observedGeneration"] != generation(workload) {
         return None;
     }
     let (status, reason, message) = said(available);
     if status != "True" {
-        return Obstacle::of(available)
-            .filter(|_| Reason::parse(reason).is_some_and(|reason| OWN.contains(&reason)));
+        // Any other repeats the words of one deployment, whose row has them.
+        let is_own = Reason::parse(reason).is_some_and(Reason::is_of_workload);
+        return if is_own { Obstacle::of(available) } else { None };
     }
-    message.strip_prefix(SERVES).map(|message| Obstacle::new(Reason::NoMatchingLocations.as_str(), message))
+    problems_beside_available(message)
+        .map(|message| Obstacle::new(Reason::NoMatchingLocations.as_str(), message))
 }
 
 /// That the newest generation has come no further for longer than it may.

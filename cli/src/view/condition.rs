@@ -46,6 +46,8 @@ pub struct Finding {
     /// The reason that says who has to act and what to do: that of the condition, or of an Instance's that it
     /// repeats; `None` where this version does not know it.
     pub attributed: Option<Reason>,
+    /// Who has to act, also where the remedy is another version's.
+    responsible: Option<Responsible>,
     /// Since when.
     pub since: Option<Timestamp>,
     status: String,
@@ -62,6 +64,7 @@ impl Finding {
             reason: plain(reason).into_owned(),
             what: if what.is_empty() { "no reason is given".to_owned() } else { plain(&what).into_owned() },
             attributed: apart.reason,
+            responsible: apart.responsible,
             since: since.and_then(|since| since.parse().ok()),
             status: status.to_owned(),
         }
@@ -74,7 +77,12 @@ impl Finding {
 
     /// Who has to act; `None` where this version does not know the reason.
     pub fn responsible(&self) -> Option<Responsible> {
-        self.attributed.map(Reason::responsible)
+        self.responsible
+    }
+
+    /// The reason whose remedy the message has.
+    fn remedied(&self) -> Option<Reason> {
+        self.attributed.filter(|reason| Some(reason.responsible()) == self.responsible)
     }
 
     /// What follows from it.
@@ -88,19 +96,21 @@ impl Finding {
 
     /// Who has to act, and on what, in a sentence to the user.
     pub fn action(&self) -> String {
-        let Some(reason) = self.attributed else {
-            return "If this lasts, the platform operator has to act".to_owned();
-        };
-        match reason.responsible() {
-            Responsible::User => format!("What you can do: {}", in_users_words(reason)),
-            Responsible::Operator => {
+        match self.responsible {
+            None => "If this lasts, the platform operator has to act".to_owned(),
+            Some(Responsible::User) => {
+                // Another version's remedy stands in the message.
+                let remedy = self.remedied().map_or("what the message says", Reason::remedy_for_users);
+                format!("What you can do: {remedy}")
+            }
+            Some(Responsible::Operator) => {
                 format!("The platform operator has to act; tell them the reason: {}", self.reason)
             }
             // It is as it is meant to be, and stays so.
-            Responsible::Nobody if self.reason.as_str() == Reason::Suspended => {
+            Some(Responsible::Nobody) if self.reason.as_str() == Reason::Suspended => {
                 "It runs again once it is resumed".to_owned()
             }
-            Responsible::Nobody => "Nobody has to act: it passes by itself".to_owned(),
+            Some(Responsible::Nobody) => "Nobody has to act: it passes by itself".to_owned(),
         }
     }
 
@@ -121,7 +131,7 @@ impl Finding {
             "reason": self.reason,
             "message": self.what,
             "responsible": self.responsible().map(|responsible| responsible.to_string()),
-            "remedy": self.attributed.map(Reason::remedy).filter(|remedy| !remedy.is_empty()),
+            "remedy": self.remedied().map(Reason::remedy).filter(|remedy| !remedy.is_empty()),
             "since": self.since.map(fedhub_core::clock::stamp),
         })
     }
@@ -130,22 +140,6 @@ impl Finding {
 /// Words of the platform without whose job it is.
 pub fn without_attribution(words: &str) -> String {
     plain(separated("", words).what).into_owned()
-}
-
-/// The remedy without what a project's user never sees: objects of the platform, and how it is built.
-fn in_users_words(reason: Reason) -> &'static str {
-    match reason {
-        Reason::DeploymentNameTaken => "rename the placement",
-        Reason::ObjectTooLarge => "make the workload smaller",
-        Reason::InvalidCityCode => "correct the code of the city",
-        Reason::InstanceCrashing | Reason::Failed => "find out why the program in the container ends",
-        Reason::NoCellForCity | Reason::NoMatchingLocations => {
-            "choose another city, or ask the platform operator to serve this one"
-        }
-        Reason::ProgressDeadlineExceeded => "see what its cities say, and look at its events",
-        Reason::ServiceSuspended => "see what the command access says of the project",
-        other => other.remedy(),
-    }
 }
 
 /// The text with a capital letter at its beginning.
@@ -202,9 +196,10 @@ fn unmet(status: &Value, kind: &str) -> Option<Finding> {
 /// The finding where nothing was reported yet.
 pub fn unreported() -> Finding {
     Finding {
-        reason: Reason::Pending.into(),
+        reason: Reason::Pending.as_str().to_owned(),
         what: "nothing has been reported yet".to_owned(),
         attributed: None,
+        responsible: None,
         since: None,
         status: "Unknown".to_owned(),
     }

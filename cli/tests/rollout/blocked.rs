@@ -1,5 +1,6 @@
 //! What blocks a rollout is known at once, and words about something older block nothing.
 
+use fedhub_api::facts::workload::available_message;
 use fedhub_cli::rollout::display::{Display, Plain};
 use fedhub_cli::rollout::judge::{Phase, Verdict};
 use fedhub_cli::rollout::view;
@@ -102,7 +103,7 @@ fn c9_what_blocks_is_known_from_wherever_it_is_said() {
             "the workload, of a city whose newest deployment is refused while the old one serves",
             |world| {
                 world.deployments[0].data["spec"]["template"] = template("web:1");
-                let words = "At least one available placement was found. admission refuses it";
+                let words = &available_message(["admission refuses it"].into_iter());
                 say(
                     &mut world.workload,
                     of(1, condition("Available", "True", "AvailablePlacementFound", words)),
@@ -182,7 +183,7 @@ fn c9_a_refused_write_that_no_row_shows_blocks() {
     let words = "The deployment in DFW is refused: admission denies it";
     let available = [
         ("False", "DeploymentsRefused", words.to_owned()),
-        ("True", "AvailablePlacementFound", format!("At least one available placement was found. {words}")),
+        ("True", "AvailablePlacementFound", available_message([words].into_iter())),
     ];
     for (status, reason, message) in available {
         let mut world = World::done(&["DFW", "ORD"], "web:2");

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fedhub_api::facts::workload::PAUSED;
+use fedhub_api::reason::Reason;
 use fedhub_cli::exit::Exit;
 use fedhub_cli::model::absent;
 use fedhub_cli::restart;
@@ -28,7 +28,10 @@ fn paused(mut world: World, status: &str, message: &str) -> World {
     let annotations = world.workload.metadata.annotations.get_or_insert_default();
     annotations.insert(ROLLOUT_PAUSED.to_owned(), "true".to_owned());
     let generation = world.workload.metadata.generation.unwrap();
-    say(&mut world.workload, of(generation, condition("Progressing", status, PAUSED, message)));
+    say(
+        &mut world.workload,
+        of(generation, condition("Progressing", status, Reason::RolloutPaused.as_str(), message)),
+    );
     world
 }
 
@@ -203,7 +206,10 @@ async fn an_undo_of_a_paused_rollout_is_stored_and_resumes_nothing() {
     let (undone, ()) = tokio::join!(rollout(&server, RolloutCommand::Undo(undo)), async {
         sleep(Duration::from_secs(5)).await;
         world.workload.data["status"]["observedGeneration"] = json!(2);
-        say(&mut world.workload, of(2, condition("Progressing", "Unknown", PAUSED, HELD)));
+        say(
+            &mut world.workload,
+            of(2, condition("Progressing", "Unknown", Reason::RolloutPaused.as_str(), HELD)),
+        );
         status(&server, "Workload", NAME, world.workload.data["status"].clone());
     });
     undone.unwrap();

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use fedhub_api::conditions;
+use fedhub_api::reason::AnyReason;
 use fedhub_core::clock::parse_duration;
 use fedhub_core::object::{Object, ObjectView};
 use jiff::Timestamp;
@@ -75,7 +76,7 @@ pub(crate) fn set(status: &mut Value, kind: &str, value: &str, reason: &str, mes
     if old.is_some_and(|c| c["status"] == value && c["reason"] == reason && c["message"] == message) {
         return;
     }
-    let new = conditions::stand(old, kind, value, reason, message, now);
+    let new = conditions::stand(old, kind, value, AnyReason::parse(reason), message, now);
     conditions::put(status, new);
 }
 

@@ -28,6 +28,7 @@ mod pauses;
 mod process;
 mod requests;
 mod servers;
+mod tables;
 
 pub use fedhub_fake_apiserver::{quiet, until};
 pub use insta;
@@ -43,3 +44,4 @@ pub use servers::{
     HEADERS, cell, cell_uid, client, gap, normalized_instances, plane_name, put_hub_namespace,
     put_kube_system, put_namespace,
 };
+pub use tables::assert_table;

@@ -28,12 +28,17 @@ struct About {
     hop: Hop,
     meaning: &'static str,
     action: Action,
+    /// Empty where the reasons alone decide.
     decided_by: &'static str,
+    reasons: &'static [Reason],
 }
 
-/// Makes [`Cause`] and all that follows from a cause alone.
+/// Makes [`Cause`], all that follows from a cause alone, and the cause of each reason: those in brackets
+/// behind its name.
 macro_rules! causes {
-    ($($cause:ident: $hop:ident, $meaning:literal, $action:expr, $decided_by:literal;)+) => {
+    (
+        $($cause:ident $([$($reason:ident),+ $(,)?])?: $hop:ident, $meaning:literal, $action:expr, $decided_by:literal;)+
+    ) => {
         /// Why a WD or an Instance is as it is. The name in kebab-case is stable: programs compare it.
         #[derive(
             Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr, strum::VariantArray,
@@ -49,7 +54,16 @@ macro_rules! causes {
                 match self {
                     $(Self::$cause => About {
                         hop: Hop::$hop, meaning: $meaning, action: $action, decided_by: $decided_by,
+                        reasons: &[$($(Reason::$reason),+)?],
                     },)+
+                }
+            }
+
+            /// Whole, so that a new reason does not compile without a cause, nor with two.
+            #[deny(unreachable_patterns)]
+            fn of_known(reason: Reason) -> Self {
+                match reason {
+                    $($($(Reason::$reason)|+ => Self::$cause,)?)+
                 }
             }
         }
@@ -65,7 +79,7 @@ causes! {
     PlaneNotKnown: ProjectWd, "discovery finds no project plane of that name",
         Operator("create the plane's Secret or Project, or correct --plane and --discovery"),
         "no labelled Secret is named so, by its annotation or its own name; no Project has the name";
-    PlaneSecretInvalid: ProjectWd, "the project-plane Secret holds no kubeconfig that fedhub may use",
+    PlaneSecretInvalid [PlaneRefused]: ProjectWd, "the project-plane Secret holds no kubeconfig that fedhub may use",
         Operator("correct the kubeconfig in the Secret"), "what the Secret holds";
     PlaneUnreachable: ProjectWd, "the project plane does not answer",
         Operator("bring the plane's API server back, or correct the address in its Secret"),
@@ -79,12 +93,11 @@ causes! {
         "a list over its limit of objects, pages or memory, or an answer over its size";
     PlaneCrdMissing: ProjectWd, "the project plane does not serve WorkloadDeployments",
         Operator("apply the output of fedhub crds in the plane"), "the request for the WD is answered 404 for its kind";
-    PlaneIdentityRefused: ProjectWd, "another cluster answers than the one that fedhub remembers for this plane",
-        Operator("correct the kubeconfig, or remove the plane's entry from the ConfigMap of identities"),
-        "the UID of the plane's kube-system against the ConfigMaps fedhub-plane-identities-*";
+    PlaneIdentityRefused [AnotherIdentity, IdentityTaken, InvalidUid]: ProjectWd, "another cluster answers than the one that fedhub remembers for this plane",
+        Operator("correct the kubeconfig, or remove the plane's entry from the ConfigMap of identities"), "the UID of the plane's kube-system against the ConfigMaps fedhub-plane-identities-*";
     PlanePaused: ProjectWd, "an operator paused the plane: fedhub writes nothing for it, neither there nor on the hub",
         Operator("run fedhub resume, once what it was paused for is done"), "the ConfigMap fedhub-paused on the management plane";
-    HubUnreachable: HubWd, "the federation hub does not answer",
+    HubUnreachable [HubUnreachable]: HubWd, "the federation hub does not answer",
         As(Reason::HubUnreachable), "the requests to the hub get no answer, or a 5xx; or Federated=False, HubUnreachable";
     HubForbidden: HubWd, "the hub does not accept the credentials, or they lack a right that explain needs",
         Operator("give --hub-kubeconfig the rights of deploy/components/hub"), "a request to the hub is answered 401 or 403";
@@ -98,30 +111,28 @@ causes! {
     OrphanedOnHub: HubWd, "the WD is gone from the project, and what it had on the hub is still there",
         Operator("once sure, run fedhub audit --reclaim"),
         "the hub has a WD of that name whose project WD does not exist";
-    DeletionAwaitsCell: CellWd, "the WD is deleted in the project and on the hub, and the cell is still removing it",
-        Operator("look into the cell: its finalizers name what it waits for"),
-        "the cell has the WD with a deletionTimestamp, or a lost hub waits for its report";
+    DeletionAwaitsCell [DeletedWithoutCell]: CellWd, "the WD is deleted in the project and on the hub, and the cell is still removing it",
+        Operator("look into the cell: its finalizers name what it waits for"), "the cell has the WD with a deletionTimestamp, or a lost hub waits for its report";
     FedhubNotRunning: ProjectWd, "no fedhub process of the management role leads",
         Operator("start fedhub, and see its log for why it does not lead"),
         "the Lease is absent, released or expired, and a hop of fedhub's is behind";
-    FederatorBehind: HubWd, "the federator has not carried the newest state over yet",
-        Operator("see fedhub's log and fedhub_oldest_unsynced_plane_seconds for this plane"),
-        "mark, hub namespace, hub WD or project status is behind while a fedhub process leads";
-    InvalidCityCode: ProjectWd, "spec.cityCode is not a valid city code",
+    FederatorBehind [FederationFailed]: HubWd, "the federator has not carried the newest state over yet",
+        Operator("see fedhub's log and fedhub_oldest_unsynced_plane_seconds for this plane"), "mark, hub namespace, hub WD or project status is behind while a fedhub process leads";
+    InvalidCityCode [InvalidCityCode]: ProjectWd, "spec.cityCode is not a valid city code",
         As(Reason::InvalidCityCode), "the rule for city codes";
-    InvalidName: ProjectWd, "the name of the WD has more than 63 characters",
+    InvalidName [InvalidName]: ProjectWd, "the name of the WD has more than 63 characters",
         As(Reason::InvalidName), "the length of the name";
-    ObjectTooLarge: ProjectWd, "the WD has more than 1 MiB",
+    ObjectTooLarge [ObjectTooLarge]: ProjectWd, "the WD has more than 1 MiB",
         As(Reason::ObjectTooLarge), "Available=False, ObjectTooLarge";
-    NoCellForCity: Policy, "no cell serves the WD's city",
+    NoCellForCity [NoCellForCity]: Policy, "no cell serves the WD's city",
         As(Reason::NoCellForCity), "no Cluster of the hub carries the city's label";
-    AmbiguousCity: Policy, "more than one cell serves the WD's city",
+    AmbiguousCity [AmbiguousCity]: Policy, "more than one cell serves the WD's city",
         As(Reason::AmbiguousCity), "the labels of the hub's Clusters";
-    HubIdentityRefused: HubNamespace, "the hub holds an object of another origin in this WD's place",
+    HubIdentityRefused [FederationConflict]: HubNamespace, "the hub holds an object of another origin in this WD's place",
         As(Reason::FederationConflict), "labels of the hub namespace, origin mark of the hub WD, or FederationConflict";
-    HubThrottled: HubWd, "the hub is overloaded and refuses fedhub's requests for now",
+    HubThrottled [Throttled]: HubWd, "the hub is overloaded and refuses fedhub's requests for now",
         As(Reason::Throttled), "Federated=False, Throttled";
-    FedhubForbidden: HubWd, "fedhub lacks a right on the hub or in the project plane",
+    FedhubForbidden [Forbidden]: HubWd, "fedhub lacks a right on the hub or in the project plane",
         As(Reason::Forbidden), "Federated=False, Forbidden";
     HubRefusesContent: HubWd, "the hub refuses the content of the WD",
         User("correct the WD as the message says"), "Federated=False, Pending";
@@ -139,11 +150,11 @@ causes! {
         "the hub namespace is missing, or not the one whose UID the WD records";
     ProjectSuspended: HubWd, "the project is suspended: its planes are read and not written",
         Operator("resume the project"), "the hub WD carries suspended=true, the project WD does not";
-    ServiceSuspended: HubWd, "the service is suspended in the project: what runs there is suspended",
+    ServiceSuspended [ServiceSuspended]: HubWd, "the service is suspended in the project: what runs there is suspended",
         As(Reason::ServiceSuspended), "Available=False, ServiceSuspended, or the project's ServiceEntitlement";
-    ServiceNotActive: ProjectWd, "the service is not active in the project: fedhub removed what ran of the WD",
+    ServiceNotActive [ServiceNotActive]: ProjectWd, "the service is not active in the project: fedhub removed what ran of the WD",
         As(Reason::ServiceNotActive), "Available=False, ServiceNotActive, and no finalizer of fedhub's";
-    WdSuspended: Instances, "the WD is suspended by its own annotation: its Instances are kept and do not run",
+    WdSuspended [Suspended]: Instances, "the WD is suspended by its own annotation: its Instances are kept and do not run",
         User("remove the annotation compute.datumapis.com/suspended"), "the annotation, or the reason Suspended";
     PolicyMissing: Policy, "the PropagationPolicy of the WD's city is missing from the hub namespace",
         Operator("see that fedhub runs: it creates the policy before the WD"), "the policies of the hub namespace";
@@ -156,69 +167,86 @@ causes! {
     KarmadaSlow: Work, "Karmada has not carried the WD to the cell yet",
         Operator("see Karmada's controller manager and the agent of this cell"),
         "ResourceBinding, Work or the WD in the cell is behind the hub WD";
-    ApplyFailed: Work, "the cell's API server refused the WD, or Karmada failed to apply it",
-        Operator("correct what Karmada's message names: CRDs, rights or admission in the cell"),
-        "applied=false with a message in the ResourceBinding, or the Work's condition Applied";
-    Moving: Work, "the WD moves to the cell of another city",
+    ApplyFailed [RefusedByCell]: Work, "the cell's API server refused the WD, or Karmada failed to apply it",
+        Operator("correct what Karmada's message names: CRDs, rights or admission in the cell"), "applied=false with a message in the ResourceBinding, or the Work's condition Applied";
+    Moving [Moving]: Work, "the WD moves to the cell of another city",
         As(Reason::Moving), "the annotation moving, or the ResourceBinding names another cell";
-    CellNotReady: CellWd, "Karmada cannot reach the cell",
+    CellNotReady [CellUnreachable]: CellWd, "Karmada cannot reach the cell",
         As(Reason::CellUnreachable), "the Cluster's condition Ready";
-    CellLost: CellWd, "an operator declared the cell lost",
+    CellLost [CellLost, LostCellRefused]: CellWd, "an operator declared the cell lost",
         As(Reason::CellLost), "the annotation lost of the Cluster";
-    CellControllerBehind: CellWd, "the cell has not taken the newest generation yet",
-        Operator("see the log of fedhub in the cell: it may not run, or not lead"),
-        "observedGeneration in the cell, or in what the hub has of it";
+    CellControllerBehind [AwaitingCell]: CellWd, "the cell has not taken the newest generation yet",
+        Operator("see the log of fedhub in the cell: it may not run, or not lead"), "observedGeneration in the cell, or in what the hub has of it";
     KarmadaStatusSlow: HubWd, "the cell has reported, and Karmada has not carried the report to the hub yet",
         Operator("see Karmada's controller manager, and that fedhub's interpreter is installed on the hub"),
         "the cell's status against the hub's";
-    QuotaDenied: Instances, "quota is denied", As(Reason::QuotaExceeded), "the reason QuotaExceeded, QuotaNoBudget or QuotaNotGranted";
-    QuotaPending: Instances, "quota is asked for and not granted yet", As(Reason::PendingQuota), "the reason PendingQuota";
-    QuotaServiceFailed: Instances, "the project's quota service does not work",
-        As(Reason::QuotaBackendUnavailable), "a reason that the quota service gives";
-    QuotaClaimTaken: Instances, "the ResourceClaim of an Instance's name in the project was not made by its cell",
-        As(Reason::QuotaClaimTaken), "the reason QuotaClaimTaken";
-    InstanceTypeUnavailable: Instances, "the cell does not have the InstanceType, or cannot read its size",
-        As(Reason::InstanceTypeUnavailable), "the reason InstanceTypeUnavailable";
-    NetworkNotReady: Instances, "a network is on its way", As(Reason::NetworkProvisioning), "the reason NetworkProvisioning";
-    NetworkFailed: Instances, "the cell's network service failed", As(Reason::NetworkFailedToCreate), "the reason NetworkFailedToCreate";
-    NetworkInvalid: Instances, "the template names a network that is not there or does not fit",
-        As(Reason::NetworkNotFound), "the reason NetworkNotFound or AddressFamilyNotCarried";
-    LocationMisconfigured: Instances, "the cell's LocationBindings do not fit its city",
-        As(Reason::NoMatchingLocation), "a reason of the LocationBindings";
-    ImageUnavailable: Instances, "an image cannot be pulled", As(Reason::ImageUnavailable), "the reason ImageUnavailable";
-    InstanceCrashing: Instances, "an Instance starts and ends again", As(Reason::InstanceCrashing), "the reason InstanceCrashing or Failed";
-    TemplateInvalid: Instances, "the template or the scale settings cannot be used",
-        As(Reason::ConfigurationError), "the reason ConfigurationError or InvalidScaleSettings";
-    ReferencedDataMissing: Instances, "a ConfigMap or Secret that the template refers to is missing, or cannot be copied",
-        As(Reason::SourceNotFound), "the reason SourceNotFound, SourceTooLarge or SourceUnsupported";
-    ReferencedDataForbidden: Instances, "the platform may not read the project's ConfigMaps and Secrets, or not write their copies",
-        As(Reason::SourceUnauthorized), "the reason SourceUnauthorized, SourceNameTaken, SourceRefused or CopyTerminating";
-    ReferencedDataPending: Instances, "referenced data is on its way to the cell",
-        As(Reason::ReferencedDataNotReady), "the reason ReferencedDataNotReady, AwaitingPropagation or Resolving";
-    InstancesRefused: Instances, "the cell lets fedhub create no Instance",
-        As(Reason::InstancesRefused), "the reason InstancesRefused or InstanceNameTaken";
-    CellNameTaken: Copies, "two clusters run under one cell name", As(Reason::CellNameTaken), "the reason CellNameTaken";
-    AutoscalerFault: Instances, "fedhub cannot use the HorizontalPodAutoscaler in the cell",
-        As(Reason::AutoscalerRefused), "the reason AutoscalerNameTaken, AutoscalerRefused or AmbiguousSelector";
-    TerminationOverdue: Instances, "an Instance takes longer to terminate than it may",
+    QuotaDenied [QuotaExceeded, QuotaNoBudget, QuotaNotGranted]: Instances, "quota is denied",
+        As(Reason::QuotaExceeded), "";
+    QuotaPending [PendingQuota, PendingEvaluation]: Instances, "quota is asked for and not granted yet",
+        As(Reason::PendingQuota), "";
+    QuotaServiceFailed [
+        QuotaBackendUnavailable, QuotaMisconfigured, QuotaProjectIDUnresolvable, QuotaProjectNotFound,
+        QuotaNamespaceNotFound, ValidationFailed,
+    ]: Instances, "the project's quota service does not work",
+        As(Reason::QuotaBackendUnavailable), "";
+    QuotaClaimTaken [QuotaClaimTaken]: Instances, "the ResourceClaim of an Instance's name in the project was not made by its cell",
+        As(Reason::QuotaClaimTaken), "";
+    InstanceTypeUnavailable [InstanceTypeUnavailable]: Instances, "the cell does not have the InstanceType, or cannot read its size",
+        As(Reason::InstanceTypeUnavailable), "";
+    NetworkNotReady [NetworkProvisioning]: Instances, "a network is on its way",
+        As(Reason::NetworkProvisioning), "";
+    NetworkFailed [NetworkFailedToCreate]: Instances, "the cell's network service failed",
+        As(Reason::NetworkFailedToCreate), "";
+    NetworkInvalid [NetworkNotFound, AddressFamilyNotCarried]: Instances, "the template names a network that is not there or does not fit",
+        As(Reason::NetworkNotFound), "";
+    LocationMisconfigured [NoMatchingLocation, CityCodeMismatch, LocationMismatch, AmbiguousServingLocation]: Instances, "the cell's LocationBindings do not fit its city",
+        As(Reason::NoMatchingLocation), "";
+    ImageUnavailable [ImageUnavailable]: Instances, "an image cannot be pulled",
+        As(Reason::ImageUnavailable), "";
+    InstanceCrashing [InstanceCrashing, Failed]: Instances, "an Instance starts and ends again",
+        As(Reason::InstanceCrashing), "";
+    TemplateInvalid [ConfigurationError, InvalidScaleSettings, RuntimeClassNotServed]: Instances, "the template or the scale settings cannot be used",
+        As(Reason::ConfigurationError), "";
+    ReferencedDataMissing [SourceNotFound, SourceTooLarge, SourceUnsupported]: Instances, "a ConfigMap or Secret that the template refers to is missing, or cannot be copied",
+        As(Reason::SourceNotFound), "";
+    ReferencedDataForbidden [SourceUnauthorized, SourceNameTaken, SourceRefused, CopyTerminating]: Instances, "the platform may not read the project's ConfigMaps and Secrets, or not write their copies",
+        As(Reason::SourceUnauthorized), "";
+    ReferencedDataPending [ReferencedDataNotReady, AwaitingPropagation, Resolving]: Instances, "referenced data is on its way to the cell",
+        As(Reason::ReferencedDataNotReady), "";
+    InstancesRefused [InstancesRefused, InstanceNameTaken]: Instances, "the cell lets fedhub create no Instance",
+        As(Reason::InstancesRefused), "";
+    CellNameTaken [CellNameTaken]: Copies, "two clusters run under one cell name",
+        As(Reason::CellNameTaken), "";
+    AutoscalerFault [AutoscalerNameTaken, AutoscalerRefused, AmbiguousSelector]: Instances, "fedhub cannot use the HorizontalPodAutoscaler in the cell",
+        As(Reason::AutoscalerRefused), "";
+    TerminationOverdue [TerminationDeadlineExceeded]: Instances, "an Instance takes longer to terminate than it may",
         As(Reason::TerminationDeadlineExceeded), "TerminationOverdue, or the Instance's deletionTimestamp";
-    DeletionRefused: Instances, "the cell refuses that fedhub deletes an Instance",
+    DeletionRefused [DeletionRefused]: Instances, "the cell refuses that fedhub deletes an Instance",
         As(Reason::DeletionRefused), "the reason DeletionRefused of TerminationOverdue";
-    CellMisconfigured: CellWd, "fedhub in the cell lacks a right or a CRD that its flags ask for",
-        As(Reason::CellMisconfigured), "the reason CellMisconfigured";
-    InstancesChanging: Instances, "Instances start, end or are replaced, one after the other",
-        Operator("see the cell's provider of Instances where this lasts"), "a reason that is a stage";
-    CellReported: Instances, "the cell reports a reason that this version does not know, such as a provider's own",
-        Operator("see the message, and the provider of Instances in the cell"), "a reason outside the table";
-    CopyMissing: Copies, "an Instance of the cell has no copy on the hub: the cell cannot write back",
-        Operator("see the log of fedhub in the cell, and its credentials for the hub"),
-        "Instances in the cell, or status.replicas, against the copies on the hub";
+    CellMisconfigured [CellMisconfigured]: CellWd, "fedhub in the cell lacks a right or a CRD that its flags ask for",
+        As(Reason::CellMisconfigured), "";
+    InstancesChanging [
+        InstancesProvisioning, Provisioning, SchedulingGatesPresent, Pending, PendingProgramming,
+        ProgrammingInProgress, Starting, Stopping, ScalingDisabled, Terminating, Applied,
+    ]: Instances, "Instances start, end or are replaced, one after the other",
+        Operator("see the cell's provider of Instances where this lasts"), "";
+    CellReported [
+        DeploymentNameTaken, DeploymentsRefused, NoMatchingLocations, NoAvailablePlacements,
+        NoAvailableDeployments, ProgressDeadlineExceeded, InstanceTypeDeprecated, InstanceTypeDisabled,
+        RolloutComplete, RolloutPaused, NoDeployments, RolloutInProgress, AvailablePlacementFound,
+        AvailableDeploymentFound, StableInstanceFound, ReplicasAvailable, Available, Ready,
+        ReferencedDataDisabled, QuotaAvailable, QuotaDisabled, Federated, FederationRecovered, Moved,
+        RevisionNotRecorded, Resumed, Undecodable, InstanceTypeNameTaken, InstanceTypeKept,
+        InstanceTypeSourceIsCell,
+    ]: Instances, "the cell reports a reason that this version does not know, such as a provider's own",
+        Operator("see the message, and the provider of Instances in the cell"), "a reason that no other cause has";
+    CopyMissing [NotWrittenBack]: Copies, "an Instance of the cell has no copy on the hub: the cell cannot write back",
+        Operator("see the log of fedhub in the cell, and its credentials for the hub"), "Instances in the cell, or status.replicas, against the copies on the hub";
     ProjectionMissing: Projections, "the projector has not shown an Instance in the project yet",
         Operator("see fedhub's log and fedhub_oldest_unsynced_plane_seconds for this plane"),
         "copies on the hub against Instances in the project, while a fedhub process leads";
-    ProjectionQuarantined: Projections, "an Instance cannot be shown in the project, and no retry changes that",
-        Operator("see Quarantined Instances in docs/operations.md: another Instance has the name, or labels contradict"),
-        "an Instance of that name without fedhub's mark, or labels that contradict the hub namespace";
+    ProjectionQuarantined [Quarantined]: Projections, "an Instance cannot be shown in the project, and no retry changes that",
+        Operator("see Quarantined Instances in docs/operations.md: another Instance has the name, or labels contradict"), "an Instance of that name without fedhub's mark, or labels that contradict the hub namespace";
     ProjectorBehind: Projections, "an Instance in the project shows an earlier state than its copy on the hub",
         Operator("see fedhub's log and fedhub_oldest_unsynced_plane_seconds for this plane"),
         "Ready of projection and copy, or a projection without a copy";
@@ -227,7 +255,7 @@ causes! {
         "the ConfigMap fedhub-hub-history, where a deletion waits";
     CleanupHubUnreachable: HubWd, "the deleted WD keeps its finalizer: fedhub cannot reach the hub to clean up",
         As(Reason::CleanupHeld), "CleanupHeld or HubUnreachable on a WD with a deletionTimestamp";
-    CleanupConflict: HubWd, "the deleted WD keeps its finalizer: the hub WD of its name may belong to another",
+    CleanupConflict [CleanupHeld]: HubWd, "the deleted WD keeps its finalizer: the hub WD of its name may belong to another",
         As(Reason::CleanupHeld), "the origin mark of the hub WD against the deleted WD's UID";
     CleanupRefused: ProjectWd, "the deleted WD keeps its finalizer: the hub or the project plane refuses a request of fedhub",
         Operator("allow the request that the message of CleanupHeld names: rights, or admission of that plane"),
@@ -248,8 +276,16 @@ impl Cause {
     }
 
     /// What it is decided by.
-    pub fn decided_by(self) -> &'static str {
-        self.about().decided_by
+    pub fn decided_by(self) -> String {
+        let About { decided_by, reasons, .. } = self.about();
+        match (decided_by, reasons) {
+            ("", [reason]) => format!("the reason {reason}"),
+            ("", [others @ .., last]) => {
+                let others: Vec<_> = others.iter().map(|reason| reason.as_str()).collect();
+                format!("the reason {} or {last}", others.join(", "))
+            }
+            (text, _) => text.to_owned(),
+        }
     }
 
     /// Where it is found, unless a diagnosis names another hop.
@@ -288,90 +324,8 @@ impl Cause {
         }
     }
 
-    /// The cause that a reason of a condition stands for; `None` is one that this version does not know. The match is whole,
-    /// so that a new reason has a cause.
-    #[allow(clippy::too_many_lines, reason = "a list, whose halves would have to end with `_`")]
+    /// The cause that a reason stands for; `None` is one that this version does not know.
     pub fn of_reason(reason: Option<Reason>) -> Self {
-        let Some(reason) = reason else {
-            return Self::CellReported;
-        };
-        match reason {
-            Reason::QuotaExceeded | Reason::QuotaNoBudget | Reason::QuotaNotGranted => Self::QuotaDenied,
-            Reason::PendingQuota | Reason::PendingEvaluation => Self::QuotaPending,
-            Reason::QuotaBackendUnavailable
-            | Reason::QuotaMisconfigured
-            | Reason::QuotaProjectIDUnresolvable
-            | Reason::QuotaProjectNotFound
-            | Reason::QuotaNamespaceNotFound
-            | Reason::ValidationFailed => Self::QuotaServiceFailed,
-            Reason::QuotaClaimTaken => Self::QuotaClaimTaken,
-            Reason::InstanceTypeUnavailable => Self::InstanceTypeUnavailable,
-            Reason::NetworkProvisioning => Self::NetworkNotReady,
-            Reason::NetworkFailedToCreate => Self::NetworkFailed,
-            Reason::NetworkNotFound | Reason::AddressFamilyNotCarried => Self::NetworkInvalid,
-            Reason::NoMatchingLocation
-            | Reason::CityCodeMismatch
-            | Reason::LocationMismatch
-            | Reason::AmbiguousServingLocation => Self::LocationMisconfigured,
-            Reason::ImageUnavailable => Self::ImageUnavailable,
-            Reason::InstanceCrashing | Reason::Failed => Self::InstanceCrashing,
-            Reason::ConfigurationError | Reason::InvalidScaleSettings | Reason::RuntimeClassNotServed => {
-                Self::TemplateInvalid
-            }
-            Reason::SourceNotFound | Reason::SourceTooLarge | Reason::SourceUnsupported => {
-                Self::ReferencedDataMissing
-            }
-            Reason::SourceUnauthorized
-            | Reason::SourceNameTaken
-            | Reason::SourceRefused
-            | Reason::CopyTerminating => Self::ReferencedDataForbidden,
-            Reason::ReferencedDataNotReady | Reason::AwaitingPropagation | Reason::Resolving => {
-                Self::ReferencedDataPending
-            }
-            Reason::InstancesRefused | Reason::InstanceNameTaken => Self::InstancesRefused,
-            Reason::CellNameTaken => Self::CellNameTaken,
-            Reason::AutoscalerNameTaken | Reason::AutoscalerRefused | Reason::AmbiguousSelector => {
-                Self::AutoscalerFault
-            }
-            Reason::TerminationDeadlineExceeded => Self::TerminationOverdue,
-            Reason::DeletionRefused => Self::DeletionRefused,
-            Reason::CellMisconfigured => Self::CellMisconfigured,
-            Reason::Suspended => Self::WdSuspended,
-            Reason::CellUnreachable => Self::CellNotReady,
-            Reason::CellLost => Self::CellLost,
-            Reason::Moving => Self::Moving,
-            Reason::ServiceSuspended => Self::ServiceSuspended,
-            Reason::ServiceNotActive => Self::ServiceNotActive,
-            Reason::HubUnreachable => Self::HubUnreachable,
-            Reason::Throttled => Self::HubThrottled,
-            Reason::Forbidden => Self::FedhubForbidden,
-            Reason::InvalidCityCode => Self::InvalidCityCode,
-            Reason::InvalidName => Self::InvalidName,
-            Reason::ObjectTooLarge => Self::ObjectTooLarge,
-            Reason::NoCellForCity => Self::NoCellForCity,
-            Reason::AmbiguousCity => Self::AmbiguousCity,
-            Reason::FederationConflict => Self::HubIdentityRefused,
-            Reason::CleanupHeld => Self::CleanupConflict,
-            Reason::AwaitingCell => Self::CellControllerBehind,
-            Reason::RefusedByCell => Self::ApplyFailed,
-            Reason::InstancesProvisioning
-            | Reason::Provisioning
-            | Reason::SchedulingGatesPresent
-            | Reason::Pending
-            | Reason::PendingProgramming
-            | Reason::ProgrammingInProgress
-            | Reason::Starting
-            | Reason::Stopping
-            | Reason::ScalingDisabled
-            | Reason::Terminating
-            | Reason::Applied => Self::InstancesChanging,
-            // A Workload's own, which `explain` does not read.
-            Reason::DeploymentNameTaken
-            | Reason::DeploymentsRefused
-            | Reason::NoMatchingLocations
-            | Reason::NoAvailablePlacements
-            | Reason::NoAvailableDeployments
-            | Reason::ProgressDeadlineExceeded => Self::CellReported,
-        }
+        reason.map_or(Self::CellReported, Self::of_known)
     }
 }

@@ -147,10 +147,8 @@ pub fn json(chain: &Chain, diagnosis: &Diagnosis) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-    use std::path::Path;
-
-    use fedhub_testing::{Messages, assert_messages};
+    use fedhub_api::reason::Reason;
+    use fedhub_testing::{Messages, assert_messages, assert_table};
     use strum::VariantArray;
 
     use super::super::cause::Cause;
@@ -183,34 +181,32 @@ mod tests {
         assert_messages!("explain", messages);
     }
 
-    /// The tables of `docs/reference/explain.md` are what the code has.
+    /// The tables of documents are written from the code: `UPDATE_REASONS=1` writes them anew.
     #[test]
-    fn u4_the_reference_names_every_cause_and_every_hop() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference/explain.md");
-        let document = fs::read_to_string(path).unwrap();
-        let rows: Vec<&str> = document.lines().filter(|line| line.starts_with("| `")).collect();
-        let mut expected: Vec<String> = Cause::VARIANTS
-            .iter()
-            .map(|cause| {
-                let cells =
-                    [cause.meaning(), &cause.responsible().to_string(), cause.remedy(), cause.decided_by()];
-                format!("| `{}` | {} |", cause.id(), cells.join(" | "))
-            })
-            .collect();
-        expected.extend(Hop::VARIANTS.iter().map(|hop| {
+    fn u4_the_reference_names_every_cause_every_hop_and_every_reason() {
+        let of = |cause: &Cause| {
+            let acts = cause.responsible().to_string();
+            let [meaning, remedy] = [cause.meaning(), cause.remedy()].map(str::to_owned);
+            vec![format!("`{}`", cause.id()), meaning, acts, remedy, cause.decided_by()]
+        };
+        let header = "| cause | meaning | acts | what to do | decided by |";
+        assert_table("docs/reference/explain.md", header, Cause::VARIANTS.iter().map(of));
+        let of = |hop: &Hop| {
             let limits = hop.limits();
-            let (usual, deadline) = (limits.usual.as_secs(), limits.deadline.as_secs());
-            format!("| `{}` | {usual} s | {deadline} s | {} |", hop.id(), hop.owner())
-        }));
-        let missing: Vec<_> = expected.iter().filter(|row| !rows.contains(&row.as_str())).collect();
-        assert!(
-            missing.is_empty(),
-            "docs/reference/explain.md lacks\n{}",
-            missing.iter().map(|it| it.as_str()).collect::<Vec<_>>().join("\n")
-        );
-        let ids = |row: &&&str| row.starts_with("| `") && !expected.contains(&(**row).to_string());
-        let other: Vec<_> = rows.iter().filter(ids).filter(|row| row.matches(" | ").count() > 1).collect();
-        assert!(other.is_empty(), "docs/reference/explain.md has rows that the code has not: {other:?}");
+            let [usual, deadline] = [limits.usual, limits.deadline].map(|it| format!("{} s", it.as_secs()));
+            vec![format!("`{}`", hop.id()), usual, deadline, hop.owner().to_owned()]
+        };
+        let header = "| hop | slow after | stuck after | where to look |";
+        assert_table("docs/reference/explain.md", header, Hop::VARIANTS.iter().map(of));
+        let of = |reason: Reason| {
+            let cause = Cause::of_reason(Some(reason));
+            let who = cause.responsible().to_string();
+            vec![format!("`{reason}`"), format!("`{}`", cause.id()), who, reason.remedy().to_owned()]
+        };
+        let with_cause = Reason::all()
+            .filter(|reason| reason.is_unmet() && Cause::of_reason(Some(*reason)) != Cause::CellReported);
+        let header = "| a condition says | `fedhub explain` says | acts | what to do |";
+        assert_table("docs/troubleshooting.md", header, with_cause.map(of));
     }
 
     #[test]

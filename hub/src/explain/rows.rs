@@ -3,6 +3,7 @@
 use fedhub_api::cells::CellDown;
 use fedhub_api::conditions::{find, is_true, said};
 use fedhub_api::facts::deployment::FEDERATED;
+use fedhub_api::reason::Reason;
 use fedhub_core::names::FEDERATOR_FINALIZER;
 use fedhub_core::object::{Object, ObjectView};
 use jiff::Timestamp;
@@ -195,7 +196,7 @@ fn cell_row(chain: &Chain, plane: &str, read: &Read<Object>) -> Row {
         _ => of(Hop::CellWd, plane, read, |wd| if wd.is_terminating() { plain(wd, "") } else { seen(wd) }),
     };
     if let Some(down) = chain.clusters().find_map(CellDown::of) {
-        let state = if down.lost { "CellLost" } else { "CellNotReady" };
+        let state = if down.lost { Reason::CellLost.as_str() } else { "CellNotReady" };
         row =
             Row { state: state.to_owned(), since: down.since.parse().ok(), detail: down.to_string(), ..row };
     }

@@ -3,7 +3,7 @@
 use fedhub_workload::admission::{Fault, Kind};
 use kube::core::DynamicObject;
 use kube::core::admission::{AdmissionResponse, AdmissionReview};
-use kube::core::response::{Status, StatusCause, StatusDetails, StatusSummary};
+use kube::core::response::{Status, StatusCause, StatusDetails, StatusSummary, reason};
 use serde_json::Value;
 
 use super::review::Review;
@@ -62,7 +62,7 @@ impl Verdict {
                 with(refused(response, invalid(kind, &request.name, &faults)), warnings)
             }
             Self::Unanswered(unasked) => {
-                let (reason, message) = ("ServiceUnavailable".to_owned(), unasked.to_string());
+                let (reason, message) = (reason::SERVICE_UNAVAILABLE.to_owned(), unasked.to_string());
                 refused(response, Status { code: 503, reason, message, ..Status::default() })
             }
         }
@@ -119,7 +119,7 @@ fn invalid(kind: Kind, name: &str, faults: &[Fault]) -> Status {
     };
     Status {
         code: 422,
-        reason: "Invalid".to_owned(),
+        reason: reason::INVALID.to_owned(),
         message: format!("{of}.{group} {name:?} is invalid: {what}"),
         details: Some(details),
         ..Status::default()

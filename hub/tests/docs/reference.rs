@@ -1,13 +1,13 @@
 //! `docs/reference` and `docs/testing.md` name what there is: flags, metrics, reasons, names of the wire, suites.
 
 use std::collections::BTreeSet;
-use std::env;
 use std::fs;
 use std::process::Command;
 
 use fedhub_api::reason::Reason;
 use fedhub_core::errors::Category;
 use fedhub_core::metrics::LEADER_ONLY;
+use fedhub_testing::assert_table;
 use strum::VariantArray;
 
 use super::markdown::{code, rows, section};
@@ -159,25 +159,26 @@ fn every_reason_is_named() {
     assert!(found >= 25, "{found}");
 }
 
-/// The table of reasons is written from the code: `UPDATE_REASONS=1` writes it anew.
+/// The tables of reasons are written from the code: `UPDATE_REASONS=1` writes them anew.
 #[test]
 fn c9_every_reason_has_its_meaning_who_acts_and_the_remedy() {
     const PATH: &str = "docs/reference/conditions.md";
-    let mut table = "| reason | meaning | who acts | remedy |\n|---|---|---|---|\n".to_owned();
-    for reason in Reason::all() {
-        let meaning = reason.meaning().trim().trim_end_matches('.');
-        let line = format!("| `{reason}` | {meaning} | {} | {} |\n", reason.responsible(), reason.remedy());
-        table.push_str(&line);
-    }
-    let document = read(PATH);
-    let (before, rest) = document.split_once("| reason | meaning |").unwrap();
-    let after = rest.split_once("\n\n").map_or("", |(_, after)| after);
-    let expected = format!("{before}{table}\n{after}");
-    if env::var_os("UPDATE_REASONS").is_some() {
-        fs::write(repository().join(PATH), expected).unwrap();
-        return;
-    }
-    assert_eq!(document, expected, "{PATH} is not what `make messages` writes");
+    let row = |reason: Reason, on: Option<&str>| {
+        let meaning = reason.meaning().trim().trim_end_matches('.').to_owned();
+        let acts = [reason.responsible().to_string(), reason.remedy().to_owned()];
+        [format!("`{reason}`")]
+            .into_iter()
+            .chain(on.map(str::to_owned))
+            .chain([meaning])
+            .chain(acts)
+            .collect()
+    };
+    let unmet = Reason::all().filter(|reason| reason.is_unmet()).map(|reason| row(reason, None));
+    assert_table(PATH, "| reason | meaning | who acts | remedy |", unmet);
+    let met = Reason::all().filter(|reason| !reason.is_unmet() && reason.event_on().is_none());
+    assert_table(PATH, "| reason of True | meaning |", met.map(|reason| row(reason, None)[..2].to_vec()));
+    let events = Reason::all().filter_map(|reason| Some(row(reason, Some(reason.event_on()?))));
+    assert_table(PATH, "| reason of an Event | on | meaning | who acts | remedy |", events);
 }
 
 #[test]

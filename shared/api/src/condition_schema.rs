@@ -3,6 +3,8 @@
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 
+use crate::reason::Reason;
+
 const TYPE_PATTERN: &str = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$";
 const REASON_PATTERN: &str = r"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$";
 
@@ -56,7 +58,7 @@ pub(super) fn conditions(_: &mut SchemaGenerator) -> Schema {
 }
 
 /// A condition that no controller has reported yet, as the schema defaults it.
-pub(super) fn unreported(type_: &str, reason: &str, message: &str) -> Value {
+pub(super) fn unreported(type_: &str, reason: Reason, message: &str) -> Value {
     json!({
         "type": type_,
         "status": "Unknown",
@@ -68,5 +70,5 @@ pub(super) fn unreported(type_: &str, reason: &str, message: &str) -> Value {
 
 /// One that waits for whoever reports it.
 pub(super) fn pending(type_: &str) -> Value {
-    unreported(type_, "Pending", "Waiting for controller")
+    unreported(type_, Reason::Pending, "Waiting for controller")
 }

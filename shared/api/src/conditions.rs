@@ -7,7 +7,7 @@ use fedhub_core::message::bounded;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::reason::{Reason, attributed, separated, waits};
+use crate::reason::{AnyReason, attributed, separated, waits};
 
 /// The condition of a type, if the status has one.
 pub fn find<'a>(status: &'a Value, kind: &str) -> Option<&'a Value> {
@@ -72,11 +72,12 @@ pub fn stand(
     old: Option<&Value>,
     kind: &str,
     status: &str,
-    reason: impl AsRef<str>,
+    reason: impl Into<AnyReason>,
     message: &str,
     now: Timestamp,
 ) -> Value {
-    let reason = reason.as_ref();
+    let reason = reason.into();
+    let reason = reason.as_str();
     let message = bounded(message);
     // A schema default was reported by no controller: the first report of its status begins a time of its own.
     let stands =
@@ -93,12 +94,12 @@ pub fn explained(
     old: Option<&Value>,
     kind: &str,
     status: &str,
-    reason: impl AsRef<str>,
+    reason: impl Into<AnyReason>,
     message: &str,
     now: Timestamp,
 ) -> Value {
-    let reason = reason.as_ref();
-    let message = if status == "True" { message.into() } else { attributed(Reason::parse(reason), message) };
+    let reason = reason.into();
+    let message = if status == "True" { message.into() } else { attributed(reason.known(), message) };
     stand(old, kind, status, reason, &message, now)
 }
 
@@ -110,7 +111,7 @@ pub const WAIT_DEADLINE: Duration = Duration::from_mins(10);
 pub fn awaited(
     old: Option<&Value>,
     kind: &str,
-    (status, reason, message): (&str, &str, &str),
+    (status, reason, message): (&str, &AnyReason, &str),
     moved: Option<Timestamp>,
     now: Timestamp,
 ) -> Value {
@@ -118,7 +119,7 @@ pub fn awaited(
     if time_left(&condition, moved, now) != Some(Duration::ZERO) {
         return condition;
     }
-    let (what, minutes) = (separated(reason, said(&condition).2).what, WAIT_DEADLINE.as_secs() / 60);
+    let (what, minutes) = (separated(reason.as_str(), said(&condition).2).what, WAIT_DEADLINE.as_secs() / 60);
     let late =
         format!("{kind} has not been True for more than {minutes} minutes, and what holds it is not known");
     let message = if what.is_empty() { late } else { format!("{what}. {late}") };
@@ -146,15 +147,16 @@ pub fn next_deadline(status: &Value, moved: Option<Timestamp>, now: Timestamp) -
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reason::Reason;
 
     #[test]
     fn i7_a_condition_keeps_its_time_while_its_status_is_unchanged() {
         let now = Timestamp::from_second(1_000_000).unwrap();
         let old =
             json!({"type": "Available", "status": "False", "lastTransitionTime": "2020-01-01T00:00:00Z"});
-        let kept = stand(Some(&old), "Available", "False", "New", "new words", now);
+        let kept = stand(Some(&old), "Available", "False", AnyReason::parse("New"), "new words", now);
         assert_eq!(kept["lastTransitionTime"], "2020-01-01T00:00:00Z");
-        let moved = stand(Some(&old), "Available", "True", "New", "new words", now);
+        let moved = stand(Some(&old), "Available", "True", AnyReason::parse("New"), "new words", now);
         assert_eq!(moved["lastTransitionTime"], "1970-01-12T13:46:40Z");
     }
 
@@ -164,16 +166,18 @@ mod tests {
         let old = json!({"type": "Federated", "status": "Unknown", "reason": "Pending", "message": "Waiting",
             "lastTransitionTime": "1970-01-01T00:00:00Z"});
         assert!(is_default(&old));
-        let word = stand(Some(&old), "Federated", "Unknown", "AwaitingCell", "", now);
+        let word = stand(Some(&old), "Federated", "Unknown", Reason::AwaitingCell, "", now);
         assert!(!is_default(&word), "{word}");
-        assert_eq!(stand(Some(&old), "Federated", "Unknown", "Pending", "Waiting", now), old);
+        assert_eq!(stand(Some(&old), "Federated", "Unknown", Reason::Pending, "Waiting", now), old);
     }
 
     #[test]
     fn c9_what_nobody_has_to_act_on_has_a_deadline() {
         let began = Timestamp::from_second(1_000_000).unwrap();
         let at = |seconds: u64| began + Duration::from_secs(seconds);
-        let first = |status, reason| awaited(None, "Ready", (status, reason, "words"), None, began);
+        let first = |status, reason| {
+            awaited(None, "Ready", (status, &AnyReason::parse(reason), "words"), None, began)
+        };
         let (wait, late) = ("words. No action required", "if this lasts");
         for (status, reason, passed, moved, expected) in [
             ("False", "Pending", 599, None, wait),
@@ -188,12 +192,24 @@ mod tests {
         ] {
             let stands = first(status, reason);
             let moved = moved.map(at);
-            let condition = awaited(Some(&stands), "Ready", (status, reason, "words"), moved, at(passed));
+            let condition = awaited(
+                Some(&stands),
+                "Ready",
+                (status, &AnyReason::parse(reason), "words"),
+                moved,
+                at(passed),
+            );
             let (same_status, same_reason, message) = said(&condition);
             assert_eq!((same_status, same_reason), (status, reason));
             assert!(message.ends_with(expected), "{reason} {passed}: {message}");
             assert_eq!(condition["lastTransitionTime"], stands["lastTransitionTime"]);
-            let lifted = awaited(Some(&stands), "Ready", (status, reason, message), moved, at(passed));
+            let lifted = awaited(
+                Some(&stands),
+                "Ready",
+                (status, &AnyReason::parse(reason), message),
+                moved,
+                at(passed),
+            );
             assert_eq!(lifted, condition, "what is lifted says it once");
         }
     }
@@ -202,7 +218,9 @@ mod tests {
     fn c9_a_controller_is_told_when_a_wait_is_over_its_deadline() {
         let began = Timestamp::from_second(1_000_000).unwrap();
         let at = |seconds: u64| began + Duration::from_secs(seconds);
-        let of = |reason: &str, now| awaited(None, "Ready", ("False", reason, "words"), None, now);
+        let of = |reason: &str, now| {
+            awaited(None, "Ready", ("False", &AnyReason::parse(reason), "words"), None, now)
+        };
         let status =
             json!({"conditions": [of("Pending", at(0)), of("Starting", at(60)), of("Suspended", at(0))]});
         for (now, moved, expected) in [
@@ -224,7 +242,7 @@ mod tests {
     #[test]
     fn i11_a_long_message_is_cut() {
         let now = Timestamp::from_second(1_000_000).unwrap();
-        let stands = stand(None, "Available", "False", "Long", &"ü".repeat(40_000), now);
+        let stands = stand(None, "Available", "False", AnyReason::parse("Long"), &"ü".repeat(40_000), now);
         assert_eq!(stands["message"], "ü".repeat(512));
     }
 

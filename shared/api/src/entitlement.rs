@@ -4,6 +4,7 @@ use fedhub_core::names::{SERVICE_NAME, SERVICE_OBJECTS};
 use serde_json::Value;
 
 use crate::conditions::{find, said};
+use crate::reason::ServiceReason;
 
 /// Whether an entitlement is to this service: by the name that the platform resolved, else by what was asked for.
 pub fn is_ours(spec: &Value, status: &Value) -> bool {
@@ -21,7 +22,8 @@ pub fn resolved(status: &Value) -> Option<&str> {
 
 /// Whether it is rejected because its service is not published: its provider's affair, and no decision on the project.
 pub fn is_unpublished(status: &Value) -> bool {
-    find(status, "Ready").is_some_and(|ready| said(ready).1 == "ServiceNotPublished")
+    find(status, "Ready")
+        .is_some_and(|ready| ServiceReason::parse(said(ready).1) == Some(ServiceReason::ServiceNotPublished))
 }
 
 /// Whether it was granted once: what is rejected then is withdrawn, and not denied.

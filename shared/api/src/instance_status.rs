@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::condition_schema::{conditions, pending, unreported as unreported_condition};
+use super::reason::Reason;
 use super::{IpFamily, LocationReference};
 
 /// An instance as it is.
@@ -41,7 +42,7 @@ pub(super) fn unreported() -> Value {
         pending("Programmed"),
         pending("Available"),
         pending("Ready"),
-        unreported_condition("QuotaGranted", "PendingEvaluation", "Waiting for quota evaluation"),
+        unreported_condition("QuotaGranted", Reason::PendingEvaluation, "Waiting for quota evaluation"),
     ]})
 }
 

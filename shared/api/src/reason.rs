@@ -6,21 +6,20 @@
 //! Decides C9.
 
 mod about;
+mod attribution;
 mod table;
+mod text;
 
-use std::borrow::Cow;
 use std::fmt;
 
-use fedhub_core::message::MESSAGE_MAX;
 use strum::VariantArray;
 
-pub use about::Responsible;
+pub use about::{InstancePhase, Responsible};
+pub use attribution::{Attribution, attributed, is_attributed, separated, waits};
 pub use table::Reason;
+pub use text::{AnyReason, ServiceReason};
 
-use about::{NOBODY, Source};
-
-/// The ending for a reason that this version does not know, such as a provider's own.
-const UNKNOWN: &str = "Action required by the platform operator if this lasts";
+use about::Source;
 
 impl Reason {
     /// The reason of that text; `None` for one that this version does not know, such as a provider's own or a later version's.
@@ -58,9 +57,27 @@ impl Reason {
         self.about().is_stage
     }
 
+    /// The remedy for a project's user: without objects of the platform, and how it is built.
+    pub fn remedy_for_users(self) -> &'static str {
+        self.about().remedy_for_users.unwrap_or(self.remedy())
+    }
+
+    /// Whether a condition has it that is not as it should be.
+    pub fn is_unmet(self) -> bool {
+        !matches!(self.about().source, Source::Met | Source::Event(_))
+    }
+
+    /// The kind of object that its Event is about; `None` where it is a condition's.
+    pub fn event_on(self) -> Option<&'static str> {
+        match self.about().source {
+            Source::Event(on) => Some(on),
+            Source::Cell | Source::Workload | Source::Federation | Source::Refusal | Source::Met => None,
+        }
+    }
+
     /// Whether the condition `Federated` of a deployment reports it (F10).
     pub fn is_reported_by_federation(self) -> bool {
-        self.about().source != Source::Cell
+        matches!(self.about().source, Source::Federation | Source::Refusal)
     }
 
     /// Whether the federator shows it on `Available`, in place of a cell's word (I10, I11).
@@ -70,7 +87,33 @@ impl Reason {
 
     /// Whether it is a cell's word on which somebody has to act, and which `Federated` does not report.
     pub fn is_problem_of_cell(self) -> bool {
-        self.needs_action() && !self.is_reported_by_federation()
+        self.needs_action() && self.about().source == Source::Cell
+    }
+
+    /// Whether a Workload reports it of its cities without repeating the words of a deployment (W3).
+    pub fn is_of_workload(self) -> bool {
+        self.about().is_of_workload
+    }
+
+    /// Whether the quota service has to do with it, or cannot be asked.
+    pub fn is_of_quota(self) -> bool {
+        self.about().is_of_quota
+    }
+
+    /// The weight beside what else blocks in a cell: the greatest is reported (C9).
+    pub fn weight_in_cell(self) -> u8 {
+        self.about().in_cell
+    }
+
+    /// The weight beside what else keeps a Workload from being available: the greatest is reported (W3). A
+    /// reason that requires action has a greater one than a reason that passes.
+    pub fn weight_in_workload(self) -> u8 {
+        self.about().weight_in_workload()
+    }
+
+    /// How an Instance is whose `Ready` has it; `None` where its text says it.
+    pub fn instance_phase(self) -> Option<InstancePhase> {
+        self.about().instance
     }
 }
 
@@ -93,72 +136,10 @@ impl AsRef<str> for Reason {
     }
 }
 
-impl From<Reason> for String {
-    fn from(reason: Reason) -> Self {
-        reason.as_str().to_owned()
-    }
-}
-
 /// Whether the user or the platform operator has to act on the reason of that text. A reason that this version does not know
 /// may pass.
 pub fn needs_action(text: &str) -> bool {
     Reason::parse(text).is_some_and(Reason::needs_action)
-}
-
-/// Whether a condition of that reason, whose message says that nobody has to act, is a stage of whose end nothing is known.
-pub fn waits(reason: &str, message: &str) -> bool {
-    message.ends_with(NOBODY) && Reason::parse(reason).is_some_and(Reason::is_stage)
-}
-
-fn endings() -> impl Iterator<Item = Cow<'static, str>> {
-    Reason::VARIANTS.iter().map(|reason| reason.about().ending()).chain([Cow::Borrowed(UNKNOWN)])
-}
-
-/// The message of a condition with that reason, with who has to act at its end; unchanged where it ends so already. A
-/// long message is cut, and its end is not.
-pub fn attributed(reason: impl Into<Option<Reason>>, message: &str) -> Cow<'_, str> {
-    let said = endings().filter(|ending| message.ends_with(&**ending)).max_by_key(|ending| ending.len());
-    if said.is_some() && message.len() <= MESSAGE_MAX {
-        return Cow::Borrowed(message);
-    }
-    let ending = said.unwrap_or_else(|| match reason.into() {
-        Some(reason) => reason.about().ending(),
-        None => Cow::Borrowed(UNKNOWN),
-    });
-    let body = message.strip_suffix(&*ending).unwrap_or(message).trim_end_matches(['.', ' ']);
-    if body.is_empty() {
-        return ending;
-    }
-    let room = MESSAGE_MAX - ending.len() - ". ".len();
-    let body = &body[..body.floor_char_boundary(room)];
-    Cow::Owned(format!("{body}. {ending}"))
-}
-
-/// The message of a condition in its parts: what is wrong, and what says who has to act.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Attribution<'a> {
-    /// What is wrong, without the ending.
-    pub what: &'a str,
-    /// The reason that says who has to act and what to do; `None` for one that this version does not know.
-    pub reason: Option<Reason>,
-}
-
-/// Takes a message apart that [`attributed`] may have put together. What the message itself ends with counts more than
-/// `reason`: a deployment reports what its Instances say under a reason of its own.
-pub fn separated<'a>(reason: &str, message: &'a str) -> Attribution<'a> {
-    let bare = |ending: &str| message.strip_suffix(ending).map(|it| it.trim_end_matches(['.', ' ']));
-    if let Some(what) = bare(UNKNOWN) {
-        return Attribution { what, reason: None };
-    }
-    let known = Reason::parse(reason);
-    // Several reasons may have one ending: the condition's own goes first.
-    let endings = known.iter().chain(Reason::VARIANTS).filter_map(|reason| {
-        let what = bare(&reason.about().ending())?;
-        Some(Attribution { what, reason: Some(*reason) })
-    });
-    endings
-        .min_by_key(|apart| apart.what.len())
-        .unwrap_or(Attribution { what: message.trim_end_matches(['.', ' ']), reason: known })
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use kube::runtime::events::EventType;
 use serde_json::Value;
 
 use crate::conditions::{find, said};
-use crate::reason::Reason;
+use crate::reason::{AnyReason, Reason};
 
 /// Condition of a deployment: an Instance of it takes longer to go than it may (C12).
 pub const TERMINATION_OVERDUE: &str = "TerminationOverdue";
@@ -22,7 +22,7 @@ pub struct Transition {
     /// Normal, or Warning where user or operator have to act.
     pub type_: EventType,
     /// The reason of the condition that changed, such as `ImageUnavailable`.
-    pub reason: String,
+    pub reason: AnyReason,
     /// The condition's message.
     pub note: String,
     /// Whether the transition is expected: published in the cell only, for in the project the conditions show it.
@@ -102,8 +102,8 @@ pub fn of_instance(old: Signal, new: &Value) -> Option<Transition> {
     }
     if let Some(cause) = old.cause {
         let quota = find(new, "QuotaGranted").map(said);
-        let granted = quota.filter(|(status, ..)| cause.as_str().starts_with("Quota") && *status == "True");
-        return (now != State::Unknown).then(|| ended(cause.as_str(), granted.unwrap_or(ready)));
+        let granted = quota.filter(|(status, ..)| cause.is_of_quota() && *status == "True");
+        return (now != State::Unknown).then(|| ended(&cause.into(), granted.unwrap_or(ready)));
     }
     match (old.state, now) {
         (State::Suspended, State::Ready | State::Unready) => Some(resumed(ready)),
@@ -128,7 +128,7 @@ fn of_readiness(old: Signal, new: &Value) -> Option<Transition> {
     match (old, now) {
         (_, State::Unknown) => None,
         (_, State::Suspended) => (old.state != now).then(|| routine(ready).notable()),
-        (Signal { cause: Some(cause), .. }, _) => Some(ended(cause.as_str(), ready)),
+        (Signal { cause: Some(cause), .. }, _) => Some(ended(&cause.into(), ready)),
         (Signal { state: State::Suspended, .. }, _) => Some(resumed(ready).notable()),
         _ => None,
     }
@@ -140,7 +140,9 @@ fn of_overdue(old: &Value, new: &Value) -> Option<Transition> {
     match (overdue(old), overdue(new)) {
         (None, Some(overdue)) => Some(warning(overdue)),
         (Some(old), Some(new)) if old.1 != new.1 => Some(warning(new)),
-        (Some(old), None) => find(new, "ReplicasReady").map(said).map(|ready| ended(old.1, ready)),
+        (Some(old), None) => {
+            find(new, "ReplicasReady").map(said).map(|ready| ended(&AnyReason::parse(old.1), ready))
+        }
         _ => None,
     }
 }
@@ -195,18 +197,23 @@ fn warning((_, reason, message): Said<'_>) -> Transition {
 }
 
 /// The Event that a cause is gone, with the reason that stands now.
-fn ended(cause: &str, (_, reason, message): Said<'_>) -> Transition {
+fn ended(cause: &AnyReason, (_, reason, message): Said<'_>) -> Transition {
     let note = format!("no longer {cause}. {message}");
     Transition { note, ..routine(("", reason, message)) }.notable()
 }
 
 fn resumed(ready: Said<'_>) -> Transition {
-    Transition { reason: "Resumed".to_owned(), ..routine(ready) }
+    Transition { reason: Reason::Resumed.into(), ..routine(ready) }
 }
 
 fn routine((_, reason, message): Said<'_>) -> Transition {
     let note = if message.is_empty() { reason } else { message };
-    Transition { type_: EventType::Normal, reason: reason.to_owned(), note: note.to_owned(), routine: true }
+    Transition {
+        type_: EventType::Normal,
+        reason: AnyReason::parse(reason),
+        note: note.to_owned(),
+        routine: true,
+    }
 }
 
 impl Transition {

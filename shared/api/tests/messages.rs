@@ -33,6 +33,7 @@ fn event(event: Transition) -> (String, String) {
 #[test]
 fn c9_conditions_and_events_read_well() {
     let conditions = Reason::all()
+        .filter(|reason| reason.is_unmet())
         .map(|reason| (format!("{reason} ({})", reason.responsible()), attributed(reason, "Some detail.")));
     let cell =
         |lost| CellDown { cell: "cell-dfw".to_owned(), since: "2026-01-02T15:04:05Z".to_owned(), lost };

@@ -2,12 +2,12 @@
 
 mod recorder;
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use fedhub_api::facts::Known;
+use fedhub_api::reason::{AnyReason, Reason};
 use fedhub_api::transitions::Transition;
 use fedhub_core::errors::{self, ApiError};
 use fedhub_core::message::bounded;
@@ -98,18 +98,18 @@ impl Events {
 
     /// Something that a user of `about` wants to know. A failure to say it is logged and no more: an Event is
     /// never a reason to hold up the work.
-    pub async fn say(&self, about: &ObjectReference, type_: EventType, reason: &str, note: String) {
-        self.publish(about, None, type_, reason, note).await;
+    pub async fn say(
+        &self,
+        about: &ObjectReference,
+        type_: EventType,
+        reason: impl Into<AnyReason>,
+        note: String,
+    ) {
+        self.publish(about, None, type_, &reason.into(), note).await;
     }
 
     /// The same, which nothing waits for. What comes while very many wait is not stored.
-    pub fn send(
-        &self,
-        about: ObjectReference,
-        type_: EventType,
-        reason: impl Into<Cow<'static, str>>,
-        note: String,
-    ) {
+    pub fn send(&self, about: ObjectReference, type_: EventType, reason: impl Into<AnyReason>, note: String) {
         self.spawn(about, None, type_, reason.into(), note);
     }
 
@@ -123,19 +123,19 @@ impl Events {
         about: ObjectReference,
         related: Option<ObjectReference>,
         type_: EventType,
-        reason: Cow<'static, str>,
+        reason: AnyReason,
         note: String,
     ) {
         let Ok(place) = self.room.clone().try_acquire_owned() else {
             self.dropped("queue_full");
-            tracing::debug!(reason = &*reason, "event dropped: queue is full");
+            tracing::debug!(%reason, "event dropped: queue is full");
             return;
         };
         let events = self.clone();
         tokio::spawn(async move {
             let Ok(turn) = tokio::time::timeout(PATIENCE, events.turn.acquire()).await else {
                 events.dropped("timed_out");
-                tracing::debug!(reason = &*reason, "event dropped: waited too long in the queue");
+                tracing::debug!(%reason, "event dropped: waited too long in the queue");
                 return;
             };
             events.publish(&about, related, type_, &reason, note).await;
@@ -148,7 +148,7 @@ impl Events {
         about: &ObjectReference,
         related: Option<ObjectReference>,
         type_: EventType,
-        reason: &str,
+        reason: &AnyReason,
         note: String,
     ) {
         match self.silent.as_ref().map_or(WriteState::Active, WriteSwitch::state) {
@@ -157,6 +157,7 @@ impl Events {
             WriteState::Paused => return self.dropped("paused"),
         }
         // Conditions may have longer ones.
+        let reason = reason.as_str();
         let reason = &reason[..reason.floor_char_boundary(REASON_MAX)];
         let event = Event {
             type_,
@@ -212,7 +213,7 @@ impl OperatorEvents {
 
     /// Something that an operator has to see to. Waits for nothing: the management plane is not the one that is worked
     /// on.
-    pub fn warn(&self, reason: &'static str, related: Option<ObjectReference>, note: String) {
+    pub fn warn(&self, reason: Reason, related: Option<ObjectReference>, note: String) {
         self.0.events.spawn(self.0.about.clone(), related, EventType::Warning, reason.into(), note);
     }
 
@@ -225,7 +226,7 @@ impl OperatorEvents {
             // Of the same object and reason one Event counts all: each needs a related object of its own.
             let related = ObjectReference { name: Some(what.clone()), ..ObjectReference::default() };
             self.warn(
-                "Forbidden",
+                Reason::Forbidden,
                 Some(related),
                 format!(
                     "fedhub is not allowed to {what}: its RBAC rules on that plane lack the verb, or an admission policy refuses \
@@ -277,7 +278,7 @@ mod tests {
         for fault in [Fault::Status(403), Fault::Status(403), Fault::Status(500)] {
             let id = server.fault(fault);
             let events = Events::new(server.client(), "fedhub").sharing(&shared);
-            events.say(&about, EventType::Normal, "Any", "note".to_owned()).await;
+            events.say(&about, EventType::Normal, AnyReason::parse("Any"), "note".to_owned()).await;
             server.clear_fault(id);
         }
         assert_eq!(warned(&shared), ["forbidden", "transient"]);
@@ -292,7 +293,7 @@ mod tests {
         let events = Events::new(server.client(), "fedhub").counting(&metrics);
         let id = server.fault(Fault::Hang);
         for _ in 0..WAITING + 10 {
-            events.send(about.clone(), EventType::Normal, "Any", "note".to_owned());
+            events.send(about.clone(), EventType::Normal, AnyReason::parse("Any"), "note".to_owned());
         }
         let dropped = |reason| metrics.events_not_stored.with_label_values(&[reason]).get();
         assert_eq!(dropped("queue_full"), 10);
@@ -306,7 +307,7 @@ mod tests {
         let server = ApiServer::project_plane("alpha");
         let about = ObjectReference { namespace: Some("default".to_owned()), ..ObjectReference::default() };
         let events = Events::new(server.client(), "fedhub");
-        events.say(&about, EventType::Normal, &"Long".repeat(100), "note".to_owned()).await;
+        events.say(&about, EventType::Normal, AnyReason::parse(&"Long".repeat(100)), "note".to_owned()).await;
         let told = server.list("events.events.k8s.io");
         assert_eq!(told[0]["reason"].as_str().unwrap().len(), REASON_MAX);
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use fedhub_api::reason::Reason;
 use fedhub_core::object::{Kind, PlaneId};
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -66,11 +67,11 @@ impl Notices {
         let note = format!("fedhub cannot read this object and leaves it as it is: {error}");
         match (plane, &self.operators) {
             (PlaneId::Project(_) | PlaneId::Cell, _) => {
-                events.send(about, EventType::Warning, "Undecodable", note);
+                events.send(about, EventType::Warning, Reason::Undecodable, note);
             }
             (PlaneId::Hub | PlaneId::Management, Some(operators)) => {
                 let which = format!("{} {namespace}/{name} on the {}", resource.kind, plane);
-                operators.warn("Undecodable", Some(about), format!("{which}: {note}"));
+                operators.warn(Reason::Undecodable, Some(about), format!("{which}: {note}"));
             }
             (PlaneId::Hub | PlaneId::Management, None) => {}
         }

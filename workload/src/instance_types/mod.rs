@@ -75,7 +75,7 @@ impl InstanceTypes {
                 self.planes.metrics().deletes_withheld.with_label_values(&[label]).inc();
             }
             let (name, reason, message) = (complaint.name(), complaint.reason(), complaint.message());
-            tracing::warn!(name, reason, message, "instance types need an operator");
+            tracing::warn!(name, %reason, message, "instance types need an operator");
             if let Some(operators) = self.planes.operators() {
                 let resource = Kind::InstanceType.resource();
                 let related = ObjectReference {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use fedhub_api::reason::Reason;
 use fedhub_core::message::Quoted;
 use fedhub_core::names::{CATALOG, CATALOG_UID};
 use fedhub_core::object::{Key, Kind, ObjectRef, ObjectView, PlaneId};
@@ -33,11 +34,11 @@ pub enum Complaint {
 
 impl Complaint {
     /// The reason of the Event.
-    pub fn reason(&self) -> &'static str {
+    pub fn reason(&self) -> Reason {
         match self {
-            Self::NameTaken(_) => "InstanceTypeNameTaken",
-            Self::SourceIsCell(_) => "InstanceTypeSourceIsCell",
-            Self::SourceGone(_) | Self::SourceReplaced(_) => "InstanceTypeKept",
+            Self::NameTaken(_) => Reason::InstanceTypeNameTaken,
+            Self::SourceIsCell(_) => Reason::InstanceTypeSourceIsCell,
+            Self::SourceGone(_) | Self::SourceReplaced(_) => Reason::InstanceTypeKept,
         }
     }
 

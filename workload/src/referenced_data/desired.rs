@@ -109,10 +109,10 @@ impl Fault {
 pub fn condition(verdict: &Verdict, standing: Option<&Value>, generation: i64, now: Timestamp) -> Value {
     let (status, reason, message) = match verdict {
         Verdict::Ready(_) => {
-            ("True", "Ready", "All referenced ConfigMaps and Secrets are on the federation hub")
+            ("True", Reason::Ready, "All referenced ConfigMaps and Secrets are on the federation hub")
         }
-        Verdict::Ends { message } => ("False", Reason::CopyTerminating.as_str(), message.as_str()),
-        Verdict::Failed { reason, message } => ("False", reason.as_str(), message.as_str()),
+        Verdict::Ends { message } => ("False", Reason::CopyTerminating, message.as_str()),
+        Verdict::Failed { reason, message } => ("False", *reason, message.as_str()),
     };
     let mut condition = explained(standing, REFERENCED_DATA_READY, status, reason, message, now);
     condition["observedGeneration"] = json!(generation);

@@ -108,7 +108,7 @@ impl WorkloadReconciler<'_> {
         if is_refused && self.controller.unrecorded.lock().is_news(self.key, template) {
             let note = revisions::not_recorded(&name, &errors::chain(error));
             let about = reference_to(Kind::Workload, workload);
-            self.project.events.send(about, EventType::Warning, revisions::NOT_RECORDED, note);
+            self.project.events.send(about, EventType::Warning, Reason::RevisionNotRecorded, note);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use fedhub_api::facts::placed::says;
 use fedhub_api::facts::workload::{TYPE_CONDITIONS, told};
+use fedhub_api::reason::Reason;
 use fedhub_api::{InstanceTypePhase, instance_types};
 use fedhub_core::message::Quoted;
 use serde_json::Value;
@@ -59,8 +60,9 @@ impl TypeState {
 
     /// The conditions as [`fedhub_api::facts::workload::type_conditions`] shows them.
     pub fn comparable(&self, generation: i64) -> Value {
-        let shown = |(kind, message): (&&str, Option<String>)| {
-            message.map_or(Value::Null, |message| told("True", says(kind, &message), Some(generation)))
+        let shown = |(kind, message): (&Reason, Option<String>)| {
+            message
+                .map_or(Value::Null, |message| told("True", says(kind.as_str(), &message), Some(generation)))
         };
         TYPE_CONDITIONS.iter().zip(self.messages()).map(shown).collect()
     }

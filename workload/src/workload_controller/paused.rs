@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use fedhub_api::facts::workload::PAUSED;
+use fedhub_api::reason::Reason;
 use fedhub_core::message::{Quoted, named};
 
 use super::snapshot::{Site, SiteState};
 
 /// The status, reason and message of a condition.
-pub type Said = (&'static str, &'static str, String);
+pub type Said = (&'static str, Reason, String);
 
 /// The condition `Progressing` of a Workload whose rollout is paused; `said` is what it would be else. Where something is held
 /// back it is Unknown: neither under way nor complete. Where nothing is, the status stands.
@@ -28,7 +28,11 @@ pub fn progressing<'a>(sites: impl Iterator<Item = (&'a Site<'a>, &'a SiteState<
     let held: Vec<_> = templates.into_iter().chain(cities).collect();
     if held.is_empty() {
         let (status, _, message) = said;
-        return (status, PAUSED, format!("The rollout is paused. {message}"));
+        return (status, Reason::RolloutPaused, format!("The rollout is paused. {message}"));
     }
-    ("Unknown", PAUSED, format!("The rollout is paused, which holds back {}", held.join(" and ")))
+    (
+        "Unknown",
+        Reason::RolloutPaused,
+        format!("The rollout is paused, which holds back {}", held.join(" and ")),
+    )
 }

@@ -140,10 +140,7 @@ fn spec_of(entry: &Value) -> Value {
     }
 }
 
-/// Reason of the Event on a Workload whose new template the plane does not let be recorded.
-pub const NOT_RECORDED: &str = "RevisionNotRecorded";
-
-/// What that Event says. `error`: the plane's words.
+/// What the Event [`fedhub_api::reason::Reason::RevisionNotRecorded`] says. `error`: the plane's words.
 pub fn not_recorded(history: &str, error: &str) -> String {
     format!(
         "The new template is rolled out, and not recorded as a revision: {error}. Action required by the user: let fedhub write \

@@ -115,22 +115,24 @@ impl Rollout {
         let Self { updated, wanted, ready, .. } = self;
         let (status, reason, message) = match (self.none, self.on_its_way, *wanted) {
             (true, ..) if self.keeps() => {
-                ("False", "NoDeployments", "The Workload has no deployments in its cities".to_owned())
+                ("False", Reason::NoDeployments, "The Workload has no deployments in its cities".to_owned())
             }
-            (true, ..) => ("False", "NoDeployments", "The Workload has no deployments".to_owned()),
+            (true, ..) => ("False", Reason::NoDeployments, "The Workload has no deployments".to_owned()),
             (false, false, _) if self.rests => {
                 let message = "The instances are suspended: the newest template starts when they are resumed";
-                ("False", Reason::Suspended.as_str(), message.to_owned())
+                ("False", Reason::Suspended, message.to_owned())
             }
             (false, false, _) => {
-                ("False", "RolloutComplete", "All instances are on the newest template".to_owned())
+                ("False", Reason::RolloutComplete, "All instances are on the newest template".to_owned())
             }
-            (false, true, 0) => ("True", "RolloutInProgress", "No instance has been reported yet".to_owned()),
+            (false, true, 0) => {
+                ("True", Reason::RolloutInProgress, "No instance has been reported yet".to_owned())
+            }
             (false, true, _) => {
                 let unready =
                     if ready < updated { format!(", {ready} of them ready") } else { String::new() };
                 let message = format!("{updated} of {wanted} instances are on the newest template{unready}");
-                ("True", "RolloutInProgress", message)
+                ("True", Reason::RolloutInProgress, message)
             }
         };
         let message = format!("{message}{}", self.kept());
@@ -138,7 +140,7 @@ impl Rollout {
             let minutes = PROGRESS_DEADLINE.as_secs() / 60;
             let message = format!("{message}. It has made no progress for {minutes} minutes");
             let message = attributed(Reason::ProgressDeadlineExceeded, &message).into_owned();
-            return ("False", Reason::ProgressDeadlineExceeded.as_str(), message);
+            return ("False", Reason::ProgressDeadlineExceeded, message);
         }
         (status, reason, message)
     }

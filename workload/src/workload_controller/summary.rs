@@ -8,9 +8,9 @@
 use fedhub_api::conditions::{find, put, remove, stand};
 use fedhub_api::facts::Workload;
 use fedhub_api::facts::deployment::COUNTERS;
-use fedhub_api::facts::placed::{priority, says};
-use fedhub_api::facts::workload::{NETWORK_NOT_FOUND, TYPE_CONDITIONS, counters, told};
-use fedhub_api::reason::{Reason, attributed};
+use fedhub_api::facts::placed::says;
+use fedhub_api::facts::workload::{NETWORK_NOT_FOUND, TYPE_CONDITIONS, available_message, counters, told};
+use fedhub_api::reason::{AnyReason, Reason, attributed};
 use fedhub_api::{MOST_CITIES, MOST_PLACEMENTS};
 use fedhub_core::hash;
 use fedhub_core::message::{Quoted, named};
@@ -59,7 +59,7 @@ pub enum Words {
     /// Our own.
     Own {
         /// The reason.
-        reason: String,
+        reason: Reason,
         /// The message.
         message: String,
     },
@@ -73,24 +73,24 @@ pub enum Words {
 }
 
 impl Says {
-    fn yes(reason: &str, message: impl Into<String>) -> Self {
-        let words = Words::Own { reason: reason.to_owned(), message: message.into() };
+    fn yes(reason: Reason, message: impl Into<String>) -> Self {
+        let words = Words::Own { reason, message: message.into() };
         Self { status: "True", words }
     }
 
     /// With who has to act at its end (C9).
     fn no(reason: Reason, message: &str) -> Self {
         let message = attributed(reason, message).into_owned();
-        Self { status: "False", words: Words::Own { reason: reason.into(), message } }
+        Self { status: "False", words: Words::Own { reason, message } }
     }
 
     fn not(reason: Reason, message: String) -> Self {
-        Self { status: "False", words: Words::Own { reason: reason.into(), message } }
+        Self { status: "False", words: Words::Own { reason, message } }
     }
 
     fn comparable(&self, observed_generation: Option<i64>) -> Value {
         let says = match &self.words {
-            Words::Own { reason, message } => says(reason, message),
+            Words::Own { reason, message } => says(reason.as_str(), message),
             Words::Of { says, .. } => *says,
         };
         told(self.status, says, observed_generation)
@@ -122,7 +122,7 @@ impl Summary {
             } else {
                 let rollout = Rollout::of(seen, uid, &sites, &states);
                 let said = rollout.progressing(seen, &sites, &states);
-                Says { status: said.0, words: Words::Own { reason: said.1.to_owned(), message: said.2 } }
+                Says { status: said.0, words: Words::Own { reason: said.1, message: said.2 } }
             },
             type_state: seen.type_state.clone(),
             networks: seen.networks.message(facts),
@@ -165,7 +165,8 @@ impl Summary {
 
     /// The condition as [`fedhub_api::facts::workload::network_condition`] shows it.
     fn networks_comparable(&self) -> Value {
-        let shown = |message: &String| told("True", says(NETWORK_NOT_FOUND, message), Some(self.generation));
+        let shown =
+            |message: &String| told("True", says(NETWORK_NOT_FOUND.as_str(), message), Some(self.generation));
         self.networks.as_ref().map_or(Value::Null, shown)
     }
 
@@ -185,8 +186,8 @@ impl Summary {
         let condition = |old: &Value, kind: &str, says: &Says| {
             let before = find(old, kind);
             let (reason, message) = match &says.words {
-                Words::Own { reason, message } => (&**reason, &**message),
-                Words::Of { .. } => quoted,
+                Words::Own { reason, message } => (AnyReason::from(*reason), &**message),
+                Words::Of { .. } => (AnyReason::parse(quoted.0), quoted.1),
             };
             stand(before, kind, says.status, reason, message, now)
         };
@@ -210,12 +211,13 @@ impl Summary {
         }
         let types =
             self.type_state.iter().flat_map(|state| TYPE_CONDITIONS.into_iter().zip(state.messages()));
-        for (kind, message) in types.chain([(NETWORK_NOT_FOUND, self.networks.clone())]) {
+        for (reason, message) in types.chain([(NETWORK_NOT_FOUND, self.networks.clone())]) {
             let Some(message) = message else {
-                remove(&mut status, kind);
+                remove(&mut status, reason.as_str());
                 continue;
             };
-            let mut condition = stand(find(old, kind), kind, "True", kind, &message, now);
+            let mut condition =
+                stand(find(old, reason.as_str()), reason.as_str(), "True", reason, &message, now);
             condition["observedGeneration"] = json!(self.generation);
             put(&mut status, condition);
         }
@@ -253,7 +255,7 @@ fn placement(name: &str, states: &[SiteState<'_>]) -> PlacementSummary {
         add(&mut sum, &placed.counters);
     }
     let available = if placed.iter().any(|placed| placed.available) {
-        Says::yes("AvailableDeploymentFound", "At least one available deployment was found")
+        Says::yes(Reason::AvailableDeploymentFound, "At least one available deployment was found")
     } else if states.iter().all(|state| matches!(state, SiteState::Unplaceable | SiteState::InvalidCity)) {
         Says::no(Reason::NoMatchingLocations, "Nothing can be placed in the placement's cities")
     } else {
@@ -269,12 +271,8 @@ fn available(
     problems: &[Problem],
 ) -> Says {
     if placements.iter().any(|placement| placement.available.status == "True") {
-        let mut message = "At least one available placement was found".to_owned();
-        for problem in problems {
-            message.push_str(". ");
-            message.push_str(&problem.message);
-        }
-        return Says::yes("AvailablePlacementFound", message);
+        let message = available_message(problems.iter().map(|problem| problem.message.as_str()));
+        return Says::yes(Reason::AvailablePlacementFound, message);
     }
     let blocked = states.iter().zip(sites).flat_map(|(states, (_, sites))| states.iter().zip(sites));
     let quoted = blocked.filter_map(|(state, site)| {
@@ -282,7 +280,7 @@ fn available(
         let words = Words::Of { deployment: site.name.clone(), says: placed.says };
         Some((placed.priority, Says { status: "False", words }))
     });
-    let own = problems.iter().map(|it| (priority(it.reason), Says::no(it.reason, &it.message)));
+    let own = problems.iter().map(|it| (it.reason.weight_in_workload(), Says::no(it.reason, &it.message)));
     let nothing = (0, Says::no(Reason::NoAvailablePlacements, "No placement is available"));
     // Strictly greater wins.
     let worst = |worst: (u8, Says), next: (u8, Says)| if next.0 > worst.0 { next } else { worst };

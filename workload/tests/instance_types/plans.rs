@@ -135,6 +135,6 @@ fn messages_of_the_catalogue() {
         Complaint::SourceReplaced(_) => Complaint::SourceReplaced(name()),
     ];
     let mut messages = Messages::default();
-    messages.section("Events for operators", complaints.map(|it| (it.reason(), it.message())));
+    messages.section("Events for operators", complaints.map(|it| (it.reason().as_str(), it.message())));
     assert_messages!("instance_types", messages);
 }

@@ -13,7 +13,7 @@ use fedhub_testing::{Messages, assert_messages};
 use fedhub_workload::locations::{Authority, Locations};
 use fedhub_workload::networks::Networks;
 use fedhub_workload::workload_controller::desired::desired;
-use fedhub_workload::workload_controller::revisions::{NOT_RECORDED, not_recorded};
+use fedhub_workload::workload_controller::revisions::not_recorded;
 use fedhub_workload::workload_controller::snapshot::{Learnt, Refusal, Snapshot};
 use fedhub_workload::workload_controller::summary::Summary;
 use jiff::Timestamp;
@@ -83,7 +83,7 @@ fn told(seen: &Snapshot, workload: &Object, quoted: (&str, &str)) -> String {
         let (status, reason, message) = said(find(placement, "Available").unwrap());
         format!("placement Available={status}, {reason}: {message}")
     });
-    let missing = find(&status, NETWORK_NOT_FOUND).map(|missing| {
+    let missing = find(&status, NETWORK_NOT_FOUND.as_str()).map(|missing| {
         let (status, reason, message) = said(missing);
         format!("{NETWORK_NOT_FOUND}={status}, {reason}: {message}")
     });
@@ -211,6 +211,6 @@ fn w3_w7_i11_messages() {
     messages.section("Conditions of a Workload that ends", ends());
     let error = "failed to update configmaps on the project plane alpha: field is immutable";
     let event = not_recorded("compute.datumapis.com-revision-history.web", error);
-    messages.section("Events of a Workload", [(NOT_RECORDED, event)]);
+    messages.section("Events of a Workload", [(Reason::RevisionNotRecorded.as_str(), event)]);
     assert_messages!("workload_controller", messages);
 }

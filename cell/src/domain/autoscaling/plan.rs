@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use fedhub_api::conditions::{find, said};
-use fedhub_api::reason::Reason;
+use fedhub_api::reason::{AnyReason, Reason};
 use fedhub_core::message::Quoted;
 use fedhub_core::names::{SERVICE_NAME, WORKLOAD_DEPLOYMENT_NAME};
 use fedhub_core::object::{Kind, Object, ObjectView, bare, set_field};
@@ -128,14 +128,17 @@ fn reported(autoscaler: &Object, min: u32, max: u32) -> ConditionUpdate {
     let Some(condition) = unable.or_else(|| find(status, "ScalingActive")) else { return pending() };
     match said(condition) {
         // It names the metric that counts just now.
-        ("True", reason, _) => {
-            ConditionUpdate::yes(reason, format!("The number of instances is kept between {min} and {max}"))
-        }
+        ("True", reason, _) => ConditionUpdate::yes(
+            AnyReason::parse(reason),
+            format!("The number of instances is kept between {min} and {max}"),
+        ),
         // It names all of them, in any order.
-        (status, reason, _) if reason == Reason::AmbiguousSelector => {
-            ConditionUpdate::of(status, reason, "Other autoscalers in the cell select these instances")
-        }
-        (status, reason, message) => ConditionUpdate::of(status, reason, message),
+        (status, reason, _) if reason == Reason::AmbiguousSelector => ConditionUpdate::of(
+            status,
+            Reason::AmbiguousSelector,
+            "Other autoscalers in the cell select these instances",
+        ),
+        (status, reason, message) => ConditionUpdate::of(status, AnyReason::parse(reason), message),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use fedhub_api::conditions::{find, said};
-use fedhub_api::reason::Reason;
+use fedhub_api::reason::{AnyReason, Reason};
 use fedhub_core::object::{Object, ObjectView};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -11,8 +11,6 @@ use serde_json::{Value, json};
 use crate::domain::status::blocker::ConditionUpdate;
 use crate::domain::status::{QUOTA_GRANTED, gates};
 
-const AVAILABLE: &str = "QuotaAvailable";
-const DISABLED: &str = "QuotaDisabled";
 /// The time for which a claim without an evaluation counts as just made.
 const JUST_MADE: Duration = Duration::from_secs(10);
 /// The shortest and the longest time between a denied claim and the next one.
@@ -95,16 +93,18 @@ impl Failure {
 
 /// Whether an Instance's status shows a granted claim.
 pub fn is_granted(instance: &Object) -> bool {
-    find(instance.status(), QUOTA_GRANTED).is_some_and(|c| c["status"] == "True" && c["reason"] == AVAILABLE)
+    find(instance.status(), QUOTA_GRANTED)
+        .is_some_and(|c| c["status"] == "True" && said(c).1 == Reason::QuotaAvailable)
 }
 
 /// Whether a condition reports a request that failed, and not an answer.
 pub fn reports_failure(quota: &Value) -> bool {
-    let (_, reason, _) = said(quota);
-    // That of another version counts, too, by how it begins.
-    reason.starts_with("Quota")
-        && ![AVAILABLE, DISABLED].contains(&reason)
-        && !matches!(Reason::parse(reason), Some(Reason::QuotaExceeded | Reason::QuotaNoBudget))
+    match AnyReason::parse(said(quota).1) {
+        AnyReason::Known(Reason::QuotaExceeded | Reason::QuotaNoBudget) => false,
+        AnyReason::Known(reason) => reason.is_of_quota(),
+        // Of another version's there is nothing but the text.
+        AnyReason::Foreign(text) => text.starts_with("Quota"),
+    }
 }
 
 /// Whether a condition reports that the quota service itself has refused the Instance.
@@ -131,14 +131,14 @@ pub fn quota_granted(instance: &Object, answer: Answer<'_>, now: Timestamp) -> V
     if let Answer::Failed(_) = answer {
         let (status, reason, _) = old.map(said).unwrap_or_default();
         match (status, old) {
-            ("True", Some(granted)) if reason == AVAILABLE => return granted.clone(),
+            ("True", Some(granted)) if reason == Reason::QuotaAvailable => return granted.clone(),
             (_, Some(refused)) if passed && is_refusal(refused) => return refused.clone(),
             _ if passed => status_of_passed(status).clone_into(&mut words.status),
             _ => {}
         }
     }
     if let (Answer::Failed(Failure::Unavailable(_)), Some((_, reason, message))) = (answer, old.map(said))
-        && reason == words.reason
+        && reason == words.reason.as_str()
     {
         // The message of a failure varies: the first one stands while the failure lasts (I7).
         message.clone_into(&mut words.message);
@@ -163,7 +163,7 @@ fn status_of_passed(status: &str) -> &'static str {
 fn words(answer: Answer<'_>, now: Timestamp) -> ConditionUpdate {
     let unknown = |reason: Reason, message: &str| ConditionUpdate::of("Unknown", reason, message);
     match answer {
-        Answer::Off => ConditionUpdate::yes(DISABLED, "Quota is not enforced in this cell"),
+        Answer::Off => ConditionUpdate::yes(Reason::QuotaDisabled, "Quota is not enforced in this cell"),
         Answer::Asked => unknown(Reason::PendingEvaluation, "Waiting for quota evaluation"),
         Answer::Occupied => {
             unknown(Reason::PendingEvaluation, "Waiting for an earlier quota claim to be deleted")
@@ -192,7 +192,7 @@ fn granted(claim: &Object, now: Timestamp) -> ConditionUpdate {
     let or =
         |message: &str, words: &str| if message.is_empty() { words.to_owned() } else { message.to_owned() };
     match said(condition) {
-        ("True", _, message) => ConditionUpdate::yes(AVAILABLE, or(message, "Quota is granted")),
+        ("True", _, message) => ConditionUpdate::yes(Reason::QuotaAvailable, or(message, "Quota is granted")),
         ("False", reason, _) if reason == Reason::PendingEvaluation && just_made(claim, now) => {
             words(Answer::Asked, now)
         }

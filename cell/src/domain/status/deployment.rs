@@ -2,7 +2,7 @@
 
 use fedhub_api::conditions::{find, is_default, is_true, put, remove, said, standing};
 use fedhub_api::facts::deployment::FEDERATED;
-use fedhub_api::reason::{Reason, needs_action};
+use fedhub_api::reason::{AnyReason, Reason, needs_action};
 use fedhub_api::transitions::TERMINATION_OVERDUE;
 use fedhub_core::message::Quoted;
 use fedhub_core::names::{SUSPENDED, WORKLOAD_DEPLOYMENT_NAME};
@@ -10,7 +10,7 @@ use fedhub_core::object::{Object, ObjectRef, ObjectView};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::blocker::{ConditionUpdate, foremost, priority};
+use super::blocker::{ConditionUpdate, foremost, weight};
 use super::gates::{self, QUOTA, REFERENCED_DATA};
 use super::network::{Location, Network};
 use super::{
@@ -188,7 +188,7 @@ fn replicas_ready(
     }
     let words = format!("{}/{} replicas available", counts.ready, seen.desired);
     if counts.ready >= seen.desired as usize {
-        return ConditionUpdate::yes("ReplicasAvailable", words);
+        return ConditionUpdate::yes(Reason::ReplicasAvailable, words);
     }
     match blocker {
         Some(b) => ConditionUpdate::no(&b.reason, format!("{words}. {}", b.message)),
@@ -207,7 +207,7 @@ fn available(
     }
     if counts.ready > 0 {
         let words = format!("{}/{} instances are ready", counts.ready, counts.listed);
-        return ConditionUpdate::yes("StableInstanceFound", words);
+        return ConditionUpdate::yes(Reason::StableInstanceFound, words);
     }
     match blocker {
         Some(b) => ConditionUpdate::no(b.reason, b.message),
@@ -240,7 +240,7 @@ fn blockers(seen: &DeploymentFacts<'_>, counts: Counts) -> Vec<ConditionUpdate> 
     // An Instance's own reason. One that a person has to act on keeps its name; the others are stages.
     let lifted = unready.iter().filter_map(|i| {
         let (_, reason, message) = said(find(i.status(), READY)?);
-        let known = priority(reason) > priority(Reason::InstancesProvisioning.as_str());
+        let known = weight(reason) > Reason::InstancesProvisioning.weight_in_cell();
         known.then(|| ConditionUpdate::no(lifted_reason(reason), of_instance(i, message)))
     });
     all.extend(lifted);
@@ -265,8 +265,8 @@ fn blockers(seen: &DeploymentFacts<'_>, counts: Counts) -> Vec<ConditionUpdate> 
     all
 }
 
-fn lifted_reason(reason: &str) -> &str {
-    if reason == Reason::PendingQuota { Reason::QuotaNotGranted.as_str() } else { reason }
+fn lifted_reason(reason: &str) -> AnyReason {
+    if reason == Reason::PendingQuota { Reason::QuotaNotGranted.into() } else { AnyReason::parse(reason) }
 }
 
 fn of_instance(instance: &Object, words: &str) -> String {

@@ -1,13 +1,13 @@
 //! The status of an Instance: whether it is ready, and what its user reads if not.
 
 use fedhub_api::conditions::{find, put, said, standing};
-use fedhub_api::reason::Reason;
+use fedhub_api::reason::{AnyReason, Reason};
 use fedhub_core::names::FORMER_TEMPLATE_HASH;
 use fedhub_core::object::{Object, ObjectView};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::blocker::{ConditionUpdate, foremost, priority};
+use super::blocker::{ConditionUpdate, foremost, weight};
 use super::gates::{self, NETWORK, QUOTA};
 use super::network::Network;
 use super::{AVAILABLE, PROGRAMMED, QUOTA_GRANTED, READY, REFERENCED_DATA_READY};
@@ -82,8 +82,10 @@ fn ready(seen: &InstanceFacts<'_>, status: &Value) -> ConditionUpdate {
         return words;
     }
     match find(status, AVAILABLE).map(said) {
-        Some(("True", _, _)) => ConditionUpdate::yes("Available", "Instance is ready"),
-        Some((state, reason, message)) if !reason.is_empty() => ConditionUpdate::of(state, reason, message),
+        Some(("True", _, _)) => ConditionUpdate::yes(Reason::Available, "Instance is ready"),
+        Some((state, reason, message)) if !reason.is_empty() => {
+            ConditionUpdate::of(state, AnyReason::parse(reason), message)
+        }
         _ => ConditionUpdate::no(Reason::Pending, "Instance is not available"),
     }
 }
@@ -122,7 +124,7 @@ fn waiting(seen: &InstanceFacts<'_>, status: &Value, gates: &[&str]) -> Conditio
     if let Some((state, reason, message)) = find(status, REFERENCED_DATA_READY).map(said)
         && state != "True"
     {
-        all.push(ConditionUpdate::of(state, reason, message));
+        all.push(ConditionUpdate::of(state, AnyReason::parse(reason), message));
     }
     if gates.contains(&NETWORK) {
         all.extend(seen.network.blocker());
@@ -140,15 +142,15 @@ fn unprogrammed(status: &Value) -> Option<ConditionUpdate> {
         let (state, reason, message) = said(c);
         let ours = [READY, QUOTA_GRANTED].iter().any(|kind| c["type"] == *kind);
         // A reason that we do not know may be of a condition that is at its best at False.
-        (!ours && state != "True" && priority(reason) > 0)
-            .then(|| ConditionUpdate::of(state, reason, message))
+        (!ours && state != "True" && weight(reason) > 0)
+            .then(|| ConditionUpdate::of(state, AnyReason::parse(reason), message))
     });
     let own = programmed
         .filter(|(_, reason, _)| {
             !reason.is_empty()
                 && !matches!(Reason::parse(reason), Some(Reason::Pending | Reason::PendingProgramming))
         })
-        .map(|(state, reason, message)| ConditionUpdate::of(state, reason, message));
+        .map(|(state, reason, message)| ConditionUpdate::of(state, AnyReason::parse(reason), message));
     Some(foremost(known).or(own).unwrap_or_else(not_programmed))
 }
 

@@ -1,14 +1,14 @@
 //! The state of a deployment's networking, and its messages.
 
 use fedhub_api::conditions::{find, said};
-use fedhub_api::reason::Reason;
+use fedhub_api::reason::{Reason, ServiceReason};
 use fedhub_core::message::Quoted;
 use fedhub_core::names::CITY_CODE;
 use fedhub_core::object::{Object, ObjectView};
 use serde_json::Value;
 
 use super::READY;
-use super::blocker::{ConditionUpdate, priority};
+use super::blocker::ConditionUpdate;
 
 /// How far the networking of a deployment is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,7 +67,7 @@ impl Network {
             (_, reason) if reason == Reason::NetworkNotFound => Self::NotFound(words),
             (_, reason) if reason == Reason::AddressFamilyNotCarried => Self::NotCarried(words),
             // Stages, and what has not been evaluated yet.
-            ("False", reason) if !ON_THE_WAY.contains(&reason) => Self::Failed(words),
+            ("False", reason) if !is_on_its_way(reason) => Self::Failed(words),
             _ => Self::Provisioning(words),
         }
     }
@@ -78,12 +78,19 @@ impl Network {
     }
 
     fn rank(&self) -> u8 {
-        self.blocker().map_or(0, |b| priority(&b.reason))
+        self.blocker().map_or(0, |blocker| blocker.weight())
     }
 }
 
-const ON_THE_WAY: [&str; 5] =
-    ["", "Pending", "NetworkContextNotReady", "NotProgrammed", "ProgrammingInProgress"];
+/// Whether a network object that is not ready says that it becomes so by itself.
+fn is_on_its_way(reason: &str) -> bool {
+    reason.is_empty()
+        || matches!(Reason::parse(reason), Some(Reason::Pending | Reason::ProgrammingInProgress))
+        || matches!(
+            ServiceReason::parse(reason),
+            Some(ServiceReason::NetworkContextNotReady | ServiceReason::NotProgrammed)
+        )
+}
 
 /// Which location the cell serves, as a deployment of a city code sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]

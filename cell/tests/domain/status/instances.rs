@@ -1,4 +1,4 @@
-use fedhub_api::reason::Reason;
+use fedhub_api::reason::{AnyReason, Reason};
 use fedhub_cell::domain::referenced_data::refusal;
 use fedhub_cell::domain::status::blocker::{ConditionUpdate, foremost};
 use fedhub_cell::domain::status::gates::{Opens, opening};
@@ -343,7 +343,7 @@ fn c6_nothing_opens_without_a_generation_or_a_gate() {
 
 #[test]
 fn c9_of_equals_the_first_is_said_and_of_others_the_greatest() {
-    let no = |reason: &str, message: &str| ConditionUpdate::no(reason, message);
+    let no = |reason: &str, message: &str| ConditionUpdate::no(AnyReason::parse(reason), message);
     let all = [no("Odd", "a"), no("PendingQuota", "b"), no("QuotaNotGranted", "c"), no("Resolving", "d")];
     assert_eq!(foremost(all[..1].to_vec()).unwrap().message, "a");
     assert_eq!(foremost(all[..3].to_vec()).unwrap().message, "b");
@@ -357,6 +357,6 @@ fn c9_every_reason_of_the_projects_side_keeps_its_name_in_the_cell() {
         Reason::all().map(Reason::as_str).filter(|reason| reason.starts_with("Source")).collect();
     assert!(faults.len() >= 6, "{faults:?}");
     for reason in faults {
-        assert_eq!(refusal(reason, "in words").reason, reason);
+        assert_eq!(refusal(reason, "in words").reason.as_str(), reason);
     }
 }

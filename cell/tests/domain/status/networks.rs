@@ -78,7 +78,7 @@ fn c9_c15_what_blocks_says_whose_job_it_is() {
         (Network::Failed(words()), "NetworkFailedToCreate", Responsible::Operator),
     ] {
         let blocker = network.blocker().unwrap();
-        assert_eq!((&*blocker.reason, &*blocker.message), (reason, "w"));
+        assert_eq!((blocker.reason.as_str(), &*blocker.message), (reason, "w"));
         assert_eq!(Reason::parse(reason).map(Reason::responsible), Some(whose), "{reason}");
     }
     for location in [
@@ -88,7 +88,7 @@ fn c9_c15_what_blocks_says_whose_job_it_is() {
     ] {
         let blocker = location.blocker("DFW").unwrap();
         assert_eq!(
-            Reason::parse(&blocker.reason).map(Reason::responsible),
+            blocker.reason.known().map(Reason::responsible),
             Some(Responsible::Operator),
             "{blocker:?}"
         );

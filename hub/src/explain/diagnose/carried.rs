@@ -77,10 +77,25 @@ pub fn refused(chain: &Chain) -> Option<Diagnosis> {
     let (_, reason, message) = said(condition);
     let cause = match Reason::parse(reason) {
         Some(Reason::Pending) => Cause::HubRefusesContent,
-        known @ Some(
-            Reason::FederationConflict | Reason::HubUnreachable | Reason::Throttled | Reason::Forbidden,
-        ) => Cause::of_reason(known),
-        // What has another cause is shown by the objects themselves, and may be over.
+        // The objects themselves show these, and the condition may be out of date.
+        Some(
+            Reason::ObjectTooLarge
+            | Reason::InvalidCityCode
+            | Reason::InvalidName
+            | Reason::NoCellForCity
+            | Reason::AmbiguousCity
+            | Reason::ServiceSuspended
+            | Reason::ServiceNotActive
+            | Reason::Moving
+            | Reason::CleanupHeld
+            | Reason::CellUnreachable
+            | Reason::RefusedByCell
+            | Reason::CellLost
+            | Reason::AwaitingCell
+            | Reason::Applied,
+        ) => return None,
+        // The condition alone shows any other.
+        known @ Some(reason) if reason.is_reported_by_federation() => Cause::of_reason(known),
         _ => return None,
     };
     Some(Diagnosis::blocked(cause, turned_at(condition), message))

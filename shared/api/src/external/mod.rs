@@ -9,8 +9,10 @@ pub mod quota;
 
 use serde_json::{Value, json};
 
+use crate::reason::Reason;
+
 /// A condition of which nothing is known yet, as the services' schemas default it.
-fn unset(type_: &str, status: &str, reason: &str, message: &str) -> Value {
+fn unset(type_: &str, status: &str, reason: Reason, message: &str) -> Value {
     json!({
         "type": type_,
         "status": status,
@@ -22,6 +24,7 @@ fn unset(type_: &str, status: &str, reason: &str, message: &str) -> Value {
 
 /// A status that no controller has written yet, with conditions of these types.
 fn pending(types: &[&str]) -> Value {
-    let conditions = types.iter().map(|type_| unset(type_, "Unknown", "Pending", "Waiting for controller"));
+    let conditions =
+        types.iter().map(|type_| unset(type_, "Unknown", Reason::Pending, "Waiting for controller"));
     json!({"conditions": conditions.collect::<Vec<_>>()})
 }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::unset;
 use crate::condition_schema::conditions;
+use crate::reason::Reason;
 
 /// A claim as it is wanted.
 #[derive(Clone, Debug, PartialEq, CustomResource, Serialize, Deserialize, JsonSchema)]
@@ -143,5 +144,5 @@ fn granted(generator: &mut SchemaGenerator) -> Schema {
 
 /// The status of a claim that nothing has looked at: not granted.
 pub(crate) fn unevaluated() -> Value {
-    json!({"conditions": [unset("Granted", "False", "PendingEvaluation", "Awaiting capacity evaluation")]})
+    json!({"conditions": [unset("Granted", "False", Reason::PendingEvaluation, "Awaiting capacity evaluation")]})
 }

@@ -56,7 +56,7 @@ pub struct Placed {
     pub suspended: bool,
     /// Whether that is because its Workload is.
     pub workload_suspended: bool,
-    /// The weight of what keeps it from that, as [`priority`].
+    /// The weight of what keeps it from that, as [`Reason::weight_in_workload`].
     pub priority: u8,
     /// The reason and message of its condition `Available`, as [`says`]; zero where it has none.
     pub says: u64,
@@ -152,7 +152,7 @@ impl Placed {
             available: stands == "True",
             suspended: object.annotation(SUSPENDED) == Some("true"),
             workload_suspended: object.annotation(WORKLOAD_SUSPENDED).is_some(),
-            priority: priority(Reason::parse(reason)),
+            priority: Reason::parse(reason).map_or(0, Reason::weight_in_workload),
             says: available.map_or(0, |_| says(reason, message)),
         })
     }
@@ -214,26 +214,6 @@ pub fn of_workload(name: &str) -> u64 {
 /// Hash of a condition's reason and message.
 pub fn says(reason: &str, message: &str) -> u64 {
     KeyedHasher::default().text(reason).text(bounded(message)).end().max(1)
-}
-
-/// The priority of a reason that keeps a Workload from being available: the highest is reported (W3). A reason that requires
-/// action has a higher one than a reason that passes; an unknown reason has the lowest.
-pub fn priority(reason: impl Into<Option<Reason>>) -> u8 {
-    let Some(reason) = reason.into() else {
-        return 0;
-    };
-    match reason {
-        Reason::InstancesProvisioning => 1,
-        Reason::NetworkProvisioning => 2,
-        Reason::QuotaNotGranted | Reason::PendingQuota => 3,
-        Reason::ReferencedDataNotReady | Reason::AwaitingPropagation | Reason::Resolving => 4,
-        Reason::NetworkNotFound | Reason::NoMatchingLocations => 6,
-        Reason::RuntimeClassNotServed => 7,
-        // Nothing runs whatever else is put right.
-        Reason::ServiceNotActive => 8,
-        reason if reason.needs_action() => 5,
-        _ => 0,
-    }
 }
 
 #[cfg(test)]
@@ -365,8 +345,9 @@ mod tests {
             "RuntimeClassNotServed",
             "ServiceNotActive",
         ];
-        let priorities = order.map(|reason| priority(Reason::parse(reason)));
-        assert!(priorities.is_sorted_by(|one, next| one < next), "{priorities:?}");
-        assert_eq!(priority(Reason::ImageUnavailable), priority(Reason::SourceTooLarge));
+        let weights = order.map(|reason| Reason::parse(reason).map_or(0, Reason::weight_in_workload));
+        assert!(weights.is_sorted_by(|one, next| one < next), "{weights:?}");
+        let [image, source] = [Reason::ImageUnavailable, Reason::SourceTooLarge];
+        assert_eq!(image.weight_in_workload(), source.weight_in_workload());
     }
 }

@@ -76,9 +76,9 @@ impl RolloutSaid {
     fn of(object: &Object) -> Self {
         let condition = find(object.status(), "Progressing");
         let newest = condition.filter(|it| it["observedGeneration"].as_i64() == object.metadata.generation);
-        match newest.map_or("", |condition| said(condition).1) {
-            "RolloutComplete" => Self::Complete,
-            reason if reason == Reason::ProgressDeadlineExceeded => Self::Overdue,
+        match newest.and_then(|condition| Reason::parse(said(condition).1)) {
+            Some(Reason::RolloutComplete) => Self::Complete,
+            Some(Reason::ProgressDeadlineExceeded) => Self::Overdue,
             _ => Self::Other,
         }
     }
@@ -171,7 +171,7 @@ fn networks(template: &Value, here: &str) -> Box<[Box<str>]> {
 }
 
 fn missing_networks(object: &Object) -> Option<&str> {
-    let condition = find(object.status(), NETWORK_NOT_FOUND)?;
+    let condition = find(object.status(), NETWORK_NOT_FOUND.as_str())?;
     let (stands, _, message) = said(condition);
     let newest = condition["observedGeneration"].as_i64() == object.metadata.generation;
     (stands == "True" && newest && !message.is_empty()).then(|| bounded(message))
@@ -198,9 +198,21 @@ pub fn is_paused(workload: &Object) -> bool {
     workload.annotation(ROLLOUT_PAUSED).is_some_and(|value| value != "false")
 }
 
-/// The reason of the condition `Progressing` of a Workload whose rollout is paused. It is `Unknown` where something is held
-/// back, so that the rollout is neither under way nor complete.
-pub const PAUSED: &str = "RolloutPaused";
+/// What `Available` says of a Workload of which a placement is available.
+const AVAILABLE: &str = "At least one available placement was found";
+
+/// The message of `Available` where a placement is available; `problems` keep other cities from their
+/// deployments.
+pub fn available_message<'a>(problems: impl Iterator<Item = &'a str>) -> String {
+    problems.fold(AVAILABLE.to_owned(), |message, problem| message + ". " + problem)
+}
+
+/// The problems that such a message names, if any. They are read back from it here alone: the condition is
+/// True whatever other cities lack, its reason is one that users read, and no version has another field for
+/// them.
+pub fn problems_beside_available(message: &str) -> Option<&str> {
+    message.strip_prefix(AVAILABLE)?.strip_prefix(". ")
+}
 
 /// The value of the annotation [`RECORDED_TEMPLATE`] for a template with that revision.
 pub fn recorded_template(revision: u64, template: &Value) -> String {
@@ -233,21 +245,21 @@ pub fn comparable(status: &Value) -> Value {
 }
 
 /// The conditions about a type that is not Active any more, of which there is one at most (W8). Its reason is its type.
-pub const TYPE_CONDITIONS: [&str; 2] = ["InstanceTypeDeprecated", "InstanceTypeDisabled"];
+pub const TYPE_CONDITIONS: [Reason; 2] = [Reason::InstanceTypeDeprecated, Reason::InstanceTypeDisabled];
 
 /// [`TYPE_CONDITIONS`] of a Workload's status, as [`comparable`] has others: where there is no catalogue they are not the
 /// controller's.
 pub fn type_conditions(status: &Value) -> Value {
-    TYPE_CONDITIONS.iter().map(|kind| condition(status, kind)).collect()
+    TYPE_CONDITIONS.iter().map(|kind| condition(status, kind.as_str())).collect()
 }
 
 /// The condition, and its reason, that a network which the template names does not exist. It is absent where all do, and stays
 /// as it is for as long as the plane does not tell.
-pub const NETWORK_NOT_FOUND: &str = "NetworkNotFound";
+pub const NETWORK_NOT_FOUND: Reason = Reason::NetworkNotFound;
 
 /// [`NETWORK_NOT_FOUND`] of a Workload's status, as [`comparable`] has others.
 pub fn network_condition(status: &Value) -> Value {
-    condition(status, NETWORK_NOT_FOUND)
+    condition(status, NETWORK_NOT_FOUND.as_str())
 }
 
 fn condition(status: &Value, kind: &str) -> Value {

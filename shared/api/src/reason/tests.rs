@@ -1,3 +1,4 @@
+use fedhub_core::message::MESSAGE_MAX;
 use proptest::prelude::*;
 
 use super::*;
@@ -50,18 +51,28 @@ fn c9_it_is_said_once_behind_what_is_wrong() {
 
 #[test]
 fn c9_a_message_is_taken_apart_again() {
-    for reason in Reason::all() {
-        let apart = Attribution { what: "no such image", reason: Some(reason) };
+    for reason in Reason::all().filter(|reason| reason.is_unmet()) {
+        let responsible = Some(reason.responsible());
+        let apart = Attribution { what: "no such image", reason: Some(reason), responsible };
         assert_eq!(separated(reason.as_str(), &attributed(reason, "no such image.")), apart);
         assert_eq!(separated(reason.as_str(), "no such image"), apart);
     }
     let odd = attributed(None, "words");
-    assert_eq!(separated("Odd", &odd), Attribution { what: "words", reason: None });
+    assert_eq!(separated("Odd", &odd), Attribution { what: "words", reason: None, responsible: None });
     let lifted = attributed(Reason::ImageUnavailable, "0/1 replicas available. No such image");
     assert_eq!(
         separated("InstancesProvisioning", &lifted),
-        Attribution { what: "0/1 replicas available. No such image", reason: Some(Reason::ImageUnavailable) }
+        Attribution {
+            what: "0/1 replicas available. No such image",
+            reason: Some(Reason::ImageUnavailable),
+            responsible: Some(Responsible::User),
+        }
     );
+    // Another version has another remedy, and says who acts in the same words.
+    for (who, responsible) in [("user", Responsible::User), ("platform operator", Responsible::Operator)] {
+        let message = format!("No such image. Action required by the {who}: try another one");
+        assert_eq!(separated("InstancesProvisioning", &message).responsible, Some(responsible));
+    }
 }
 
 #[test]
@@ -72,6 +83,25 @@ fn u3_a_problem_is_a_reason_of_the_cell_that_somebody_has_to_act_on() {
     }
     for reason in [Suspended, Moving, HubUnreachable, InvalidCityCode, Pending] {
         assert!(!reason.is_problem_of_cell(), "{reason}");
+    }
+}
+
+#[test]
+fn a_foreign_reason_is_bounded_and_steers_nothing_where_it_is_printed() {
+    let hostile = AnyReason::parse("Odd\u{1b}[2J\u{202e}");
+    assert_eq!(hostile.to_string(), "Odd\\u{1b}[2J\\u{202e}");
+    assert_eq!(hostile.as_str(), "Odd\u{1b}[2J\u{202e}", "the API has what was written");
+    assert_eq!(hostile.known(), None);
+    let long = AnyReason::parse(&"ü".repeat(4000));
+    assert!(long.as_str().len() <= 1024 && long.to_string().chars().count() <= 64);
+    for reason in Reason::all() {
+        assert_eq!(AnyReason::parse(reason.as_str()), AnyReason::Known(reason));
+        assert_eq!(AnyReason::from(reason).to_string(), reason.as_str());
+    }
+    for word in ServiceReason::VARIANTS {
+        let text: &str = word.into();
+        assert_eq!(Reason::parse(text), None, "{text} would have two meanings");
+        assert_eq!(ServiceReason::parse(text), Some(*word));
     }
 }
 

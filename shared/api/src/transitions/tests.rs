@@ -31,7 +31,7 @@ fn overdue() -> Value {
 /// Type, reason, and whether the project gets an Event.
 fn told(turn: &Transition) -> (&'static str, &str, bool) {
     let type_ = if turn.type_ == EventType::Normal { "Normal" } else { "Warning" };
-    (type_, &turn.reason, !turn.routine)
+    (type_, turn.reason.as_str(), !turn.routine)
 }
 
 /// A step of the status, and the Events that are expected.

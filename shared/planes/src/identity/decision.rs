@@ -1,5 +1,6 @@
 //! The decision on a plane that showed its identity.
 
+use fedhub_api::reason::Reason;
 use fedhub_core::hash;
 use fedhub_core::names::{PlaneName, UID_RULE};
 
@@ -49,11 +50,11 @@ impl IdentityRefusal {
     }
 
     /// The reason of the Event.
-    pub fn event(&self) -> &'static str {
+    pub fn event(&self) -> Reason {
         match self {
-            Self::AnotherIdentity { .. } => "AnotherIdentity",
-            Self::IdentityTaken { .. } => "IdentityTaken",
-            Self::InvalidUid { .. } => "InvalidUid",
+            Self::AnotherIdentity { .. } => Reason::AnotherIdentity,
+            Self::IdentityTaken { .. } => Reason::IdentityTaken,
+            Self::InvalidUid { .. } => Reason::InvalidUid,
         }
     }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use fedhub_api::reason::Reason;
 use fedhub_core::errors::{self, ApiError};
 use fedhub_core::names::PlaneName;
 use jiff::Timestamp;
@@ -54,7 +55,7 @@ pub(crate) struct IdentityError {
     pub(super) label: &'static str,
     pub(super) reason: String,
     /// The reason of the Event, where the plane answered and is another one; `None` where it is not known.
-    pub(super) refused: Option<&'static str>,
+    pub(super) refused: Option<Reason>,
     /// Its server answered that there is no such plane, or one that has nothing to be known by.
     pub(super) unserved: bool,
     pub(super) failure: Failure,

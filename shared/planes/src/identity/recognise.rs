@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use fedhub_api::reason::Reason;
 use fedhub_core::names::PlaneName;
 use fedhub_core::object::{Kind, PlaneId};
 use kube::runtime::events::EventType;
@@ -77,7 +78,7 @@ impl Planes {
     }
 
     /// Publishes a refusal as an Event on the Project or the Secret: once for each refusal, by the leader.
-    fn publish_refusal(&self, plane: &Plane, event: &'static str, reason: &str) {
+    fn publish_refusal(&self, plane: &Plane, event: Reason, reason: &str) {
         let Some((about, events)) = plane.origin.about.as_ref().filter(|_| self.leads()) else { return };
         if plane.recognition.is_news(reason) {
             events.send(about.clone(), EventType::Warning, event, reason.to_owned());

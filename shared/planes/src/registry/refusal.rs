@@ -1,5 +1,6 @@
 //! A plane that cannot be engaged, and the Event that says so.
 
+use fedhub_api::reason::Reason;
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::runtime::events::EventType;
 
@@ -17,7 +18,7 @@ impl Refusal {
     /// Publishes the Event, once.
     pub fn publish(&mut self) {
         if let Some((about, events)) = self.unpublished.take() {
-            events.send(about, EventType::Warning, "PlaneRefused", self.reason.clone());
+            events.send(about, EventType::Warning, Reason::PlaneRefused, self.reason.clone());
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Events by the group that a plane serves (F10).
 
+use fedhub_api::reason::{AnyReason, Reason};
 use fedhub_fake_apiserver::{ApiServer, Fault, resource};
 use fedhub_planes::events::{EventType, Events, ObjectReference};
 use serde_json::{Value, json};
@@ -23,7 +24,7 @@ fn about(name: &str) -> ObjectReference {
 }
 
 async fn say(events: &Events, name: &str, reason: &str) {
-    events.say(&about(name), EventType::Warning, reason, format!("{reason}: a note")).await;
+    events.say(&about(name), EventType::Warning, AnyReason::parse(reason), format!("{reason}: a note")).await;
 }
 
 /// Each by what it is about, its reason, its note, and how often it was said.
@@ -76,7 +77,7 @@ async fn f10_one_event_counts_all_of_an_object_and_a_reason() {
         say(&events, "a", "PlaneRefused").await;
         say(&events, "b", "PlaneRefused").await;
     }
-    events.say(&about("a"), EventType::Normal, "PlaneRefused", "of another type".to_owned()).await;
+    events.say(&about("a"), EventType::Normal, Reason::PlaneRefused, "of another type".to_owned()).await;
     let recorded = || {
         let events = server.list("events.events.k8s.io").into_iter();
         events
@@ -121,7 +122,7 @@ async fn f10_only_a_404_of_the_group_makes_events_those_of_the_core_group() {
         server.clear_fault(id);
     }
     let lost = ObjectReference { namespace: Some("lost".to_owned()), ..about("a") };
-    events.say(&lost, EventType::Warning, "PlaneRefused", "its namespace is missing".to_owned()).await;
+    events.say(&lost, EventType::Warning, Reason::PlaneRefused, "its namespace is missing".to_owned()).await;
     assert_eq!(asked(&server).1, 0, "{:?}", server.audit());
     say(&events, "a", "PlaneRefused").await;
     assert_eq!((core(&server).len(), server.list("events.events.k8s.io").len()), (0, 1));

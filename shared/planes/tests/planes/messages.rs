@@ -53,7 +53,7 @@ fn refusals_and_errors_of_planes_read_well() {
         .section("Credentials", credentials.iter().map(|error| ("error", chain(error))))
         .section(
             "Events on refused planes",
-            refusals.iter().map(|it| (it.event(), it.message(&plane("shop"), "fedhub-system"))),
+            refusals.iter().map(|it| (it.event().as_str(), it.message(&plane("shop"), "fedhub-system"))),
         )
         .section("Time-outs", time_outs.iter().map(|error| ("error", chain(error))));
     assert_messages!("planes", messages);

@@ -1,5 +1,6 @@
 //! Discovery `milo`: Projects that are suspended and resumed, and those that are deleted and created again (section 2).
 
+use fedhub_api::reason::Reason;
 use fedhub_core::clock::Clock;
 use fedhub_core::errors::Category;
 use fedhub_core::fence::Fence;
@@ -146,7 +147,7 @@ async fn a_suspended_project_is_a_plane_that_is_read_and_not_written() {
     ] {
         assert_eq!(error.category(), Category::NotEngaged, "{error:?}");
     }
-    plane.events.say(&ObjectReference::default(), EventType::Normal, "Federated", "x".to_owned()).await;
+    plane.events.say(&ObjectReference::default(), EventType::Normal, Reason::Federated, "x".to_owned()).await;
     assert!(a.writes_since(mark).is_empty());
     // Terminating objects are released.
     a.delete("WorkloadDeployment", "n", "one").unwrap();

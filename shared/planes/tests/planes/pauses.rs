@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use fedhub_api::reason::Reason;
 use fedhub_core::clock::Clock;
 use fedhub_core::errors::Category;
 use fedhub_core::names::{UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE};
@@ -102,7 +103,7 @@ async fn i12_a_paused_plane_takes_no_write_not_even_of_what_is_being_deleted() {
     ] {
         assert_eq!(error.category(), Category::NotEngaged, "{error:?}");
     }
-    alpha.events.say(&ObjectReference::default(), EventType::Normal, "Federated", "x".to_owned()).await;
+    alpha.events.say(&ObjectReference::default(), EventType::Normal, Reason::Federated, "x".to_owned()).await;
     assert_eq!(world.writes(), before);
     beta.create(Kind::Instance, &new, "m").await.unwrap();
     // During its maintenance it does not answer: that is what it was paused for.

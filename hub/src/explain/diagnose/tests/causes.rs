@@ -1,5 +1,6 @@
 //! A chain for each cause (U4).
 
+use fedhub_api::reason::Reason;
 use fedhub_core::object::Object;
 use fedhub_federator::cleanup::CleanupBlocked;
 use fedhub_planes::pauses::stored::Pause;
@@ -269,4 +270,30 @@ fn u4_every_cause_has_a_chain_that_is_diagnosed_so() {
         let diagnosis = diagnose(&chain);
         assert_eq!((diagnosis.cause, diagnosis.state), (*cause, *state), "{diagnosis:?}");
     }
+}
+
+/// Nothing on the way down or back hides what a condition says: a new reason has the cause of its line, and
+/// not that fedhub is behind.
+#[test]
+fn u4_every_reason_on_which_somebody_acts_has_its_cause() {
+    let mut shown = 0;
+    for reason in Reason::all() {
+        let cause = Cause::of_reason(Some(reason));
+        if reason.is_problem_of_cell() {
+            let mut chain = healthy();
+            cell_says(&mut chain, reason.as_str());
+            assert_eq!(diagnose(&chain).cause, cause, "{reason}");
+        }
+        if reason.is_reported_by_federation() {
+            let mut chain = healthy();
+            refused(&mut chain, reason.as_str());
+            // Some are what the objects show, which do not show it here.
+            let found = diagnose(&chain).cause;
+            assert!([cause, Cause::FederatorBehind].contains(&found), "{reason}: {found:?}");
+            shown += usize::from(found == cause);
+        }
+        let is_read = reason.is_problem_of_cell() || reason.is_reported_by_federation() || reason.is_stage();
+        assert!(!is_read || cause != Cause::CellReported, "{reason} has no cause");
+    }
+    assert!(shown >= 4, "{shown}");
 }

@@ -214,3 +214,18 @@ fn u4_a_cell_that_lacks_rights_is_not_said_to_be_behind() {
     no_cell(&mut chain);
     assert_eq!(diagnose(&chain).cause, Cause::CellMisconfigured, "the hub has it too");
 }
+
+/// Karmada tells of it on the Work and on the `ResourceBinding`, the federator on the WD.
+#[test]
+fn c9_u4_what_a_cell_does_not_take_has_one_cause_whoever_tells_of_it() {
+    let mut by_binding = healthy();
+    let item = json!({"clusterName": "cell-dfw", "applied": false, "appliedMessage": "no matches for kind"});
+    patch(&mut by_binding.hub.binding, &json!({"status": {"aggregatedStatus": [item]}}));
+    let mut by_condition = healthy();
+    cell_says(&mut by_condition, "RefusedByCell");
+    for (chain, words) in [(by_binding, "no matches for kind"), (by_condition, "the message of the cell")] {
+        let diagnosis = diagnose(&chain);
+        assert_eq!((diagnosis.cause, diagnosis.state), (Cause::ApplyFailed, State::Blocked), "{diagnosis:?}");
+        assert!(diagnosis.evidence.contains(words), "{diagnosis:?}");
+    }
+}
