@@ -1,9 +1,9 @@
 //! The identity of the cell, and whether the hub agrees (C10, C11).
 //!
-//! A cell is identified by the UID of its namespace `kube-system`, which every mark of it carries. What another cluster
-//! marked under the same name is left alone, and the process is not ready, unless Karmada recorded this cluster for
-//! that name. A cell that is declared lost and runs all the same writes nothing new outside of itself: others may have
-//! taken over.
+//! A cell is identified by the UID of its namespace `kube-system`, which every mark of it carries. What
+//! another cluster marked under the same name is left alone, and the process is not ready, unless Karmada
+//! recorded this cluster for that name. A cell that is declared lost and runs all the same writes nothing new
+//! outside of itself: others may have taken over.
 //!
 //! Decides C10.
 

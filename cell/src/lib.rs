@@ -1,8 +1,8 @@
 //! The cell role: from a `WorkloadDeployment` (WD) in a cell to Instances that are written back to the hub
 //! (specification, C1 to C15).
 //!
-//! Three controllers, each with `triggers` (which event enqueues which key), `plan` (pure, on a snapshot of what the
-//! caches say), `apply` and `reconcile`:
+//! Three controllers, each with `triggers` (which event enqueues which key), `plan` (pure, on a snapshot of
+//! what the caches say), `apply` and `reconcile`:
 //!
 //! - [`deployment_controller`] reconciles a WD: its Instances, networks, autoscaler and status.
 //! - [`instance_controller`] reconciles an Instance: its status, gates and quota claim.

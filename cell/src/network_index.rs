@@ -39,8 +39,8 @@ impl NetworkIndex {
         };
     }
 
-    /// The bindings that an object of the network service matters to: those that got that context, or the context of that
-    /// claim, or of the claim that got that subnet.
+    /// The bindings that an object of the network service matters to: those that got that context, or the
+    /// context of that claim, or of the claim that got that subnet.
     pub(crate) fn bindings(&self, cell: &Plane, kind: Kind, object: &Object) -> Vec<ObjectRef> {
         let namespace = object.namespace();
         let name = object.name();

@@ -9,7 +9,8 @@ use serde_json::{Map, Value};
 /// A field whose value is another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// The path, such as `spec.placements[us].scaleSettings.minReplicas`. Items that have names are known by them.
+    /// The path, such as `spec.placements[us].scaleSettings.minReplicas`. Items that have names are known by
+    /// them.
     pub path: String,
     /// The value that it had; null where there was none.
     pub before: Value,

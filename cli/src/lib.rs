@@ -1,5 +1,6 @@
-//! `datumctl-compute`, the command line of a project's users: a plugin of `datumctl`, by another name one of `kubectl`,
-//! and a program of its own. It speaks to the plane of one project, and knows nothing of the hub and the cells.
+//! `datumctl-compute`, the command line of a project's users: a plugin of `datumctl`, by another name one of
+//! `kubectl`, and a program of its own. It speaks to the plane of one project, and knows nothing of the hub
+//! and the cells.
 //!
 //! # The way through
 //!

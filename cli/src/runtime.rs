@@ -4,8 +4,8 @@ use std::future::Future;
 
 use crate::problem::Problem;
 
-/// Runs a future to its end on this thread, or until Ctrl-C. A command that has something to say of Ctrl-C awaits it
-/// itself, and is polled first.
+/// Runs a future to its end on this thread, or until Ctrl-C. A command that has something to say of Ctrl-C
+/// awaits it itself, and is polled first.
 pub fn run<T>(command: impl Future<Output = Result<T, Problem>>) -> Result<T, Problem> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -1,5 +1,5 @@
-//! The conformance script of the in-memory API servers, against a real plane and against one of those: both have to
-//! give the same answers.
+//! The conformance script of the in-memory API servers, against a real plane and against one of those: both
+//! have to give the same answers.
 
 use fedhub_fake_apiserver::ApiServer;
 use fedhub_fake_apiserver::conformance::{self, Outcome};

@@ -4,7 +4,8 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::Error;
 
-/// SIGINT, SIGTERM and SIGHUP, caught from the start to the very end: a second Ctrl-C does not leave anything behind.
+/// SIGINT, SIGTERM and SIGHUP, caught from the start to the very end: a second Ctrl-C does not leave anything
+/// behind.
 pub struct Interruption([Signal; 3]);
 
 impl Interruption {

@@ -1,6 +1,6 @@
-//! Kills fedhub before a write of its own, on demand: a webhook that planes ask about each. Its number stands in a file, which
-//! has how many are left to it; that write is not carried out, and all before it are. Without the file, or with none left,
-//! everything is allowed.
+//! Kills fedhub before a write of its own, on demand: a webhook that planes ask about each. Its number stands
+//! in a file, which has how many are left to it; that write is not carried out, and all before it are.
+//! Without the file, or with none left, everything is allowed.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -36,7 +36,8 @@ struct Kills {
 }
 
 impl Killer {
-    /// Listens beside an instance, with the certificate of its servers. `order` is the file with what is to be done.
+    /// Listens beside an instance, with the certificate of its servers. `order` is the file with what is to
+    /// be done.
     pub async fn listen(layout: &Layout, order: &Path) -> Result<Self, Error> {
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
         let listener = TcpListener::bind(any).await.map_err(Error::file("listen on", any.to_string()))?;

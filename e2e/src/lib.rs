@@ -1,5 +1,5 @@
-//! Verification on real planes: API servers and Karmada as processes, chainsaw suites, the demonstration, chaos, the
-//! benchmarks.
+//! Verification on real planes: API servers and Karmada as processes, chainsaw suites, the demonstration,
+//! chaos, the benchmarks.
 //!
 //! # The way through
 //!
@@ -14,11 +14,12 @@
 //! 5. [`alerts`] has a real Prometheus evaluate the rules and the dashboards of `deploy/`; [`chart`] compares what Helm
 //!    renders with what kubectl builds.
 //!
-//! [`gateway`] puts the planes of projects below paths of one server, [`link`] is a line to a plane that can be cut, and
-//! [`hostile`] a server before a plane that plays tricks. [`propagation`] times changes on their way to the hub.
+//! [`gateway`] puts the planes of projects below paths of one server, [`link`] is a line to a plane that can
+//! be cut, and [`hostile`] a server before a plane that plays tricks. [`propagation`] times changes on their
+//! way to the hub.
 //!
-//! Three packages stand beside this one: `fake-apiserver` (API servers in memory), `simulate` (the services that a cell
-//! and quota need) and `testing` (what tests of controllers share).
+//! Three packages stand beside this one: `fake-apiserver` (API servers in memory), `simulate` (the services
+//! that a cell and quota need) and `testing` (what tests of controllers share).
 
 // Printing with the macros ends a program whose reader has gone away.
 #![deny(clippy::print_stdout, clippy::print_stderr)]

@@ -1,5 +1,5 @@
-//! A connection to a plane that a suite can cut: what comes to its port is forwarded to the plane's, byte by byte.
-//! While its process is paused (SIGSTOP) nothing passes, and neither end is notified.
+//! A connection to a plane that a suite can cut: what comes to its port is forwarded to the plane's, byte by
+//! byte. While its process is paused (SIGSTOP) nothing passes, and neither end is notified.
 
 use std::path::Path;
 use std::{fs, io};

@@ -1,5 +1,5 @@
-//! What the programs of this crate print. A reader that stops early, such as `head`, ends none of them: they have servers to
-//! take down.
+//! What the programs of this crate print. A reader that stops early, such as `head`, ends none of them: they
+//! have servers to take down.
 
 use std::fmt::Display;
 use std::io::Write;

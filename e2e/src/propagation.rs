@@ -1,4 +1,5 @@
-//! How long a change of a project's WD takes to the hub, seen from outside: from the user's request to the hub's watch event.
+//! How long a change of a project's WD takes to the hub, seen from outside: from the user's request to the
+//! hub's watch event.
 
 use std::time::Instant;
 
@@ -20,7 +21,8 @@ const SAMPLE: &str = "example.com/sample";
 /// Changes without which a p99 means nothing: three of so many are above it.
 const ENOUGH: usize = 300;
 
-/// Changes each WD of a namespace once, when the change of the last one has arrived, and returns the milliseconds of each.
+/// Changes each WD of a namespace once, when the change of the last one has arrived, and returns the
+/// milliseconds of each.
 ///
 /// Writes of one WD are spaced out (I8), and that wait would hide all others: each WD is changed once.
 pub async fn measure(layout: &Layout, plane: &str, namespace: &str) -> Result<Vec<f64>, Error> {

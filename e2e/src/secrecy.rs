@@ -1,4 +1,5 @@
-//! What a run logged is searched for every token, key and password that was in use: fedhub's logs must hold none.
+//! What a run logged is searched for every token, key and password that was in use: fedhub's logs must hold
+//! none.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,8 +13,8 @@ use crate::topology::Layout;
 
 /// A word that is in every credential that a suite makes up.
 pub const MADE_UP: &str = "never-to-be-logged";
-/// Pieces of this many characters are searched for, so that a part of a secret is found, too. No text that is public
-/// holds such a piece of a key or of a token's signature.
+/// Pieces of this many characters are searched for, so that a part of a secret is found, too. No text that is
+/// public holds such a piece of a key or of a token's signature.
 const PIECE: usize = 32;
 
 /// A secret that a log holds.
@@ -74,8 +75,8 @@ fn of_kubeconfig(content: &str) -> Vec<String> {
     secrets
 }
 
-/// What is secret of a secret, in pieces: of a token that is signed the signature, of a key what stands between its
-/// first and its last line.
+/// What is secret of a secret, in pieces: of a token that is signed the signature, of a key what stands
+/// between its first and its last line.
 fn split(secret: &str) -> Vec<String> {
     let signature = |line: &str| line.rsplit('.').next().unwrap_or(line).to_owned();
     let lines = secret.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("-----"));

@@ -1,11 +1,11 @@
-//! The programs that the planes are made of, built from pinned Go modules, those that watch them, from Debian packages,
-//! and fedhub as it was released before, from this repository's history.
+//! The programs that the planes are made of, built from pinned Go modules, those that watch them, from Debian
+//! packages, and fedhub as it was released before, from this repository's history.
 //!
-//! `e2e/tools/<tool>/go.mod` pins each module; the checksum database and `go.sum` vouch for what is downloaded. Where a
-//! program is put together of several modules, `main.go` is beside it. A Debian package is pinned by its name; the signed
-//! Release files of the machine's own package sources vouch for it. What is built or unpacked lands in a cache outside the
-//! checkout, under a name that changes with everything that goes into it, and appears there by a rename: a directory of
-//! that name is complete.
+//! `e2e/tools/<tool>/go.mod` pins each module; the checksum database and `go.sum` vouch for what is
+//! downloaded. Where a program is put together of several modules, `main.go` is beside it. A Debian package
+//! is pinned by its name; the signed Release files of the machine's own package sources vouch for it. What is
+//! built or unpacked lands in a cache outside the checkout, under a name that changes with everything that
+//! goes into it, and appears there by a rename: a directory of that name is complete.
 
 mod build;
 mod cache;
@@ -67,7 +67,8 @@ pub enum Tool {
 }
 
 impl Tool {
-    /// Every tool, in the order in which they are made: those of the planes first, of these the quickest first.
+    /// Every tool, in the order in which they are made: those of the planes first, of these the quickest
+    /// first.
     pub const ALL: [Self; 14] = [
         Self::Etcd,
         Self::Kubernetes,
@@ -135,8 +136,8 @@ struct GoModule {
     module: &'static str,
     /// File name of each program and the package it is built from.
     programs: &'static [(&'static str, &'static str)],
-    /// The package with `gitVersion` and its siblings: a program built from a module does not know its version
-    /// otherwise, and Karmada copies the API server's into `Cluster.status.kubernetesVersion`.
+    /// The package with `gitVersion` and its siblings: a program built from a module does not know its
+    /// version otherwise, and Karmada copies the API server's into `Cluster.status.kubernetesVersion`.
     version_package: Option<&'static str>,
     /// Set where the newest Go does not compile it.
     toolchain: Option<&'static str>,
@@ -220,7 +221,8 @@ static COLLECTOR: GoModule = GoModule {
 struct DebianPackage {
     /// Programs in `usr/bin`.
     programs: &'static [&'static str],
-    /// Whether all of it is kept, as it would be installed, with the packages that it depends on and the machine has not.
+    /// Whether all of it is kept, as it would be installed, with the packages that it depends on and the
+    /// machine has not.
     whole: bool,
     /// Files that a program reads at an absolute path, where nothing can be put without root.
     moved: Option<Moved>,

@@ -25,7 +25,8 @@ mod tests {
         }
     }
 
-    /// The root of every program and of every crate that prints denies the macros that panic where nobody reads.
+    /// The root of every program and of every crate that prints denies the macros that panic where nobody
+    /// reads.
     #[test]
     fn no_program_prints_by_the_macros() {
         let repository = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();

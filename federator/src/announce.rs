@@ -10,8 +10,8 @@ use crate::Federator;
 use crate::progress::{self, Transition};
 
 impl Federator {
-    /// Publishes the transitions of a WD as Events, by the status that was stored in place of the one before: on its way
-    /// to the cell (F10), and in the cell (U3).
+    /// Publishes the transitions of a WD as Events, by the status that was stored in place of the one before:
+    /// on its way to the cell (F10), and in the cell (U3).
     pub(crate) fn announce(&self, project: &Plane, before: &ObjectRef, status: &Value) {
         let city = before.spec()["cityCode"].as_str().unwrap_or_default();
         if let Some(transition) = progress::transition(before.status(), status, city) {

@@ -134,7 +134,8 @@ impl Federator {
         cells
     }
 
-    /// Whether every cell of that city is declared lost (C11), and the hub known not to have brought that back itself.
+    /// Whether every cell of that city is declared lost (C11), and the hub known not to have brought that
+    /// back itself.
     pub(crate) fn is_lost(&self, city: &str) -> bool {
         self.planes.distrust() != Some(Distrust::Unverified) && is_city_lost(&self.planes.clusters(), city)
     }

@@ -1,5 +1,5 @@
-//! How long a generation takes from its first sight on the project plane until its status is back there, by one clock, and
-//! which share of that is Karmada's (U5).
+//! How long a generation takes from its first sight on the project plane until its status is back there, by
+//! one clock, and which share of that is Karmada's (U5).
 //!
 //! In memory only: what was on its way when the process started is not measured.
 //!
@@ -14,10 +14,11 @@ use tokio::time::Instant;
 
 use crate::shrink::shrink;
 
-/// How many WDs are followed at once. More are on their way only where the hub or all cells are down, and then others
-/// show it.
+/// How many WDs are followed at once. More are on their way only where the hub or all cells are down, and
+/// then others show it.
 const MAX_WDS: usize = 65_536;
-/// How many generations of one WD are. Newer ones count with the last of them, from the time that it was seen.
+/// How many generations of one WD are. Newer ones count with the last of them, from the time that it was
+/// seen.
 const MAX_GENERATIONS: usize = 8;
 
 /// A generation on its way.
@@ -75,8 +76,8 @@ impl Convergence {
         }
     }
 
-    /// The hub acknowledged a write of that generation, which carries what it supersedes too. `since`: the event that the
-    /// write answers, where the generation itself was not seen.
+    /// The hub acknowledged a write of that generation, which carries what it supersedes too. `since`: the
+    /// event that the write answers, where the generation itself was not seen.
     pub fn federated(&mut self, key: &Key, generation: i64, city: &str, since: Instant, now: Instant) {
         self.seen(key, generation, city, since);
         let Some(wd) = self.0.get_mut(key) else { return };

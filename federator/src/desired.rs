@@ -1,5 +1,5 @@
-//! What objects are to be: the hub namespace, policy and WD, and the metadata of the project WD, each rendered in one
-//! place.
+//! What objects are to be: the hub namespace, policy and WD, and the metadata of the project WD, each
+//! rendered in one place.
 
 use fedhub_api::hub_metadata::HubMetadata;
 use fedhub_cache::normalization::settled;
@@ -81,8 +81,8 @@ pub enum HubChange {
 }
 
 impl HubChange {
-    /// The write of the hub WD, where it is not as it should be: to follow, spec whole, our labels and annotations, the
-    /// mirrored annotations, and all else as it is (F4, F6, F8, I9).
+    /// The write of the hub WD, where it is not as it should be: to follow, spec whole, our labels and
+    /// annotations, the mirrored annotations, and all else as it is (F4, F6, F8, I9).
     pub fn render(&self, seen: &Snapshot, bodies: &Bodies) -> Option<Write> {
         let mut wanted = bodies.hub.object().map_or_else(
             || bare(Kind::WorkloadDeployment, &seen.hub_namespace_name, &seen.name),

@@ -44,7 +44,8 @@ impl Federator {
     async fn reconcile_deployment(&self, plane: &PlaneName, job: &Job) -> Result<Outcome, Error> {
         let key = &job.key;
         let project = self.planes.engaged(plane).ok_or_else(|| Error::NotEngaged(key.plane.clone()))?;
-        // Before anything else is waited for: a pass that sets a namespace up must not wait for memory meanwhile.
+        // Before anything else is waited for: a pass that sets a namespace up must not wait for memory
+        // meanwhile.
         let home = ProjectNamespace { plane: plane.clone(), namespace: key.namespace.to_string() };
         let of = Target { project: &project, home: &home, key };
         let _memory = self.planes.budget().working(&key.plane, self.object_bytes(of)).await;
@@ -99,8 +100,8 @@ impl Federator {
         self.waits.begin(key, generation, false, now);
         let wait = match outlook {
             Outlook::Settled => None,
-            // What is due and was not stored, the plane does not take; or it is a refusal of before a restart, which stands
-            // until Karmada is asked.
+            // What is due and was not stored, the plane does not take; or it is a refusal of before a
+            // restart, which stands until Karmada is asked.
             Outlook::Due(Duration::ZERO) => self.waits.turn_in(key, now).filter(|wait| !wait.is_zero()),
             Outlook::Due(left) => Some(left),
             Outlook::AwaitsReport => self.waits.turn_in(key, now),
@@ -124,8 +125,8 @@ impl Federator {
         }
     }
 
-    /// Whether passes over a WD have failed for so long, of which the last began then. Where they have not, there is one when
-    /// they may have.
+    /// Whether passes over a WD have failed for so long, of which the last began then. Where they have not,
+    /// there is one when they may have.
     fn has_lasted(&self, key: &Key, generation: i64, began: Instant, patience: Duration) -> bool {
         self.waits.begin(key, generation, true, began);
         let waited = self.waits.waited(key, generation, true, Instant::now());

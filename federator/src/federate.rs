@@ -1,7 +1,7 @@
 //! What brings a WD to the hub and keeps it there: mark, hub namespace, policy, hub WD, status.
 //!
-//! Everything is decided on the facts of a [`Snapshot`]. Where these cannot show whether something differs, the plan
-//! has it rendered, and what renders to no difference is not written.
+//! Everything is decided on the facts of a [`Snapshot`]. Where these cannot show whether something differs,
+//! the plan has it rendered, and what renders to no difference is not written.
 //!
 //! Decides I2, I9, F2, F3, F4 and F5.
 
@@ -73,7 +73,8 @@ impl FederationPlan {
         self.deployment.is_some() || self.delete || self.status.is_some() && is_reported
     }
 
-    /// Whether the plan makes what the WDs of a project namespace share: their hub namespace, or their city's policy.
+    /// Whether the plan makes what the WDs of a project namespace share: their hub namespace, or their city's
+    /// policy.
     pub(crate) fn makes_setup(&self) -> bool {
         [&self.namespace, &self.policy].into_iter().any(|write| matches!(write, Some(Write::Create(_))))
     }

@@ -1,8 +1,8 @@
 //! Which hub namespace is a WD's (F2, F9).
 //!
-//! The one that the UID of its project namespace names. But a project namespace can be taken away by force while WDs
-//! stand in it, and be made again under another UID: then it is the hub namespace that the WD is in, as the hub's own
-//! labels and origin mark show.
+//! The one that the UID of its project namespace names. But a project namespace can be taken away by force
+//! while WDs stand in it, and be made again under another UID: then it is the hub namespace that the WD is
+//! in, as the hub's own labels and origin mark show.
 
 use fedhub_api::facts::deployment::mark_hash;
 use fedhub_api::facts::{Digest, DigestExt, View};
@@ -90,7 +90,8 @@ impl Federator {
         }
     }
 
-    /// The hub namespace of a WD, where the marks on both planes name each other, so that nothing has to be asked (F2).
+    /// The hub namespace of a WD, where the marks on both planes name each other, so that nothing has to be
+    /// asked (F2).
     pub(crate) fn marked_hub_namespace(&self, home: &ProjectNamespace, wd: &Digest) -> Option<String> {
         let named = wd.deployment()?.counterpart;
         self.planes.tenants().of(home).into_iter().find(|hub| named == mark_hash(Some(hub)))
@@ -115,8 +116,8 @@ impl Federator {
         known.filter(|_| is_held || held(of.project, &of.home.namespace))
     }
 
-    /// The UID of the project namespace: read once for as long as WDs stand in it (F2). `None` where it is gone
-    /// although they stand.
+    /// The UID of the project namespace: read once for as long as WDs stand in it (F2). `None` where it is
+    /// gone although they stand.
     async fn namespace_uid(&self, of: Target<'_>, wd: &Digest) -> Result<Option<String>, Error> {
         if let Some(uid) = self.known_namespace_uid(of, wd) {
             return Ok(Some(uid));
@@ -126,7 +127,8 @@ impl Federator {
         let Some(uid) = namespace.map(|n| n.uid().to_owned()).filter(|u| !u.is_empty()) else {
             return Ok(None);
         };
-        // The namespace was made anew, or all of the plane was, under watches that tell of it as of deletions (I4).
+        // The namespace was made anew, or all of the plane was, under watches that tell of it as of deletions
+        // (I4).
         let is_another = self.planes.tenants().of(of.home).iter().any(|known| *known != hub_namespace(&uid));
         if is_another && !self.planes.confirm(of.project).await {
             return Err(Error::NotEngaged(of.project.id.clone()));

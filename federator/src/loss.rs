@@ -1,10 +1,10 @@
 //! A hub that has lost its state (F9).
 //!
-//! What the hub knew of a WD may be lost while the WD runs on in its cell, and then nothing on the hub proves that the
-//! cell has let go: where the hub namespace is another one; or where the hub WD is missing and was not seen deleted, and
-//! either the hub is not known to go on from where it was, or the WD is older than its last restore. The loss is
-//! remembered on both planes until a cell has reported since: the project WD goes on naming the hub namespace that was
-//! lost, and the hub WD that is made in place of the lost one says so.
+//! What the hub knew of a WD may be lost while the WD runs on in its cell, and then nothing on the hub proves
+//! that the cell has let go: where the hub namespace is another one; or where the hub WD is missing and was
+//! not seen deleted, and either the hub is not known to go on from where it was, or the WD is older than its
+//! last restore. The loss is remembered on both planes until a cell has reported since: the project WD goes
+//! on naming the hub namespace that was lost, and the hub WD that is made in place of the lost one says so.
 
 use fedhub_api::facts::Deployment;
 use jiff::{SignedDuration, Timestamp};
@@ -23,21 +23,21 @@ pub fn stands(seen: &Snapshot) -> bool {
     }
 }
 
-/// Whether a hub WD was made in place of one that was lost, and no cell has reported on it yet. Karmada passes on the
-/// status of what it has applied, of nothing else.
+/// Whether a hub WD was made in place of one that was lost, and no cell has reported on it yet. Karmada
+/// passes on the status of what it has applied, of nothing else.
 pub fn is_awaiting_cell(hub: &Deployment) -> bool {
     hub.lost && !hub.reported()
 }
 
-/// Whether a hub WD that is missing may have been lost: the hub was restored from a backup, or may have been. That it is
-/// trusted again proves nothing of a WD whose plane was unreachable all the while.
+/// Whether a hub WD that is missing may have been lost: the hub was restored from a backup, or may have been.
+/// That it is trusted again proves nothing of a WD whose plane was unreachable all the while.
 pub fn is_possible(seen: &Snapshot) -> bool {
     let predates = |restore: Timestamp| i64::from(seen.project.created) <= (restore + SKEW).as_second();
     !seen.seen_deleted && (seen.distrust.is_some() || seen.last_restore.is_some_and(predates))
 }
 
-/// Whether this WD, which has no hub WD, was federated to a hub namespace that is not there any more or that may have
-/// lost it.
+/// Whether this WD, which has no hub WD, was federated to a hub namespace that is not there any more or that
+/// may have lost it.
 fn happened(seen: &Snapshot) -> bool {
     let project = &seen.project;
     // I2: nothing is on the hub of a WD without the finalizer, whatever it was copied from.

@@ -17,7 +17,8 @@ use crate::convergence::Measured;
 const OTHER: &str = "other";
 
 impl Federator {
-    /// A watch, or a list, shows a project WD. What the first list of a plane shows may have been there for long.
+    /// A watch, or a list, shows a project WD. What the first list of a plane shows may have been there for
+    /// long.
     pub(crate) fn follow_generation(&self, project: &Plane, old: Option<&Known>, new: &Known) {
         let Some(facts) = new.digest.deployment() else { return };
         let key = &project.key(Kind::WorkloadDeployment, &new.namespace, &new.name);

@@ -1,10 +1,11 @@
 //! A WD that changes its city (F6).
 //!
-//! Relabelling the hub WD does not move it: Karmada keeps an object with the policy that claimed it. So the old policy is
-//! touched, which makes Karmada release what it no longer selects. Karmada can miss that (its caches may lag behind one
-//! another), and this process may be killed at any point: so both halves follow from what the
-//! hub shows. A policy is touched, again and again, while it claims a WD that it does not select; and a hub WD carries
-//! `MOVING` from the write that relabels it until the cell of the new city has reported on it.
+//! Relabelling the hub WD does not move it: Karmada keeps an object with the policy that claimed it. So the
+//! old policy is touched, which makes Karmada release what it no longer selects. Karmada can miss that (its
+//! caches may lag behind one another), and this process may be killed at any point: so both halves follow
+//! from what the hub shows. A policy is touched, again and again, while it claims a WD that it does not
+//! select; and a hub WD carries `MOVING` from the write that relabels it until the cell of the new city has
+//! reported on it.
 //!
 //! Decides F6.
 
@@ -26,7 +27,8 @@ use tokio::time::Instant;
 
 use crate::snapshot::{Snapshot, Wd};
 
-/// The shortest time between two checks of a move and between two touches of a policy; it doubles, to the longest.
+/// The shortest time between two checks of a move and between two touches of a policy; it doubles, to the
+/// longest.
 pub(crate) const FIRST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_mins(1);
 
@@ -100,8 +102,8 @@ impl Bound {
         }
     }
 
-    /// Whether Karmada says that it has not applied the WD in a cell of its city, or passes on a status from before this
-    /// `generation` (F8).
+    /// Whether Karmada says that it has not applied the WD in a cell of its city, or passes on a status from
+    /// before this `generation` (F8).
     pub fn is_behind(&self, generation: i64) -> bool {
         self.unapplied || reported(&self.status) && self.status["observedGeneration"] != generation
     }
@@ -154,8 +156,8 @@ pub fn speaks_for_another_city(seen: &Snapshot) -> bool {
     under_way(seen).is_some()
 }
 
-/// Whether a policy rightly claims WDs of that city: by its label or, as Karmada judges, by what it selects. One that was
-/// edited by hand may differ in the two, which is put right (F5).
+/// Whether a policy rightly claims WDs of that city: by its label or, as Karmada judges, by what it selects.
+/// One that was edited by hand may differ in the two, which is put right (F5).
 pub fn keeps(policy: &Object, city: &str) -> bool {
     let selectors = policy.spec()["resourceSelectors"].as_array().map(Vec::as_slice).unwrap_or_default();
     policy.label(CITY_CODE) == Some(city)
@@ -174,8 +176,8 @@ struct Touched {
 }
 
 impl Touches {
-    /// When to touch a policy that claims these WDs, by their hash: at once the first time, then after as much time as
-    /// has passed since it first claimed them.
+    /// When to touch a policy that claims these WDs, by their hash: at once the first time, then after as
+    /// much time as has passed since it first claimed them.
     pub fn due(&self, policy: &Uid, strays: u64, now: Instant) -> Duration {
         let mut all = self.0.lock();
         let Some(touched) = all.get_mut(policy) else {

@@ -10,13 +10,13 @@ use parking_lot::Mutex;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NamespaceUid {
     pub uid: String,
-    /// Of the store of WDs then. After another list of them, also for another client of the plane, it does not count: the WDs
-    /// that held the namespace may have gone unseen, and it with them.
+    /// Of the store of WDs then. After another list of them, also for another client of the plane, it does
+    /// not count: the WDs that held the namespace may have gone unseen, and it with them.
     pub epoch: u32,
 }
 
-/// UIDs of project namespaces, for as long as a WD stands in them (F2). Those of a plane are side by side: there are
-/// thousands of planes, and each comes into sync by itself.
+/// UIDs of project namespaces, for as long as a WD stands in them (F2). Those of a plane are side by side:
+/// there are thousands of planes, and each comes into sync by itself.
 #[derive(Debug, Default)]
 pub(crate) struct NamespaceUids(Mutex<BTreeMap<ProjectNamespace, NamespaceUid>>);
 

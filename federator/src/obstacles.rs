@@ -1,5 +1,5 @@
-//! What keeps a WD that is not being deleted from the hub: a refusal, or what has to be gone from there first. Plan and progress
-//! read the same answers.
+//! What keeps a WD that is not being deleted from the hub: a refusal, or what has to be gone from there
+//! first. Plan and progress read the same answers.
 
 use std::fmt;
 

@@ -18,8 +18,9 @@ pub fn conflict(seen: &Snapshot) -> Option<Refusal> {
     (!is_ours(seen, hub)).then_some(Refusal::FederationConflict(Conflict::Deployment))
 }
 
-/// Whether a hub WD's origin mark names this plane, namespace, name and UID (I6). One of the two annotations may
-/// have been taken off by hand, or the whole mark where the hub namespace itself names this project namespace.
+/// Whether a hub WD's origin mark names this plane, namespace, name and UID (I6). One of the two annotations
+/// may have been taken off by hand, or the whole mark where the hub namespace itself names this project
+/// namespace.
 pub fn is_ours(seen: &Snapshot, hub: &Wd) -> bool {
     let (source, uid) = mark(seen);
     match (hub.counterpart, hub.counterpart_uid) {
@@ -28,8 +29,8 @@ pub fn is_ours(seen: &Snapshot, hub: &Wd) -> bool {
     }
 }
 
-/// Whether a hub WD's origin mark names another WD, in nothing this one (I6). Of a mark that is missing or half right
-/// neither this nor [`is_ours`] holds.
+/// Whether a hub WD's origin mark names another WD, in nothing this one (I6). Of a mark that is missing or
+/// half right neither this nor [`is_ours`] holds.
 pub fn is_anothers(seen: &Snapshot, hub: &Wd) -> bool {
     let (source, uid) = mark(seen);
     hub.counterpart != 0 && hub.counterpart != source && hub.counterpart_uid != uid

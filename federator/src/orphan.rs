@@ -42,8 +42,9 @@ pub(crate) fn is_of(hub: &Digest, project_uid: Option<&Uid>) -> bool {
     hub.deployment().is_some_and(|facts| facts.counterpart_uid == mark_hash(Some(&uid)))
 }
 
-/// Whether a hub WD is an orphan (F11): it is ours by its origin mark, and `living`, what a live read of its project plane
-/// found under its name, is not the WD that it was made for. `origin` is the mark of the WD of that name.
+/// Whether a hub WD is an orphan (F11): it is ours by its origin mark, and `living`, what a live read of its
+/// project plane found under its name, is not the WD that it was made for. `origin` is the mark of the WD of
+/// that name.
 pub fn is_orphaned(hub: &Object, living: Option<&Object>, origin: &str) -> bool {
     // What is marked as another's is not ours to name (I6).
     let ours = hub.annotation(SOURCE).is_none_or(|source| source == origin);

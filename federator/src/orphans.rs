@@ -1,8 +1,9 @@
 //! Orphans (F11): hub WDs whose project WD is proven gone although its finalizer never ran.
 //!
-//! They are counted and named, and nothing else: only an operator deletes one. A project WD is proven gone where its
-//! plane is in sync and a live read finds none of that name and UID, or where the plane itself was declared gone
-//! ([`fedhub_planes::Planes::declare_gone`]). The state is in memory, and found again after a restart.
+//! They are counted and named, and nothing else: only an operator deletes one. A project WD is proven gone
+//! where its plane is in sync and a live read finds none of that name and UID, or where the plane itself was
+//! declared gone ([`fedhub_planes::Planes::declare_gone`]). The state is in memory, and found again after a
+//! restart.
 //!
 //! Decides F11.
 
@@ -17,7 +18,8 @@ use crate::controller::Target;
 use crate::orphan::{Orphan, is_of, is_orphaned};
 
 impl Federator {
-    /// Finds the hub WDs of that name that are orphans: one in each hub namespace that stood for its namespace.
+    /// Finds the hub WDs of that name that are orphans: one in each hub namespace that stood for its
+    /// namespace.
     pub(crate) async fn find_orphans(&self, of: Target<'_>) -> Result<(), Error> {
         let known = of.digest().map(|wd| wd.uid);
         for namespace in self.planes.tenants().of(of.home) {
@@ -34,7 +36,8 @@ impl Federator {
         Ok(())
     }
 
-    /// Whether the hub WD `hub_key` stands there and is not that of the project WD with this UID, as far as the caches show.
+    /// Whether the hub WD `hub_key` stands there and is not that of the project WD with this UID, as far as
+    /// the caches show.
     fn suspect(&self, hub_key: &Key, project_uid: Option<&Uid>) -> bool {
         let hub = self.planes.hub().store(hub_key.kind).digest(&hub_key.namespace, &hub_key.name);
         hub.filter(|hub| !hub.terminating).is_some_and(|hub| !is_of(&hub, project_uid))

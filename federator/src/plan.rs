@@ -23,7 +23,8 @@ pub fn plan(seen: &Snapshot) -> FederationPlan {
     if seen.is_read_only() { reading_only(plan) } else { plan }
 }
 
-/// What remains of a plan while the project plane takes no writes: what concerns the hub, if the WD is marked (I2).
+/// What remains of a plan while the project plane takes no writes: what concerns the hub, if the WD is marked
+/// (I2).
 fn reading_only(plan: FederationPlan) -> FederationPlan {
     match plan.mark {
         Some(_) => FederationPlan { then: NextStep::AwaitChange, ..FederationPlan::default() },

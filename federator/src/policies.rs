@@ -1,5 +1,5 @@
-//! One pass over a `PropagationPolicy`: whether any WD uses it (F7), and whether it claims any that it does not select,
-//! after a move (F6).
+//! One pass over a `PropagationPolicy`: whether any WD uses it (F7), and whether it claims any that it does
+//! not select, after a move (F6).
 
 use std::time::Duration;
 
@@ -33,7 +33,8 @@ impl Federator {
             return Ok(Outcome::AwaitChange);
         };
         let project = self.planes.engaged(&plane);
-        // Who is on the way cannot be known while the plane is not in sync. From one that is gone nothing comes.
+        // Who is on the way cannot be known while the plane is not in sync. From one that is gone nothing
+        // comes.
         if project.is_none() && !self.planes.is_gone(&plane) {
             return Err(Error::NotEngaged(PlaneId::Project(plane)));
         }
@@ -63,8 +64,8 @@ impl Federator {
         }
     }
 
-    /// Touches a policy that claims WDs which it does not select, so that Karmada releases them (F6). `wait`: when to
-    /// check it again in any case.
+    /// Touches a policy that claims WDs which it does not select, so that Karmada releases them (F6). `wait`:
+    /// when to check it again in any case.
     pub(crate) async fn touch(&self, policy: &ObjectRef, wait: Option<Duration>) -> Result<Outcome, Error> {
         let (hub, uid) = (self.planes.hub(), Uid::new(policy.uid()));
         let claimed_by = mark_hash(Some(policy.name()));

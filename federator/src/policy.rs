@@ -1,7 +1,7 @@
 //! A PropagationPolicy that no WD uses any more (F7).
 //!
-//! It goes when no WD on the hub and no WD on its way there uses its city, and that has been so for a quiet time.
-//! Should a WD come at that very moment, the policy's own event brings it a new one.
+//! It goes when no WD on the hub and no WD on its way there uses its city, and that has been so for a quiet
+//! time. Should a WD come at that very moment, the policy's own event brings it a new one.
 //!
 //! Decides F7.
 

@@ -1,8 +1,8 @@
 //! How far the newest generation of a WD has come, as the condition `Federated` shows it (U2).
 //!
-//! Where all goes well it costs no write of its own: [`crate::plan`] puts it into the status that comes back. Where none has
-//! come after [`PATIENCE`], a pass of its own finds that due ([`outlook()`]); what keeps passes from the hub for that long
-//! is written where they end (`dispatch`).
+//! Where all goes well it costs no write of its own: [`crate::plan`] puts it into the status that comes back.
+//! Where none has come after [`PATIENCE`], a pass of its own finds that due ([`outlook()`]); what keeps
+//! passes from the hub for that long is written where they end (`dispatch`).
 //!
 //! Decides F10 and U2.
 
@@ -28,8 +28,8 @@ use crate::snapshot::Snapshot;
 
 /// How long a status is waited for before the condition is written by itself.
 pub const PATIENCE: Duration = Duration::from_secs(5);
-/// How long what is no trouble is not written while there is more to do on its plane than is done at once, by the federator
-/// or before it: to write it takes as many requests as the work.
+/// How long what is no trouble is not written while there is more to do on its plane than is done at once, by
+/// the federator or before it: to write it takes as many requests as the work.
 const PATIENCE_BEHIND: Duration = Duration::from_mins(1);
 
 /// How far a generation has come.
@@ -67,8 +67,8 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// Of the error that a pass ended with; `None` where it is no failure to publish, or one of the project's own plane,
-    /// where nothing can be published then.
+    /// Of the error that a pass ended with; `None` where it is no failure to publish, or one of the project's
+    /// own plane, where nothing can be published then.
     pub fn of(error: &Error) -> Option<Self> {
         let Error::Request(request) = error else {
             return error.is_of(&PlaneId::Hub).then_some(Self::HubUnreachable);
@@ -140,8 +140,8 @@ impl Progress {
         matches!(self, Self::AwaitingCell | Self::Held(_))
     }
 
-    /// Whether the condition that stands on a WD differs. None is needed where all went well without, and a refusal comes
-    /// with the rest of the status.
+    /// Whether the condition that stands on a WD differs. None is needed where all went well without, and a
+    /// refusal comes with the rest of the status.
     pub fn is_news(&self, project: &Deployment) -> bool {
         let stands = |progress: &Self| project.federated == progress.digest(project.generation);
         let is_unsaid = project.federated == 0 && *self == Self::Applied;
@@ -223,20 +223,22 @@ pub enum Outlook {
     /// Nothing.
     #[default]
     Settled,
-    /// Its condition does not show how far it has come, and is due in this time, if no status brings it before.
+    /// Its condition does not show how far it has come, and is due in this time, if no status brings it
+    /// before.
     Due(Duration),
     /// Its cell has not reported, and Karmada is asked now and then (F8).
     AwaitsReport,
 }
 
-/// Whether Karmada is to be asked why a cell does not report, when it is that WD's turn. What is news, too: a refusal of before a
-/// restart stands until it is asked.
+/// Whether Karmada is to be asked why a cell does not report, when it is that WD's turn. What is news, too: a
+/// refusal of before a restart stands until it is asked.
 pub fn asks_karmada(seen: &Snapshot, outlook: Outlook) -> bool {
     matches!(outlook, Outlook::AwaitsReport | Outlook::Due(Duration::ZERO))
         && Progress::of(seen, refusal(seen).as_ref()).awaits_cell()
 }
 
-/// What is to be come back for, where its generation has waited for so long, and its plane has more to do or not.
+/// What is to be come back for, where its generation has waited for so long, and its plane has more to do or
+/// not.
 pub fn outlook(
     seen: &Snapshot,
     waited: Duration,
@@ -282,8 +284,8 @@ impl Transition {
     }
 }
 
-/// The transition from one status to the next, by the condition of both. A state is published once, however often it is
-/// tried again, also across restarts.
+/// The transition from one status to the next, by the condition of both. A state is published once, however
+/// often it is tried again, also across restarts.
 pub fn transition(before: &Value, after: &Value, city: &str) -> Option<Transition> {
     let (old, new) = (find(before, FEDERATED).map(said), find(after, FEDERATED).map(said)?);
     let failed = |status: &str| status == "False";

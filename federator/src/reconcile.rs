@@ -95,8 +95,8 @@ impl<'a> DeploymentReconcile<'a> {
         }
     }
 
-    /// Puts what Karmada's `ResourceBinding` says of a WD that moves: whether a cell of the new city has reported on it, and
-    /// what keeps it from there.
+    /// Puts what Karmada's `ResourceBinding` says of a WD that moves: whether a cell of the new city has
+    /// reported on it, and what keeps it from there.
     async fn ask_of_move(&self, seen: &mut Snapshot) -> Result<(), Error> {
         let (hub, space) = (self.federator.planes.hub(), &seen.hub_namespace_name);
         let Some(body) = hub.get_or_fetch(Kind::WorkloadDeployment, space, &seen.name).await? else {

@@ -53,7 +53,8 @@ pub enum Refusal {
     Moving(String, String, bool),
     /// It leaves the first city for the second, whose cell refuses it.
     RefusedByCell(String, String, CellRefusal),
-    /// It leaves the first city for the second, whose cell Karmada does not reach or is declared lost (U2, C11).
+    /// It leaves the first city for the second, whose cell Karmada does not reach or is declared lost (U2,
+    /// C11).
     CellUnreachable(String, String, CellDown),
     /// The service of its project is suspended (W9).
     ServiceSuspended,

@@ -1,12 +1,13 @@
 //! WDs whose newest generation no cell has reported on: since when, and when Karmada is asked (F8, U2).
 //!
-//! Karmada 1.16 can hold for ever that it has not applied what it has applied. After a restart of its controller manager
-//! it first fails and says so on its `Work`, then succeeds, and compares that with a cache that does not know of the
-//! failure yet: nothing to write. From then on it leaves out whatever the cell reports, until the object changes. A status
-//! that changes and changes back within moments, as when an autoscaler scales, can meet the same cache: Karmada keeps the
-//! one in between. So where a `ResourceBinding` says for a minute that its WD is not applied, or has an older status, the
-//! hub WD gets the annotation [`fedhub_core::names::RESYNC`], and loses it when the cell has reported: either has Karmada
-//! apply it again.
+//! Karmada 1.16 can hold for ever that it has not applied what it has applied. After a restart of its
+//! controller manager it first fails and says so on its `Work`, then succeeds, and compares that with a cache
+//! that does not know of the failure yet: nothing to write. From then on it leaves out whatever the cell
+//! reports, until the object changes. A status that changes and changes back within moments, as when an
+//! autoscaler scales, can meet the same cache: Karmada keeps the one in between. So where a `ResourceBinding`
+//! says for a minute that its WD is not applied, or has an older status, the hub WD gets the annotation
+//! [`fedhub_core::names::RESYNC`], and loses it when the cell has reported: either has Karmada apply it
+//! again.
 
 use std::time::Duration;
 
@@ -64,7 +65,8 @@ impl Waits {
         Self { first: FIRST.max(patience), all: Mutex::default() }
     }
 
-    /// That generation of a WD waits since then, and its passes fail or not. The time begins again where that changes.
+    /// That generation of a WD waits since then, and its passes fail or not. The time begins again where that
+    /// changes.
     pub fn begin(&self, key: &Key, generation: i64, fails: bool, since: Instant) {
         let mut all = self.all.lock();
         let known = all.waits.get(key);

@@ -1,5 +1,5 @@
-//! One pass at a time sets up what the WDs of a project namespace share: its UID as read, its hub namespace, and a
-//! policy for each city. Passes that come meanwhile wait for it in place of making the same requests.
+//! One pass at a time sets up what the WDs of a project namespace share: its UID as read, its hub namespace,
+//! and a policy for each city. Passes that come meanwhile wait for it in place of making the same requests.
 
 use std::sync::{Arc, Weak};
 

@@ -1,7 +1,7 @@
 //! Maps that a burst fills and that empty again.
 //!
-//! An [`IndexMap`] holds entries and hashes in one allocation each, which goes back whole. The nodes of a tree lie among
-//! what is soon freed, and keep its pages.
+//! An [`IndexMap`] holds entries and hashes in one allocation each, which goes back whole. The nodes of a
+//! tree lie among what is soon freed, and keep its pages.
 
 use fedhub_core::object::Key;
 use indexmap::IndexMap;

@@ -174,8 +174,8 @@ impl Snapshot {
         uid == Some(self.project.counterpart_uid)
     }
 
-    /// A hash of all that decides about a WD that stays, but for the time; never zero. Zero where it rests on what was
-    /// read live.
+    /// A hash of all that decides about a WD that stays, but for the time; never zero. Zero where it rests on
+    /// what was read live.
     pub fn fingerprint(&self) -> u64 {
         if self.live.is_some() || self.teardown.left.is_some() || self.stalled || self.is_due {
             return 0;

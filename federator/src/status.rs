@@ -28,8 +28,8 @@ const RUNNING: [&str; 2] = ["readyReplicas", "currentReplicas"];
 /// What is known of a WD before its cell has reported on it (U1).
 const PENDING: &str = "Waiting for the cell to report";
 
-/// Whether the status may differ from what it should be, as far as facts show: where it does not, [`write()`] is `None`,
-/// but for the order of conditions. A conflict and a move come as a `refusal`.
+/// Whether the status may differ from what it should be, as far as facts show: where it does not, [`write()`]
+/// is `None`, but for the order of conditions. A conflict and a move come as a `refusal`.
 pub fn may_differ(seen: &Snapshot, refusal: Option<&Refusal>) -> bool {
     let project = &seen.project;
     let same = match seen.hub.as_ref().filter(|hub| hub.reported()) {
@@ -126,8 +126,8 @@ pub fn desired(seen: &Snapshot, refusal: Option<&Refusal>, bodies: &Bodies) -> O
     Some(status)
 }
 
-/// C11: that a WD is available, and its Instances ready, is not known while its cell is down, whatever was reported last. Of
-/// one that is lost nothing runs.
+/// C11: that a WD is available, and its Instances ready, is not known while its cell is down, whatever was
+/// reported last. Of one that is lost nothing runs.
 fn doubt(status: &mut Value, standing: &Value, down: &CellDown, now: Timestamp) {
     for kind in [AVAILABLE, REPLICAS_READY] {
         if conditions::is_true(status, kind) {

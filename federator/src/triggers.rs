@@ -18,8 +18,8 @@ use crate::namespaces::NamespaceUid;
 use crate::progress::Outlook;
 
 impl Federator {
-    /// Enqueues a WD. One that cannot be worked on yet is enqueued when its plane comes into sync. Returns whether there
-    /// will be a pass.
+    /// Enqueues a WD. One that cannot be worked on yet is enqueued when its plane comes into sync. Returns
+    /// whether there will be a pass.
     pub(crate) fn enqueue(&self, plane: &PlaneName, namespace: &str, name: &str) -> bool {
         let Some(project) = self.planes.engaged(plane) else { return false };
         self.queue.add(project.key(Kind::WorkloadDeployment, namespace, name), &project.id)
@@ -49,9 +49,9 @@ impl Federator {
         }
     }
 
-    /// Whether a WD that is checked only because every one is, is in sync: then it is not enqueued. After a restart that is
-    /// almost every one. Its hub namespace follows from that one's labels and from the marks on both planes that name each
-    /// other, and need not be asked for (F2).
+    /// Whether a WD that is checked only because every one is, is in sync: then it is not enqueued. After a
+    /// restart that is almost every one. Its hub namespace follows from that one's labels and from the marks
+    /// on both planes that name each other, and need not be asked for (F2).
     fn is_in_sync(&self, plane: &PlaneName, project: &Plane, namespace: &str, name: &str) -> bool {
         let wds = project.store(Kind::WorkloadDeployment);
         let Some(wd) = wds.digest(namespace, name) else { return true };
@@ -66,8 +66,8 @@ impl Federator {
         }
         // Of what there is to come back for no event tells, and after a restart nothing is remembered.
         let waits = self.outlook(&seen, &key) != Outlook::Settled;
-        // Only a WD that is federated there proves its namespace; while a list is under way, one that it has not named yet
-        // may be gone, and its namespace with it.
+        // Only a WD that is federated there proves its namespace; while a list is under way, one that it has
+        // not named yet may be gone, and its namespace with it.
         let federated = seen.hub.is_some() && !seen.project.terminating && seen.writes == WriteState::Active;
         if let (true, Some(uid)) = (
             in_sync && federated && wds.confirmed(namespace, name),
@@ -79,9 +79,9 @@ impl Federator {
         in_sync && !waits
     }
 
-    /// The project plane and namespace that a hub namespace is for: by its labels or, where it has none yet, by the
-    /// WDs that wait for it. Events of namespaces without an owner are dropped: engaging a plane reads everything
-    /// anyway (F1).
+    /// The project plane and namespace that a hub namespace is for: by its labels or, where it has none yet,
+    /// by the WDs that wait for it. Events of namespaces without an owner are dropped: engaging a plane reads
+    /// everything anyway (F1).
     pub(crate) fn owner(&self, hub_namespace: &str) -> Option<ProjectNamespace> {
         let owner = self.labelled(hub_namespace).or_else(|| self.waiting_for(hub_namespace));
         if owner.is_none() {

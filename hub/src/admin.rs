@@ -1,5 +1,5 @@
-//! The process's own HTTP server: `/livez` and `/readyz` for everybody; the read-only pages, `/metrics` and the status page,
-//! and `/log` for callers on the same host. Others read those pages over `crate::secure`.
+//! The process's own HTTP server: `/livez` and `/readyz` for everybody; the read-only pages, `/metrics` and
+//! the status page, and `/log` for callers on the same host. Others read those pages over `crate::secure`.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -60,13 +60,13 @@ pub type Making<'a> = Pin<Box<dyn Future<Output = Answer> + Send + 'a>>;
 pub trait Page: Send + Sync + 'static {
     /// Whether it has that path.
     fn has(&self, path: &str) -> bool;
-    /// The answer for a path that it has. `caller` is who asks, as far as the server knows: what takes long is done for each
-    /// one at a time.
+    /// The answer for a path that it has. `caller` is who asks, as far as the server knows: what takes long
+    /// is done for each one at a time.
     fn answer<'a>(&'a self, request: &'a Parts, caller: &'a str) -> Making<'a>;
 }
 
-/// The read-only pages of the process, for callers who may read them. Who may is decided by the server that is asked: here
-/// by where the caller is, in `crate::secure` by who the caller is.
+/// The read-only pages of the process, for callers who may read them. Who may is decided by the server that
+/// is asked: here by where the caller is, in `crate::secure` by who the caller is.
 #[derive(Clone)]
 pub struct Pages(Arc<[Arc<dyn Page>]>);
 
@@ -111,7 +111,8 @@ pub struct Admin {
 }
 
 impl Admin {
-    /// Listens on `address` and answers until `stop`. Returns the address that was bound (port 0 asks for any).
+    /// Listens on `address` and answers until `stop`. Returns the address that was bound (port 0 asks for
+    /// any).
     pub async fn serve(self, address: SocketAddr, stop: CancellationToken) -> std::io::Result<SocketAddr> {
         let listener = TcpListener::bind(address).await?;
         let bound = listener.local_addr()?;
@@ -156,7 +157,8 @@ impl Admin {
         B::Data: Send,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
-        // A page of another site that a browser loads may have its name lead to this host by now (DNS rebinding).
+        // A page of another site that a browser loads may have its name lead to this host by now (DNS
+        // rebinding).
         let by_name = names_this_host(request.headers());
         match request.uri().path() {
             "/livez" => text(StatusCode::OK, "ok\n"),

@@ -29,7 +29,8 @@ pub use run::{InstanceTypesSource, RunArgs};
 // Examples are long, and are copied: their lines stay whole.
 #[command(name = "fedhub", version, about, term_width = 0)]
 pub struct Args {
-    /// Accept servers that are reached by plain HTTP on other machines: anyone on the way has the credentials then.
+    /// Accept servers that are reached by plain HTTP on other machines: anyone on the way has the credentials
+    /// then.
     #[arg(long, global = true, env = "FEDHUB_INSECURE_HTTP")]
     pub insecure_http: bool,
     /// The command.
@@ -58,7 +59,8 @@ pub enum Command {
     /// Show or change whether the hub is considered restored from a backup.
     #[command(subcommand)]
     Hub(HubCommand),
-    /// List the cells that the hub knows: city, state, and what they hold. Reads only; `fedhub cells admit` enters a cell.
+    /// List the cells that the hub knows: city, state, and what they hold. Reads only; `fedhub cells admit`
+    /// enters a cell.
     Cells(CellsArgs),
     /// Explain where a WorkloadDeployment or an Instance is on its way, and why it is held up. Reads only.
     Explain(Box<ExplainArgs>),
@@ -72,7 +74,8 @@ pub enum Command {
         #[command(flatten)]
         run: Box<RunArgs>,
     },
-    /// List the project planes, and how each answers. Reads only; `fedhub planes withdraw` decides on a missing entitlement.
+    /// List the project planes, and how each answers. Reads only; `fedhub planes withdraw` decides on a
+    /// missing entitlement.
     Planes(PlanesArgs),
     /// Write what `fedhub explain` reads of all planes into a file, to explain offline. Reads only.
     Snapshot(Box<SnapshotArgs>),
@@ -80,7 +83,8 @@ pub enum Command {
     Pause(PauseArgs),
     /// End a pause: everything that has changed meanwhile is reconciled.
     Resume(ResumeArgs),
-    /// Compare the project planes with the hub, and name what differs, orphans and leftovers. Reads only, unless --reclaim.
+    /// Compare the project planes with the hub, and name what differs, orphans and leftovers. Reads only,
+    /// unless --reclaim.
     Audit(Box<AuditArgs>),
     /// Make kubeconfigs with tokens of `ServiceAccount`s, store them where fedhub reads them, and renew them.
     #[command(subcommand)]

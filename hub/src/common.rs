@@ -27,8 +27,8 @@ pub fn misuse(faults: &[String]) -> Option<ExitCode> {
     (!faults.is_empty()).then(|| ExitCode::from(MISUSE))
 }
 
-/// Prints a line about what is wrong on standard error. Nothing of it steers the terminal or begins a line of its own,
-/// whoever wrote it.
+/// Prints a line about what is wrong on standard error. Nothing of it steers the terminal or begins a line of
+/// its own, whoever wrote it.
 pub fn complain(message: &str) {
     print_error(&format!("fedhub: {}", plain(message)));
 }

@@ -11,8 +11,8 @@ use crate::common::ManagementArgs;
 /// The flags of discovery.
 #[derive(Clone, Debug, clap::Args)]
 pub struct DiscoveryArgs {
-    /// How project planes are found: `single` (the management plane itself), `kubeconfigs` (labelled Secrets) or
-    /// `milo` (Projects of a Milo API server).
+    /// How project planes are found: `single` (the management plane itself), `kubeconfigs` (labelled Secrets)
+    /// or `milo` (Projects of a Milo API server).
     #[arg(
         id = "discovery",
         long = "discovery",
@@ -40,8 +40,8 @@ pub struct DiscoveryArgs {
     pub context: Option<String>,
 }
 
-/// `--discovery` of a command for operators: most installations have Secrets, and what a command is not told is to be what
-/// it finds there.
+/// `--discovery` of a command for operators: most installations have Secrets, and what a command is not told
+/// is to be what it finds there.
 pub fn of_operators(discovery: Arg) -> Arg {
     discovery.default_value("kubeconfigs")
 }

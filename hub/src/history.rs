@@ -49,7 +49,8 @@ pub enum HubCommand {
     /// Show whether the hub is considered restored from a backup, so that no deletion is inferred on it.
     #[command(after_help = STATUS)]
     Status(MemoryArgs),
-    /// Infer deletions again on a hub that was restored from a backup, although not every cell in use has written back.
+    /// Infer deletions again on a hub that was restored from a backup, although not every cell in use has
+    /// written back.
     #[command(after_help = ACCEPT)]
     AcceptRestore(AcceptArgs),
 }

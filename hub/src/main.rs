@@ -1,4 +1,5 @@
-//! `fedhub`, the federation hub: one process that bridges project planes with a Karmada hub, or runs in a cell.
+//! `fedhub`, the federation hub: one process that bridges project planes with a Karmada hub, or runs in a
+//! cell.
 //!
 //! # The way through
 //!
@@ -12,7 +13,8 @@
 //!
 //! `deploy` holds tests only: that the kustomizations and `docs/install.md` say what the program needs.
 
-// What others wrote reaches a terminal by `fedhub_terminal::output` alone, which lets nothing of it steer (I15).
+// What others wrote reaches a terminal by `fedhub_terminal::output` alone, which lets nothing of it steer
+// (I15).
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod admin;
@@ -53,8 +55,9 @@ use fedhub_planes::discovery::credentials;
 use tikv_jemallocator::Jemalloc;
 use zeroizing_alloc::ZeroAlloc;
 
-/// Objects come and go in bursts: a list, a flood. What they took is given back to the machine when they are gone. All of it
-/// is wiped when it is freed, for a tenant's Secret passes through buffers of libraries that do not wipe them (W6).
+/// Objects come and go in bursts: a list, a flood. What they took is given back to the machine when they are
+/// gone. All of it is wiped when it is freed, for a tenant's Secret passes through buffers of libraries that
+/// do not wipe them (W6).
 #[global_allocator]
 static ALLOCATOR: ZeroAlloc<Jemalloc> = ZeroAlloc(Jemalloc);
 

@@ -1,5 +1,5 @@
-//! Preflight check of the hub beside its CRDs (specification, section 8): without the interpreter Karmada aggregates no
-//! status, and reports no error.
+//! Preflight check of the hub beside its CRDs (specification, section 8): without the interpreter Karmada
+//! aggregates no status, and reports no error.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! The metrics `process_*`, as client libraries of Prometheus name them: CPU, memory, file descriptors, start time.
+//! The metrics `process_*`, as client libraries of Prometheus name them: CPU, memory, file descriptors, start
+//! time.
 
 use fedhub_core::metrics::encoded;
 use procfs::process::{LimitValue, Process};

@@ -35,9 +35,10 @@ pub struct Status {
 }
 
 impl admin::Status for Status {
-    /// Ready once the watches of each role's anchor are in sync: the hub's for the management role, the cell's for the
-    /// role of a cell. Other planes do not count: one that cannot be reached must not keep the others waiting. A cell has
-    /// to be who its name says, besides (C10); and who answers reviews waits a while at its start for what it needs for that.
+    /// Ready once the watches of each role's anchor are in sync: the hub's for the management role, the
+    /// cell's for the role of a cell. Other planes do not count: one that cannot be reached must not keep the
+    /// others waiting. A cell has to be who its name says, besides (C10); and who answers reviews waits a
+    /// while at its start for what it needs for that.
     fn ready(&self) -> Result<(), Vec<String>> {
         let anchors = self.roles.iter().filter_map(|role| Some(role.registries.first()?.anchor()));
         let missing = anchors.filter(|anchor| !anchor.synced()).map(|anchor| match anchor.health() {
@@ -176,12 +177,13 @@ impl Status {
             .collect()
     }
 
-    /// How many objects each controller has in order: those that it is there for, less those that it has something to
-    /// do about.
+    /// How many objects each controller has in order: those that it is there for, less those that it has
+    /// something to do about.
     fn synced(&self, role: &Role, planes: &Planes) {
         for Controlled { name, kind, .. } in &role.controllers {
             let Some(kind) = kind else { continue };
-            // Workloads and WDs begin on their project plane, or are the cell's own; an Instance begins on the hub or in the cell.
+            // Workloads and WDs begin on their project plane, or are the cell's own; an Instance begins on
+            // the hub or in the cell.
             let from_projects = planes.anchor().id == PlaneId::Hub
                 && matches!(kind, Kind::Workload | Kind::WorkloadDeployment);
             let [all] = if from_projects {

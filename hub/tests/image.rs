@@ -1,5 +1,5 @@
-//! The Dockerfile's final stage, without a container engine: its files in an empty root, with its user and its entry
-//! point.
+//! The Dockerfile's final stage, without a container engine: its files in an empty root, with its user and
+//! its entry point.
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -41,8 +41,8 @@ impl Drop for Root {
     }
 }
 
-/// Makes what the build stage makes at that path, with the program of this build; a file of the build stage's own
-/// image is this machine's.
+/// Makes what the build stage makes at that path, with the program of this build; a file of the build stage's
+/// own image is this machine's.
 fn make(build: &Stage, source: &str, to: &Path) {
     let script = of(build, "RUN").find_map(|run| run.strip_suffix(source)?.trim().strip_prefix("sh deploy/"));
     let Some(script) = script else {
@@ -82,8 +82,8 @@ fn root(test: &str) -> Root {
     root
 }
 
-/// Runs the entry point in that root, as the image's user where this process may choose it, else as its own in a user
-/// namespace; `None` where neither is permitted.
+/// Runs the entry point in that root, as the image's user where this process may choose it, else as its own
+/// in a user namespace; `None` where neither is permitted.
 fn run(root: &Root, arguments: &[&str]) -> Option<Output> {
     let stages = stages();
     let last = stages.last().unwrap();

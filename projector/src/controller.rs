@@ -119,7 +119,8 @@ impl Projector {
         self.release(project, seen, seen.fingerprint());
     }
 
-    /// Drops the objects from memory, with the fingerprint under which they are in sync; zero where they are not.
+    /// Drops the objects from memory, with the fingerprint under which they are in sync; zero where they are
+    /// not.
     pub(crate) fn release(&self, project: &Plane, seen: &Snapshot, fingerprint: u64) {
         let stores = [
             (self.planes.hub().store(Kind::Instance), &*seen.key.namespace, &seen.instance),
@@ -164,8 +165,8 @@ impl Projector {
     }
 }
 
-/// Whether the service of the project was withdrawn, and the federator has released the WD of that projection (W9): it did
-/// so when live reads showed nothing of it on the hub.
+/// Whether the service of the project was withdrawn, and the federator has released the WD of that projection
+/// (W9): it did so when live reads showed nothing of it on the hub.
 fn is_withdrawn(project: &Plane, target: &ProjectNamespace, name: &str, projection: &Digest) -> bool {
     let deployment = || {
         let deployment = projection.instance()?.deployment(name)?;

@@ -1,4 +1,5 @@
-//! Projector: Instances that cells wrote back to the hub, mirrored into the project planes (specification, P1 to P8).
+//! Projector: Instances that cells wrote back to the hub, mirrored into the project planes (specification, P1
+//! to P8).
 //!
 //! # The way through
 //!
@@ -9,8 +10,8 @@
 //!    Instance is not there.
 //! 5. The engine's applier fetches what is to be written, has it rendered ([`render`]) and writes it.
 //!
-//! [`mod@unreachable`] renders the status of a projection whose cell does not answer; [`quarantine`] remembers what is not
-//! projected; [`lost`] removes what a lost cell left behind.
+//! [`mod@unreachable`] renders the status of a projection whose cell does not answer; [`quarantine`]
+//! remembers what is not projected; [`lost`] removes what a lost cell left behind.
 
 pub mod controller;
 pub mod lost;

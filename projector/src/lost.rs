@@ -1,9 +1,10 @@
 //! Cleanup after a lost cell (C11): copies of its Instances on the hub, and quota claims in project planes.
 //!
-//! Only an operator declares a cell lost, by an annotation of its Cluster. Then its copies go from the hub, and by their
-//! deletion, which the projector sees, their projections from the projects (I4); and its claims are released. While the hub
-//! is held to be restored, nothing is: the declaration may be one that was taken back (I4). A reconcile is of one project
-//! plane. Claims are not watched here: they are listed while a cell is declared lost, and at no other time.
+//! Only an operator declares a cell lost, by an annotation of its Cluster. Then its copies go from the hub,
+//! and by their deletion, which the projector sees, their projections from the projects (I4); and its claims
+//! are released. While the hub is held to be restored, nothing is: the declaration may be one that was taken
+//! back (I4). A reconcile is of one project plane. Claims are not watched here: they are listed while a cell
+//! is declared lost, and at no other time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -40,7 +41,8 @@ pub struct LostCells {
 }
 
 impl LostCells {
-    /// A controller over `planes`, fed through `queue`, which deletes at most so many objects of a project in a minute.
+    /// A controller over `planes`, fed through `queue`, which deletes at most so many objects of a project in
+    /// a minute.
     pub fn new(planes: Arc<Planes>, queue: Arc<Queue>, deletes_per_minute: u32) -> Arc<Self> {
         let delete_limits = DeleteLimits::new(deletes_per_minute);
         Arc::new(Self { planes, queue, delete_limits, any: AtomicBool::new(false) })
@@ -120,7 +122,8 @@ impl LostCells {
         })
     }
 
-    /// Deletes those objects, as far as there are tokens. Returns how many it deleted, and whether there was a token for each.
+    /// Deletes those objects, as far as there are tokens. Returns how many it deleted, and whether there was
+    /// a token for each.
     async fn delete(
         &self,
         name: &PlaneName,

@@ -1,12 +1,13 @@
 //! A projection whose hub Instance is not there (P5, I4).
 //!
-//! One that was seen deleted on a watch without a gap: the projection goes. After a gap absence proves nothing by itself;
-//! then live reads have to show that the Instance is gone *while* the hub stands as it stood: the namespace with the UID
-//! that the mark records, and its WD alive and reported on by a cell. A hub that was restored from a backup proves nothing
-//! before its cells have written back. Where the namespace was lost and made again, a report on the WD comes before the
-//! copies of its Instances do; so there have to be as many of them as the cell reports, and then one more has gone. Where
-//! the service of the project was withdrawn, the WD is not alive: that nothing of it is left on the hub was proven when its
-//! finalizer was released (W9).
+//! One that was seen deleted on a watch without a gap: the projection goes. After a gap absence proves
+//! nothing by itself; then live reads have to show that the Instance is gone *while* the hub stands as it
+//! stood: the namespace with the UID that the mark records, and its WD alive and reported on by a cell. A hub
+//! that was restored from a backup proves nothing before its cells have written back. Where the namespace was
+//! lost and made again, a report on the WD comes before the copies of its Instances do; so there have to be
+//! as many of them as the cell reports, and then one more has gone. Where the service of the project was
+//! withdrawn, the WD is not alive: that nothing of it is left on the hub was proven when its finalizer was
+//! released (W9).
 //!
 //! Decides I4 and P5.
 

@@ -1,5 +1,6 @@
-//! Hub Instances that no retry can project (P7). A state in memory, derived again whenever the facts change: one log
-//! line, one Event on the management plane, a gauge by reason; nothing is deleted or annotated for it.
+//! Hub Instances that no retry can project (P7). A state in memory, derived again whenever the facts change:
+//! one log line, one Event on the management plane, a gauge by reason; nothing is deleted or annotated for
+//! it.
 
 use std::fmt;
 

@@ -89,7 +89,8 @@ pub(crate) struct InstanceReconciler<'a> {
     pub live: Option<Live>,
     /// What was read live of an owner that the cache lacks, until the end.
     pub confirmed: Option<Confirmed>,
-    /// The hub Instance and its projection, as fetched where the caches knew another version: until something is written.
+    /// The hub Instance and its projection, as fetched where the caches knew another version: until something
+    /// is written.
     pub fetched: Fetched,
     memory: Option<Reserved>,
 }

@@ -41,8 +41,8 @@ pub fn managed(seen: &Snapshot, instance: &Uid, owner: Owner<'_>) -> ObjectMeta 
     }
 }
 
-/// The projection of `instance` in `namespace`: labels by allow-list, what is managed, and the spec; everything else of
-/// `current` stays as it is (I9).
+/// The projection of `instance` in `namespace`: labels by allow-list, what is managed, and the spec;
+/// everything else of `current` stays as it is (I9).
 pub fn desired(namespace: &str, managed: ObjectMeta, instance: &Object, current: Option<&Object>) -> Object {
     let new = || bare(Kind::Instance, namespace, instance.name());
     let mut desired = current.map_or_else(new, Object::clone);
@@ -89,8 +89,9 @@ pub fn render(seen: &Snapshot, draft: &Draft, bodies: &Bodies) -> Option<Intent>
     }
 }
 
-/// One owner reference to the project WD, by the UID that it has now (I5). Every other reference to a WD goes: it is
-/// to a dead UID, or makes the projection another WD's. References to other kinds are foreign and stay (I9).
+/// One owner reference to the project WD, by the UID that it has now (I5). Every other reference to a WD
+/// goes: it is to a dead UID, or makes the projection another WD's. References to other kinds are foreign and
+/// stay (I9).
 fn own(references: &mut Vec<OwnerReference>, mut missing: Vec<OwnerReference>) {
     references.retain(|reference| {
         let at = missing.iter().position(|o| o == reference);

@@ -49,8 +49,8 @@ pub struct Snapshot {
     pub status_normalization: Option<ServerNormalization>,
     /// Whether fedhub may write for the project.
     pub writes: WriteState,
-    /// Whether the service of the project was withdrawn and nothing of the projection's WD is on the hub any more, as its
-    /// finalizer tells (W9).
+    /// Whether the service of the project was withdrawn and nothing of the projection's WD is on the hub any
+    /// more, as its finalizer tells (W9).
     pub withdrawn: bool,
     /// The time since the first event that no reconcile has settled yet.
     pub since_event: Duration,
@@ -78,7 +78,8 @@ pub struct Live {
     pub instance: Option<ObjectRef>,
     /// The hub WD that the projection names.
     pub deployment: Option<ObjectRef>,
-    /// How many of the hub's Instances are that WD's and not being deleted, where the namespace is not the recorded one.
+    /// How many of the hub's Instances are that WD's and not being deleted, where the namespace is not the
+    /// recorded one.
     pub copies: u64,
 }
 

@@ -14,8 +14,8 @@ use crate::plan::plan;
 const MAX_SEEN_DELETED: usize = 16_384;
 
 impl Projector {
-    /// Enqueues a hub Instance in the lane of its project plane. Returns whether it will be reconciled: what cannot be yet is
-    /// enqueued when its plane is in sync.
+    /// Enqueues a hub Instance in the lane of its project plane. Returns whether it will be reconciled: what
+    /// cannot be yet is enqueued when its plane is in sync.
     fn enqueue(&self, hub_namespace: &str, name: &str) -> bool {
         let home = self.home(hub_namespace);
         if !home.as_ref().map_or_else(|| self.planes.hub().synced(), |home| self.planes.ready(&home.plane)) {
@@ -36,7 +36,8 @@ impl Projector {
         }
     }
 
-    /// Enqueues all Instances and projections of a project plane that are not in sync: after a restart these are few.
+    /// Enqueues all Instances and projections of a project plane that are not in sync: after a restart these
+    /// are few.
     fn enqueue_plane(&self, project: &Plane, name: &PlaneName) {
         if !self.planes.ready(name) {
             return;
@@ -138,8 +139,9 @@ impl Projector {
         }
     }
 
-    /// Whether to remember that this hub Instance was seen deleted: until its reconcile, where there will be one, else for as
-    /// long as its projection stands. A deletion that is not remembered has to be confirmed (I4).
+    /// Whether to remember that this hub Instance was seen deleted: until its reconcile, where there will be
+    /// one, else for as long as its projection stands. A deletion that is not remembered has to be confirmed
+    /// (I4).
     fn remembers_deletion(&self, instance: &Known) -> bool {
         if self.seen_deleted.len() >= MAX_SEEN_DELETED {
             let known = |home: ProjectNamespace| self.planes.project(&home.plane).is_some();

@@ -1,4 +1,5 @@
-//! The status of a projection while its cell is down (C11, U2): `Ready` is unknown then, whatever was reported last.
+//! The status of a projection while its cell is down (C11, U2): `Ready` is unknown then, whatever was
+//! reported last.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -19,8 +20,8 @@ const READY: &str = "Ready";
 /// How long Karmada has to miss a cell before its projections show that.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The status of the projection of an Instance with that `status`, where the projection has `current` now. One that is not
-/// Ready says itself why.
+/// The status of the projection of an Instance with that `status`, where the projection has `current` now.
+/// One that is not Ready says itself why.
 pub fn projected_status<'a>(
     status: &'a Value,
     current: &Value,

@@ -18,9 +18,10 @@ use fedhub_core::names::UPSTREAM_NAMESPACE;
 use fedhub_core::object::Kind;
 use fedhub_planes::{DATA_KINDS, PROJECT_KINDS, Watched, watched};
 
-/// What the management role watches on project planes: of the workload side what a plane serves, and what WDs refer to only
-/// where one does. Where the cell is one of them, the WDs that Karmada brings there are the cell's: each has the label that
-/// the federator gave it on the hub. Behind a Milo, what entitles the project to the service (W9).
+/// What the management role watches on project planes: of the workload side what a plane serves, and what WDs
+/// refer to only where one does. Where the cell is one of them, the WDs that Karmada brings there are the
+/// cell's: each has the label that the federator gave it on the hub. Behind a Milo, what entitles the project
+/// to the service (W9).
 pub fn on_projects(single_cluster: bool, milo: bool) -> Vec<Watched> {
     let mut kinds = watched::all(&PROJECT_KINDS);
     if single_cluster {

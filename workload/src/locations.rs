@@ -1,7 +1,7 @@
 //! The cities that new WDs of a project can be placed in (W7).
 //!
-//! Where the project plane serves `LocationBinding`s, those are the cities with a Ready one; else those that have a cell, by
-//! the labels of the hub's Clusters. A city that stops being one keeps its WDs.
+//! Where the project plane serves `LocationBinding`s, those are the cities with a Ready one; else those that
+//! have a cell, by the labels of the hub's Clusters. A city that stops being one keeps its WDs.
 //!
 //! Decides W7.
 

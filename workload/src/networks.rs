@@ -1,8 +1,8 @@
 //! The networks that templates name, and whether they exist (W3).
 //!
-//! Where the project plane serves `Network`s, a Workload says which of those that its template names its namespace does not
-//! have. Where it serves none, does not let them be read, or cannot be asked, nothing is known of them: what was said of the
-//! Workload's newest generation stays.
+//! Where the project plane serves `Network`s, a Workload says which of those that its template names its
+//! namespace does not have. Where it serves none, does not let them be read, or cannot be asked, nothing is
+//! known of them: what was said of the Workload's newest generation stays.
 
 use fedhub_api::facts::{Change, Workload};
 use fedhub_core::message::{Quoted, named};

@@ -50,7 +50,8 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// The answer to a write. A refusal is one write's own: it is kept, and the reconcile goes on. All else ends it.
+    /// The answer to a write. A refusal is one write's own: it is kept, and the reconcile goes on. All else
+    /// ends it.
     #[allow(clippy::result_large_err, reason = "it is what the reconcile returns")]
     pub(super) fn tried<T>(&mut self, written: Result<T, RequestError>) -> Result<Option<T>, Error> {
         match written {

@@ -51,7 +51,8 @@ async fn perform(
 ) -> Result<bool, RequestError> {
     let plane = writer.plane;
     match (step, standing) {
-        // Past what the writer remembers: a quantity that the server writes its own way is nothing that it did not keep.
+        // Past what the writer remembers: a quantity that the server writes its own way is nothing that it
+        // did not keep.
         (AutoscalerStep::Create(object), _) => {
             plane.create_or_read(KIND, &object, writer.manager).await?.stored()?;
         }

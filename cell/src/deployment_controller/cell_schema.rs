@@ -35,8 +35,8 @@ impl Default for SchemaCache {
 }
 
 impl CellSchema {
-    /// The schema to compare the Instances of a WD by. Where they differ from the template only in what a newer schema
-    /// may have defaulted, the cell's CRD is read first: it is at least as new as the object.
+    /// The schema to compare the Instances of a WD by. Where they differ from the template only in what a
+    /// newer schema may have defaulted, the cell's CRD is read first: it is at least as new as the object.
     pub(super) async fn judging(&self, cell: &Plane, wd: &Object) -> Result<Arc<TemplateSchema>, Error> {
         let schema = self.cache().current.clone();
         let deployment = Deployment::by(wd, &schema);

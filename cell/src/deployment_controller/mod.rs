@@ -13,21 +13,21 @@
 //! 6. The status, where it differs. Stages of an Instance that is coming up are debounced
 //!    ([`crate::domain::status::debounce`]): each status of a WD travels to the project.
 //!
-//! A write that the cell refuses ends neither the reconcile nor the work on others: the status reports the reason, and
-//! the key is requeued.
+//! A write that the cell refuses ends neither the reconcile nor the work on others: the status reports the
+//! reason, and the key is requeued.
 //!
 //! # Gates
 //!
-//! An Instance is created with the gate `Network` while its networks are not ready, with `Quota` and `ReferencedData`
-//! where these features are on (and its template refers to data), and with `Suspended` where its WD is suspended, so
-//! that it cannot boot. `Network` opens only for the current template: an Instance on an earlier one waits for networks
-//! that are no longer requested, and is replaced. Where networking is off, it opens for all, and the bindings of the
-//! cell's WDs are deleted once (C6).
+//! An Instance is created with the gate `Network` while its networks are not ready, with `Quota` and
+//! `ReferencedData` where these features are on (and its template refers to data), and with `Suspended` where
+//! its WD is suspended, so that it cannot boot. `Network` opens only for the current template: an Instance on
+//! an earlier one waits for networks that are no longer requested, and is replaced. Where networking is off,
+//! it opens for all, and the bindings of the cell's WDs are deleted once (C6).
 //!
 //! # Suspension
 //!
-//! A suspended WD keeps its Instances. None of them is Ready, so replacements wait until the WD is resumed; creation and
-//! scale-down follow their rules.
+//! A suspended WD keeps its Instances. None of them is Ready, so replacements wait until the WD is resumed;
+//! creation and scale-down follow their rules.
 
 mod apply;
 mod autoscaler;
@@ -67,7 +67,8 @@ pub struct DeploymentController {
     cell: Arc<Planes>,
     queue: Arc<Queue>,
     config: DeploymentControllerConfig,
-    /// UIDs of Instances whose deletion completed at once, until the watch shows it: they are not deleted again.
+    /// UIDs of Instances whose deletion completed at once, until the watch shows it: they are not deleted
+    /// again.
     gone: Mutex<BTreeSet<String>>,
     schema: CellSchema,
     networks: NetworkIndex,

@@ -96,8 +96,8 @@ fn new_instance(snapshot: &Snapshot<'_>, ordinal: u32) -> Object {
     build(deployment, ordinal, place.as_ref(), gates)
 }
 
-/// All that is to be put right of an Instance, in one merge patch: labels, the location, the hash of its template, and,
-/// where the gate `Network` opens, every gate that does by then. `None` where nothing is.
+/// All that is to be put right of an Instance, in one merge patch: labels, the location, the hash of its
+/// template, and, where the gate `Network` opens, every gate that does by then. `None` where nothing is.
 fn patch(
     instance: &Object,
     labels: Option<&BTreeMap<&'static str, String>>,
@@ -134,8 +134,8 @@ fn obstacle_of(wait: &Wait<'_>) -> Option<ConditionUpdate> {
     Some(ConditionUpdate::no(reason, wait.to_string()))
 }
 
-/// The obstacle of an Instance that the cell refused to create. What is invalid is the template's fault, what is forbidden
-/// is not: rights, admission and quotas of the cell are its operator's (C9).
+/// The obstacle of an Instance that the cell refused to create. What is invalid is the template's fault, what
+/// is forbidden is not: rights, admission and quotas of the cell are its operator's (C9).
 pub(super) fn refusal(error: &RequestError) -> ConditionUpdate {
     let answer = readable(error);
     // A policy of the cell's admission answers with the code of validation, unless it names another reason.

@@ -59,8 +59,8 @@ impl DeploymentController {
         })
     }
 
-    /// Names the Instances of a terminating WD that take longer to go than they may, and those that the cell does not let
-    /// go (C12). What else its status says matters no more.
+    /// Names the Instances of a terminating WD that take longer to go than they may, and those that the cell
+    /// does not let go (C12). What else its status says matters no more.
     pub(super) async fn report_held(
         &self,
         mut progress: Progress,

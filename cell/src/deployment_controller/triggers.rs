@@ -38,8 +38,8 @@ fn owner(object: &Object) -> Option<&str> {
     owners.find(|o| o.controller == Some(true) && of_deployment(o)).map(|o| o.name.as_str())
 }
 
-/// The WDs that an Instance may concern: its controller, the one that its label names, and the one that its name is of
-/// (C3).
+/// The WDs that an Instance may concern: its controller, the one that its label names, and the one that its
+/// name is of (C3).
 fn concerned(instance: &Object) -> impl Iterator<Item = &str> {
     let by_name = instance.name().rsplit_once('-').map(|(name, _)| name);
     [owner(instance), deployment_name(instance), by_name].into_iter().flatten()

@@ -9,8 +9,8 @@ use fedhub_planes::Precondition;
 use super::DeploymentController;
 
 impl DeploymentController {
-    /// Deletes the bindings that WDs of the cell control. They are not watched: the network service, and its kinds with it,
-    /// may be gone.
+    /// Deletes the bindings that WDs of the cell control. They are not watched: the network service, and its
+    /// kinds with it, may be gone.
     pub(super) async fn unbind(&self) -> Result<Outcome, Error> {
         let (cell, kind) = (self.cell.anchor(), Kind::NetworkBinding);
         let ours = |binding: &Object| !binding.is_terminating() && self.controls(binding);

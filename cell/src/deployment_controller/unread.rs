@@ -1,5 +1,5 @@
-//! What the WDs of a cell say while fedhub cannot read there what it decides by: a right or a CRD is missing that its flags
-//! ask for.
+//! What the WDs of a cell say while fedhub cannot read there what it decides by: a right or a CRD is missing
+//! that its flags ask for.
 //!
 //! A part of C9.
 

@@ -1,9 +1,9 @@
 //! The `ConfigMap`s and Secrets of the project that an Instance's template refers to.
 //!
-//! The project's side copies them, as companions, into the hub namespace and lists on the WD which it expects; Karmada
-//! brings them into the cell with the WD. Until all of them are there, an Instance waits at the gate `ReferencedData`.
-//! A list for an older generation, or without what the Instance refers to, opens no gate (W5). Only their names count
-//! here: their contents are not kept in memory.
+//! The project's side copies them, as companions, into the hub namespace and lists on the WD which it
+//! expects; Karmada brings them into the cell with the WD. Until all of them are there, an Instance waits at
+//! the gate `ReferencedData`. A list for an older generation, or without what the Instance refers to, opens
+//! no gate (W5). Only their names count here: their contents are not kept in memory.
 
 use fedhub_api::conditions::{find, said};
 use fedhub_api::reason::Reason;
@@ -45,8 +45,8 @@ pub fn disabled(instance: &Object, now: Timestamp) -> Value {
     judged(instance, &words, now)
 }
 
-/// `ReferencedDataReady` for the present generation of an Instance: by what its WD expects, and by which companions
-/// exist.
+/// `ReferencedDataReady` for the present generation of an Instance: by what its WD expects, and by which
+/// companions exist.
 pub fn verdict(
     instance: &Object,
     deployment: Option<&Object>,
@@ -107,8 +107,8 @@ fn words(
     )
 }
 
-/// The error of the sources that the project's side reports in an annotation of the WD; one that cannot be parsed is
-/// shown as it is.
+/// The error of the sources that the project's side reports in an annotation of the WD; one that cannot be
+/// parsed is shown as it is.
 pub fn error(deployment: &Object) -> Option<ConditionUpdate> {
     let text = deployment.annotation(REFERENCED_DATA_ERROR).filter(|text| !text.is_empty())?;
     let error: Value = serde_json::from_str(text).unwrap_or_default();
@@ -133,7 +133,8 @@ struct Expected {
 }
 
 impl Expected {
-    /// `{"generation": 3, "expected": ["ConfigMap/app", "Secret/db"]}`, or the list alone; `None` where it is neither.
+    /// `{"generation": 3, "expected": ["ConfigMap/app", "Secret/db"]}`, or the list alone; `None` where it is
+    /// neither.
     fn of(text: &str) -> Option<Self> {
         let value: Value = serde_json::from_str(text).ok()?;
         let (generation, list) = match &value {
@@ -144,8 +145,8 @@ impl Expected {
         Some(Self { generation, entries: entries.collect::<Option<_>>()? })
     }
 
-    /// Why the list is not for the template that an Instance was made from; `None` where it is (W5). The mark of the
-    /// hub's WD names the generation of the project's WD that the cell has.
+    /// Why the list is not for the template that an Instance was made from; `None` where it is (W5). The mark
+    /// of the hub's WD names the generation of the project's WD that the cell has.
     fn stale(&self, instance: &Object, deployment: &Object) -> Option<String> {
         let stands = deployment.annotation(SOURCE_GENERATION).and_then(|text| text.parse::<i64>().ok());
         if let (Some(computed), Some(stands)) = (self.generation, stands)

@@ -29,8 +29,8 @@ pub struct InstancePlan {
 
 /// Decides for an Instance. `normalization` is what the server made of the last status that was written.
 ///
-/// `Ready` describes the Instance without the gates that this very status takes off: else the next write would
-/// overwrite it. That the generation changes with that is not news either.
+/// `Ready` describes the Instance without the gates that this very status takes off: else the next write
+/// would overwrite it. That the generation changes with that is not news either.
 pub fn plan(seen: &InstanceFacts<'_>, normalization: Option<ServerNormalization>) -> InstancePlan {
     let instance = seen.instance;
     let opened = opened(seen);
@@ -80,7 +80,8 @@ fn verdicts<'a>(seen: &InstanceFacts<'a>) -> impl Iterator<Item = (&'static str,
     std::iter::once((QUOTA_GRANTED, gates::QUOTA, seen.quota)).chain(data)
 }
 
-/// The Instance without the gates that these verdicts, and what else stands, take off; `None` where they take none.
+/// The Instance without the gates that these verdicts, and what else stands, take off; `None` where they take
+/// none.
 fn opened(seen: &InstanceFacts<'_>) -> Option<Object> {
     let instance = seen.instance;
     let mut judged = instance.clone();
@@ -126,8 +127,9 @@ fn news(seen: &InstanceFacts<'_>, status: &Value, normalization: Option<ServerNo
     !settled(&same, old, normalization)
 }
 
-/// How long the status of an Instance that is coming up is debounced. What is not a stage, or was reported of its quota
-/// or its data, is taken back at once: a gate must not open by a stale condition. So is a refusal of quota published.
+/// How long the status of an Instance that is coming up is debounced. What is not a stage, or was reported of
+/// its quota or its data, is taken back at once: a gate must not open by a stale condition. So is a refusal
+/// of quota published.
 fn debounced(seen: &InstanceFacts<'_>, status: &Value) -> Option<Duration> {
     let old = seen.instance.status();
     let taken_back = |(kind, _, verdict): (&str, &str, &Value)| {

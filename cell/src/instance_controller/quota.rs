@@ -223,8 +223,8 @@ impl InstanceController {
         }
     }
 
-    /// Judges the claim that stands where one was to be made, and that the watch does not show: not yet, or it carries
-    /// the name that this cell had, or another writer made it (C10).
+    /// Judges the claim that stands where one was to be made, and that the watch does not show: not yet, or
+    /// it carries the name that this cell had, or another writer made it (C10).
     async fn found(
         &self,
         instance: &Object,
@@ -276,8 +276,8 @@ fn lost() -> QuotaState {
     QuotaState::Failed(Failure::Unavailable("this cell is declared lost".to_owned()))
 }
 
-/// What to say of a request that failed, and whether the plane is to be left in peace for a while: after a refusal it is
-/// asked again by the Instance's age, after silence when its circuit allows it (I8).
+/// What to say of a request that failed, and whether the plane is to be left in peace for a while: after a
+/// refusal it is asked again by the Instance's age, after silence when its circuit allows it (I8).
 fn refusal(error: RequestError, ask: &QuotaRequest) -> (QuotaState, Option<Error>) {
     let ProjectNamespace { plane, namespace } = &ask.consumer;
     let words = readable(&error);

@@ -29,8 +29,8 @@ enum Cause {
 }
 
 impl InstanceController {
-    /// The lane of an Instance; `None` where the caches show that it is in sync. Only a request for quota goes to a
-    /// project's plane, so that its failure blocks nothing else (I8).
+    /// The lane of an Instance; `None` where the caches show that it is in sync. Only a request for quota
+    /// goes to a project's plane, so that its failure blocks nothing else (I8).
     fn lane(&self, instance: &Object, cause: Cause) -> Option<PlaneId> {
         if instance.has_finalizer(INSTANCE_FINALIZER) {
             return Some(PlaneId::Cell);

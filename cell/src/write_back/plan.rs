@@ -75,8 +75,8 @@ fn delete(snapshot: &Snapshot, copy: &CopyFacts, inferred: bool) -> WriteBackPla
     Plan::new(Intent::Delete { subject, precondition: Precondition::Uid, inferred }, None)
 }
 
-/// A copy without an Instance. Absence in a cache proves nothing: an unbroken watch has shown the deletion, or the cell
-/// has to confirm it.
+/// A copy without an Instance. Absence in a cache proves nothing: an unbroken watch has shown the deletion,
+/// or the cell has to confirm it.
 fn orphan(snapshot: &Snapshot, copy: &CopyFacts) -> Option<WriteBackPlan> {
     let source = copy.digest.instance().map(|copy| copy.source);
     if source.is_some() && source == snapshot.seen_gone {
@@ -152,10 +152,12 @@ fn obstacle(
     }
 }
 
-/// The copy of an Instance that is not coming up stood once. Where it does not, the hub may have been rebuilt, and its WD
-/// may have another UID than the cache knows: the hub's garbage collector takes a copy without an owner (I5).
+/// The copy of an Instance that is not coming up stood once. Where it does not, the hub may have been
+/// rebuilt, and its WD may have another UID than the cache knows: the hub's garbage collector takes a copy
+/// without an owner (I5).
 ///
-/// Gates that open in a moment are not published: each would be written again on the hub and in the project (C6).
+/// Gates that open in a moment are not published: each would be written again on the hub and in the project
+/// (C6).
 fn create(snapshot: &Snapshot, instance: &Object, owner: &Owner, managed: Object) -> WriteBackPlan {
     let waits = !instance.is_terminating() && !gates::of(instance).is_empty();
     if let Some(left) = debounce(instance, instance.status(), snapshot.now).filter(|_| waits) {
@@ -191,8 +193,8 @@ fn status(snapshot: &Snapshot, instance: &Object, copy: &CopyFacts) -> Option<Wr
     Some(Plan::new(Intent::PutStatus { to: PlaneId::Hub, kind: Kind::Instance, of, write }, None))
 }
 
-/// Whether a copy is ours to touch: it has this cell's mark, or none and this Instance's city. Without a mark, that of
-/// another city is an older cell's, as while a deployment moves.
+/// Whether a copy is ours to touch: it has this cell's mark, or none and this Instance's city. Without a
+/// mark, that of another city is an older cell's, as while a deployment moves.
 fn is_ours(ownership: &Ownership, instance: &Object, copy: &CopyFacts) -> bool {
     match ownership {
         Ownership::Ours(_) => true,

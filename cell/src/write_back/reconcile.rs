@@ -142,7 +142,8 @@ impl Effects for Pass<'_> {
         answer.step()
     }
 
-    /// Fetches the copy; where the hub has another one than the cache, its own answer counts for this reconcile.
+    /// Fetches the copy; where the hub has another one than the cache, its own answer counts for this
+    /// reconcile.
     async fn perform(&mut self, snapshot: &Snapshot, intent: Intent, _: &Bodies) -> Result<Step, Error> {
         if intent != Intent::FetchCopy {
             return Err(Error::Bug(format!("{intent:?} is none of the write-back's intents")));

@@ -13,11 +13,13 @@ pub enum WriteBackRefusal {
     Unlinked(Vec<&'static str>),
     /// The labels of its hub namespace are missing or name no plane.
     Unidentifiable,
-    /// The copy of that name on the hub is another cell's, as while a deployment moves; or, unmarked, another city's.
+    /// The copy of that name on the hub is another cell's, as while a deployment moves; or, unmarked, another
+    /// city's.
     NameTaken(Option<String>),
     /// The copy is that of another cluster under this cell's name (C10).
     CellNameTaken(Source),
-    /// An older version marked the copy with this cell's name alone, for an Instance that this cell does not have (C10).
+    /// An older version marked the copy with this cell's name alone, for an Instance that this cell does not
+    /// have (C10).
     UnprovenMark(Source),
     /// The cell is declared lost (C11).
     DeclaredLost,
@@ -91,7 +93,8 @@ impl fmt::Display for WriteBackRefusal {
 /// Why an Instance is not written back, as a plan says it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The hub has no living WD, or no namespace, for the Instance, or its former copy is terminating: their events requeue it.
+    /// The hub has no living WD, or no namespace, for the Instance, or its former copy is terminating: their
+    /// events requeue it.
     Parked,
     /// The Instance cannot be written back as it is.
     Refused(WriteBackRefusal),

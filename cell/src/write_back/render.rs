@@ -1,4 +1,5 @@
-//! The copy of an Instance as it should stand: the one rendering, which the plan compares with and apply writes.
+//! The copy of an Instance as it should stand: the one rendering, which the plan compares with and apply
+//! writes.
 
 use fedhub_api::cells::CellId;
 use fedhub_api::facts::instance::of_deployment;
@@ -25,9 +26,9 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// The owner of an Instance (C7): it needs all linking labels, a hub namespace that names its project, and a WD that
-    /// lives on the hub, which is the Instance's own or has its copy already (I5). Otherwise why there is none; `None`
-    /// until the hub has namespace and WD.
+    /// The owner of an Instance (C7): it needs all linking labels, a hub namespace that names its project,
+    /// and a WD that lives on the hub, which is the Instance's own or has its copy already (I5). Otherwise
+    /// why there is none; `None` until the hub has namespace and WD.
     pub fn of(instance: &Object, snapshot: &Snapshot) -> Result<Self, Option<WriteBackRefusal>> {
         let empty = |key: &&str| instance.label(key).is_none_or(str::is_empty);
         let missing: Vec<&'static str> = LINKING_LABELS.into_iter().filter(empty).collect();
@@ -47,8 +48,8 @@ impl Owner {
     }
 }
 
-/// The metadata of a copy that the write-back manages: labels, the mark and the owner. No annotation of the Instance
-/// travels. Without an `owner`, what depends on it is left out.
+/// The metadata of a copy that the write-back manages: labels, the mark and the owner. No annotation of the
+/// Instance travels. Without an `owner`, what depends on it is left out.
 pub fn managed(instance: &Object, cell: &CellId, owner: Option<&Owner>) -> Object {
     let linking = LINKING_LABELS.into_iter().filter_map(|key| Some((key, instance.label(key)?.to_owned())));
     let upstream = owner.map(|Owner { project, .. }| {
@@ -84,9 +85,9 @@ pub fn desired(instance: &Object, managed: Object, copy: Option<&Object>) -> Obj
     desired
 }
 
-/// One owner reference to the hub WD, by the UID that it has now. Every other reference to a WD goes: its UID is dead, or
-/// it makes the copy another WD's. References to other kinds stay (I9), and a controller among them keeps that place, for
-/// an object has one.
+/// One owner reference to the hub WD, by the UID that it has now. Every other reference to a WD goes: its UID
+/// is dead, or it makes the copy another WD's. References to other kinds stay (I9), and a controller among
+/// them keeps that place, for an object has one.
 fn own(copy: &mut Object, reference: OwnerReference) {
     let references = copy.metadata.owner_references.get_or_insert_default();
     if references.iter().any(|o| o.controller == Some(true) && !of_deployment(o)) {

@@ -70,8 +70,8 @@ impl CopyFacts {
         Self { digest: Digest::of(&PlaneId::Hub, Kind::Instance, &body), body: Some(body) }
     }
 
-    /// The cell that made the copy, where `instance` stands under its name and `managed` is what its copy should carry;
-    /// `None` where that takes the copy itself.
+    /// The cell that made the copy, where `instance` stands under its name and `managed` is what its copy
+    /// should carry; `None` where that takes the copy itself.
     pub fn ownership(&self, cell: &CellId, expected: Option<(&Object, &Digest)>) -> Option<Ownership> {
         if let Some(body) = &self.body {
             return Some(Ownership::of(body, cell, expected.map(|(instance, _)| instance)));
@@ -94,8 +94,8 @@ pub enum Ownership {
     Ours(String),
     /// Unknown: there is no mark, or none that can be read, as on copies from before there were marks.
     Unmarked,
-    /// Another cell, which may have this cell's name; or an older version marked it with this cell's name alone, for an
-    /// Instance that this cell does not have.
+    /// Another cell, which may have this cell's name; or an older version marked it with this cell's name
+    /// alone, for an Instance that this cell does not have.
     Foreign(Source),
 }
 
@@ -119,8 +119,9 @@ impl Snapshot {
         copy.is_some_and(|copy| copy.is_controlled_by(&uid.to_string()))
     }
 
-    /// Whether the cell's WD that made the Instance lives, and was made from the same WD of the project as the hub's
-    /// (I5). One that is terminating belongs to an earlier WD, although Karmada may have written the new mark on it.
+    /// Whether the cell's WD that made the Instance lives, and was made from the same WD of the project as
+    /// the hub's (I5). One that is terminating belongs to an earlier WD, although Karmada may have written
+    /// the new mark on it.
     pub fn is_made_from(&self, deployment: &Digest) -> bool {
         let maker = self.maker.as_ref().filter(|wd| !wd.is_terminating());
         let source = maker.map(|wd| mark_hash(wd.annotation(SOURCE_UID)));
@@ -164,7 +165,8 @@ pub(super) struct LiveReads {
 /// A copy as a reconcile has read or stored it.
 pub(super) struct CopyRead {
     pub(super) body: Option<ObjectRef>,
-    /// Whether that is the hub's answer to this reconcile; else it is valid for as long as the cache knows this version.
+    /// Whether that is the hub's answer to this reconcile; else it is valid for as long as the cache knows
+    /// this version.
     pub(super) confirmed: bool,
 }
 
@@ -215,8 +217,8 @@ impl WriteBack {
         synced_under != 0 && synced_under == snapshot.fingerprint()
     }
 
-    /// The copy is in sync, or nothing can be done about it: it leaves memory. That of an Instance with gates stays, for
-    /// its spec will change.
+    /// The copy is in sync, or nothing can be done about it: it leaves memory. That of an Instance with gates
+    /// stays, for its spec will change.
     pub(super) fn mark_synced(&self, key: &Key, snapshot: &Snapshot, fingerprint: u64) {
         let gated = snapshot.instance.as_ref().is_some_and(|i| !gates::of(i).is_empty());
         if let Some(copy) = snapshot.copy.as_ref().filter(|_| !gated) {

@@ -14,8 +14,8 @@ use super::snapshot::LiveReads;
 use crate::identity::Identity;
 
 impl WriteBack {
-    /// Enqueues an Instance of the cell. Lanes are the project planes that they belong to: a hub that fails two of them
-    /// is unhealthy, and one Instance that it cannot digest is not.
+    /// Enqueues an Instance of the cell. Lanes are the project planes that they belong to: a hub that fails
+    /// two of them is unhealthy, and one Instance that it cannot digest is not.
     fn enqueue(&self, key: Key) {
         if !self.cell.anchor().synced() {
             // All are enqueued then.
@@ -115,8 +115,8 @@ impl WriteBack {
     }
 }
 
-/// The part of a hub's WD that decides about the copies of its Instances (I5): whether it lives, its UID, and the UID of
-/// the project's WD.
+/// The part of a hub's WD that decides about the copies of its Instances (I5): whether it lives, its UID, and
+/// the UID of the project's WD.
 fn identity(wd: &Known) -> (bool, &Uid, Option<u64>) {
     let source = wd.digest.deployment().map(|facts| facts.counterpart_uid);
     (wd.digest.terminating, &wd.digest.uid, source)

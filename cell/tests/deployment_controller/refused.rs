@@ -15,7 +15,8 @@ fn said(world: &World, kind: &str) -> (String, String) {
     (text("reason"), text("message"))
 }
 
-/// By rights or by admission: it is the operator's, whether all Instances that are wanted are ready or none is.
+/// By rights or by admission: it is the operator's, whether all Instances that are wanted are ready or none
+/// is.
 #[tokio::test(start_paused = true)]
 async fn c12_an_instance_that_the_cell_does_not_let_go_is_named_with_who_acts() {
     let world = World::of(2);

@@ -20,8 +20,8 @@ impl World {
         world
     }
 
-    /// The CRD gains `tier` with the default `standard`, which is read of `web` from now on. What the watch has shown of
-    /// Instances before lacks it.
+    /// The CRD gains `tier` with the default `standard`, which is read of `web` from now on. What the watch
+    /// has shown of Instances before lacks it.
     fn upgrade_crd(&self) {
         let tier = json!({"tier": {"type": "string", "default": "standard"}});
         let template = json!({"properties": {"spec": {"properties": tier}}});

@@ -162,8 +162,8 @@ impl Story {
 }
 
 proptest! {
-    /// Whatever is changed, in whatever order things come up: what runs always has a Ready binding, and in the end there is
-    /// one binding for each interface.
+    /// Whatever is changed, in whatever order things come up: what runs always has a Ready binding, and in
+    /// the end there is one binding for each interface.
     #[test]
     fn c15_i7_what_runs_is_always_bound_and_in_the_end_each_interface_once(turns in turns(), held: bool) {
         let mut story =

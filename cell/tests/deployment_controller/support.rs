@@ -1,4 +1,5 @@
-//! A cell with a WD `web`, and a controller of WDs over it. The provider and the network service are the tests.
+//! A cell with a WD `web`, and a controller of WDs over it. The provider and the network service are the
+//! tests.
 
 use fedhub_cell::deployment_controller::{DeploymentController, DeploymentControllerConfig};
 use fedhub_core::object::{Kind, PlaneId};
@@ -69,7 +70,8 @@ impl World {
         world
     }
 
-    /// The same, where a provider holds each Instance that runs: one that is deleted stays until it is released.
+    /// The same, where a provider holds each Instance that runs: one that is deleted stays until it is
+    /// released.
     pub fn provided(replicas: u32) -> Self {
         Self { provided: true, ..Self::of(replicas) }
     }

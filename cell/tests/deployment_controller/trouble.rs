@@ -25,7 +25,8 @@ async fn c9_a_refused_instance_is_said_once_and_tried_again() {
     run.stop().await;
 }
 
-/// By rights, by an admission webhook, by a `ResourceQuota`: no user can do anything about it, and it does not pass.
+/// By rights, by an admission webhook, by a `ResourceQuota`: no user can do anything about it, and it does
+/// not pass.
 #[tokio::test(start_paused = true)]
 async fn c9_a_forbidden_instance_is_the_operators_job() {
     let world = World::of(1);

@@ -1,4 +1,5 @@
-//! What the cell's controllers decide and say: pure functions, by tables, through small states and by random worlds.
+//! What the cell's controllers decide and say: pure functions, by tables, through small states and by random
+//! worlds.
 
 #![allow(clippy::too_many_lines, reason = "tables of cases")]
 

@@ -1,4 +1,5 @@
-//! The gate `ReferencedData`: an Instance waits until what its template refers to is in the cell, and says for what.
+//! The gate `ReferencedData`: an Instance waits until what its template refers to is in the cell, and says
+//! for what.
 
 use fedhub_api::conditions::said;
 use fedhub_cell::domain::referenced_data::{refers, verdict};
@@ -126,7 +127,8 @@ async fn w5_what_was_expected_of_an_older_generation_opens_no_gate() {
     run.stop().await;
 }
 
-/// An older project's side names no generation: that the list is of an earlier template shows in what it lacks.
+/// An older project's side names no generation: that the list is of an earlier template shows in what it
+/// lacks.
 #[tokio::test(start_paused = true)]
 async fn w5_a_list_that_lacks_what_the_instance_refers_to_opens_no_gate() {
     let world = World::new();

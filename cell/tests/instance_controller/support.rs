@@ -72,8 +72,8 @@ impl World {
             .unwrap()
     }
 
-    /// An Instance of the WD that its name says, as the deployments' controller makes it, with those gates and the
-    /// status that the schema puts there.
+    /// An Instance of the WD that its name says, as the deployments' controller makes it, with those gates
+    /// and the status that the schema puts there.
     pub fn put_instance(&self, name: &str, gates: &[&str]) -> Value {
         self.put_instance_in(NS, name, gates)
     }

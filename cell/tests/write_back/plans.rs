@@ -1,5 +1,5 @@
-//! The plan through random worlds: digests are enough or the copy is asked for, it converges, and it touches nothing of
-//! others.
+//! The plan through random worlds: digests are enough or the copy is asked for, it converges, and it touches
+//! nothing of others.
 
 use std::sync::Arc;
 use std::time::Duration;

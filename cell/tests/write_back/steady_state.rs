@@ -1,4 +1,5 @@
-//! The daily round: Instances come, change and go; nothing is written twice, and nothing is read that is known.
+//! The daily round: Instances come, change and go; nothing is written twice, and nothing is read that is
+//! known.
 
 use fedhub_core::names::{
     CELL_SOURCE, SERVICE_NAME, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, WORKLOAD_DEPLOYMENT_UID,

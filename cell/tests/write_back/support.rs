@@ -33,7 +33,8 @@ pub struct World {
 }
 
 impl World {
-    /// A hub with the namespaces of two projects and in each a WD `wd` in `DFW`, and a cell without Instances.
+    /// A hub with the namespaces of two projects and in each a WD `wd` in `DFW`, and a cell without
+    /// Instances.
     pub fn new() -> Self {
         Self::over(ApiServer::hub("hub"))
     }

@@ -1,5 +1,5 @@
-//! `access`: whether compute is enabled in the project, and how it comes to be. The same question is asked before every
-//! other command; only those that change something enable it.
+//! `access`: whether compute is enabled in the project, and how it comes to be. The same question is asked
+//! before every other command; only those that change something enable it.
 
 pub mod catalog;
 pub mod plan;
@@ -72,7 +72,8 @@ pub async fn run(session: &Session, args: &AccessArgs) -> Result<(), Problem> {
     }
 }
 
-/// Makes sure that compute is enabled, before a command of the project runs: only one that writes may ask for it.
+/// Makes sure that compute is enabled, before a command of the project runs: only one that writes may ask for
+/// it.
 pub async fn gate(session: &Session, writes: bool) -> Result<(), Problem> {
     if session.project.is_none() {
         return Ok(());
@@ -93,7 +94,8 @@ pub async fn gate(session: &Session, writes: bool) -> Result<(), Problem> {
     }
 }
 
-/// Enables compute on the way to another command, where that needs nobody's approval or somebody agrees to ask.
+/// Enables compute on the way to another command, where that needs nobody's approval or somebody agrees to
+/// ask.
 async fn enable(session: &Session, access: &Access, writes: bool) -> Result<(), Problem> {
     let offer = requests::offer(session).await?;
     let project = session.project_in_words();

@@ -7,8 +7,8 @@ use jiff::{SignedDuration, Timestamp};
 use super::catalog::{Mode, Offer};
 use super::state::{Access, State};
 
-/// How long the platform usually takes at most for its first answer. A request that is older is not waited for: a platform
-/// that has stopped answering is not to slow every command down.
+/// How long the platform usually takes at most for its first answer. A request that is older is not waited
+/// for: a platform that has stopped answering is not to slow every command down.
 pub const USUAL: SignedDuration = SignedDuration::from_mins(2);
 /// How long a command waits for the first answer.
 pub const FIRST_ANSWER: Duration = Duration::from_secs(30);

@@ -37,8 +37,8 @@ pub async fn access(session: &Session) -> Result<Access, Problem> {
     read(session).await.map_err(|error| Problem::of(error, DOING))
 }
 
-/// The same for who only wants to work there: `None` where the account may not see it. The server has the last word on
-/// what is done then.
+/// The same for who only wants to work there: `None` where the account may not see it. The server has the
+/// last word on what is done then.
 pub async fn visible(session: &Session) -> Result<Option<Access>, Problem> {
     match read(session).await {
         Err(kube::Error::Api(status)) if status.code == 403 => Ok(None),
@@ -129,8 +129,9 @@ async fn create(session: &Session, offer: &Offer, message: Option<&str>) -> Resu
     entitlements(&session.client).create(&PostParams::default(), &entitlement).await.map(|_| ())
 }
 
-/// Waits until the access is as `done` wants it, or the time is over, and says how it stands then. By watch; what a watch
-/// shows is read again from time to time, for one may be silent for ever. A connection that is lost ends no wait.
+/// Waits until the access is as `done` wants it, or the time is over, and says how it stands then. By watch;
+/// what a watch shows is read again from time to time, for one may be silent for ever. A connection that is
+/// lost ends no wait.
 pub async fn wait(
     session: &Session,
     limit: Option<Duration>,

@@ -99,8 +99,8 @@ fn state(status: &Value) -> State {
     }
 }
 
-/// The entitlement to compute: by the service's name, as the platform resolved it, else by what was asked for. Of several,
-/// one that can be used.
+/// The entitlement to compute: by the service's name, as the platform resolved it, else by what was asked
+/// for. Of several, one that can be used.
 fn select(entitlements: &[DynamicObject]) -> Option<&DynamicObject> {
     let rank = |entitlement: &&DynamicObject| {
         let status = &entitlement.data["status"];

@@ -102,7 +102,8 @@ pub enum Command {
 }
 
 impl Command {
-    /// Whether it changes workloads. What only reads leaves a project as it is, and does not enable compute in it.
+    /// Whether it changes workloads. What only reads leaves a project as it is, and does not enable compute
+    /// in it.
     pub fn writes(&self) -> bool {
         match self {
             Self::Deploy(args) => args.writes(),

@@ -32,7 +32,8 @@ pub async fn existing(session: &Session, name: &str) -> Result<Option<Object>, P
     }
 }
 
-/// Carries a plan out; as a dry run, the server checks it and stores nothing. What the server makes of the Workload.
+/// Carries a plan out; as a dry run, the server checks it and stores nothing. What the server makes of the
+/// Workload.
 ///
 /// Where another writer was faster, it is decided again, and goes on only if it comes to the same.
 pub async fn send(
@@ -66,7 +67,8 @@ pub async fn send(
         .remedy("It was not overwritten. Deploy it again to see what changes now."))
 }
 
-/// Creates or replaces. Fields that the server would drop are an error there, too: its schema may be an older one.
+/// Creates or replaces. Fields that the server would drop are an error there, too: its schema may be an older
+/// one.
 async fn request(session: &Session, plan: &DeployPlan, dry_run: bool) -> kube::Result<Object> {
     let path = Object::url_path(Kind::Workload.resource(), Some(&session.namespace));
     let params = PostParams { dry_run, field_manager: Some(MANAGER.to_owned()) };

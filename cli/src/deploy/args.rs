@@ -84,8 +84,8 @@ impl Asked<'_> {
     }
 }
 
-/// What the flags ask for, with all files read and checked as far as that can be done without a project. `command` makes an
-/// example of a command line.
+/// What the flags ask for, with all files read and checked as far as that can be done without a project.
+/// `command` makes an example of a command line.
 pub async fn asked(args: &DeployArgs, command: impl Fn(&str) -> String) -> Result<Asked<'_>, Problem> {
     if let (Some(name), true) = (&args.name, args.file.is_empty()) {
         return Ok(Asked::Flags(name, &args.flags));

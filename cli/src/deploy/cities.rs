@@ -4,10 +4,12 @@ use serde_json::Value;
 
 use crate::view::object::is_city;
 
-/// What holds for the cities of a placement: a server with admission says so too, and one without it stores both.
+/// What holds for the cities of a placement: a server with admission says so too, and one without it stores
+/// both.
 pub const CITY_RULE: &str = "a city stands once in a placement, in whatever case";
 
-/// The codes of cities that were typed in whatever case: as the workload has them, else in capitals, as codes are written.
+/// The codes of cities that were typed in whatever case: as the workload has them, else in capitals, as codes
+/// are written.
 pub fn codes(typed: &[String], spec: &Value) -> Vec<String> {
     let known: Vec<&str> = spec["placements"].as_array().into_iter().flatten().flat_map(named).collect();
     typed

@@ -155,7 +155,8 @@ impl Files<'_> {
     }
 }
 
-/// A name that says what is in the volume: names of objects may be longer than those of volumes, and have dots.
+/// A name that says what is in the volume: names of objects may be longer than those of volumes, and have
+/// dots.
 fn volume_name(prefix: &str, name: &str, taken: impl Fn(&str) -> bool) -> String {
     let plain = format!("{prefix}{name}");
     if is_dns_label(&plain) && !taken(&plain) {

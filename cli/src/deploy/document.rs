@@ -1,4 +1,5 @@
-//! Workloads in files: each document is read and checked as a whole, and all of them before the first is sent.
+//! Workloads in files: each document is read and checked as a whole, and all of them before the first is
+//! sent.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +15,8 @@ use super::fault::Fault;
 use super::schema;
 use crate::scale::settings::maximum_fault;
 
-/// What a server and its controllers write into metadata: a file that was made from an object has it, and it says nothing.
+/// What a server and its controllers write into metadata: a file that was made from an object has it, and it
+/// says nothing.
 const SERVERS_METADATA: [&str; 10] = [
     "creationTimestamp",
     "deletionGracePeriodSeconds",
@@ -212,8 +214,8 @@ impl Document {
         Some(Fault::new(format!("{}: metadata.namespace {}", self.source, Quoted(other)), rule))
     }
 
-    /// The Workload that the document asks for. Its spec is the whole one; labels and annotations that it does not name stay,
-    /// and so do the type of the instances and the last restart.
+    /// The Workload that the document asks for. Its spec is the whole one; labels and annotations that it
+    /// does not name stay, and so do the type of the instances and the last restart.
     pub fn desired(&self, namespace: &str, existing: Option<&Object>) -> Object {
         let mut object = existing.cloned().unwrap_or_else(|| bare(Kind::Workload, namespace, &self.name));
         for (map, given) in [
@@ -233,7 +235,8 @@ impl Document {
     }
 }
 
-/// The restart of before, where the file says none: else each deployment of a file would restart all instances.
+/// The restart of before, where the file says none: else each deployment of a file would restart all
+/// instances.
 fn keep_restart(spec: &mut Value, before: Option<&Value>) {
     let last = before.map(|before| &before["template"]["metadata"]["annotations"][RESTARTED_AT]);
     let Some(last) = last.filter(|last| last.is_string()) else { return };

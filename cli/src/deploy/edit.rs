@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-/// Changes the list `field` of an object. A list that the change empties goes, and one that it does not fill is not made.
+/// Changes the list `field` of an object. A list that the change empties goes, and one that it does not fill
+/// is not made.
 pub fn edit_list(object: &mut Value, field: &str, edit: impl FnOnce(&mut Vec<Value>)) {
     let Some(fields) = object.as_object_mut() else { return };
     let before = fields.get(field).and_then(Value::as_array);

@@ -2,7 +2,8 @@
 
 use clap::Args;
 
-/// The flags of `deploy` that say what a Workload is to be. On one that is there, they change what they name and nothing else.
+/// The flags of `deploy` that say what a Workload is to be. On one that is there, they change what they name
+/// and nothing else.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 #[group(id = "workload", multiple = true, conflicts_with = "file")]
 pub struct Flags {

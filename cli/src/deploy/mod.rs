@@ -156,8 +156,8 @@ async fn networks(
     Ok(created)
 }
 
-/// Writes one after another, up to one that fails. What is stored then, and the failure; that alone where nothing was written.
-/// `done` is what was written before, as messages say it.
+/// Writes one after another, up to one that fails. What is stored then, and the failure; that alone where
+/// nothing was written. `done` is what was written before, as messages say it.
 async fn write(
     session: &Session,
     wanted: &[Wanted<'_>],
@@ -189,7 +189,8 @@ fn after(problem: Problem, done: &[String]) -> Problem {
     Problem { sentence, ..problem }
 }
 
-/// Saves the workload, which was `before`. A file that cannot be written does not undo a deployment: it is said.
+/// Saves the workload, which was `before`. A file that cannot be written does not undo a deployment: it is
+/// said.
 async fn save(session: &Session, args: &DeployArgs, object: &Object, before: Option<&Object>) {
     if args.no_save {
         return;

@@ -21,8 +21,8 @@ use crate::url::{self, Intent, Settled};
 /// How long a URL is waited for after the rollout.
 const URL_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// Publishes, prints and waits. What fails does not keep the rest from being done; `failed` is what kept a workload from being
-/// stored.
+/// Publishes, prints and waits. What fails does not keep the rest from being done; `failed` is what kept a
+/// workload from being stored.
 pub async fn finish(
     session: &Session,
     args: &DeployArgs,
@@ -85,7 +85,8 @@ async fn urls(session: &Session, names: &[&str], timeout: impl Fn() -> Duration)
     problems
 }
 
-/// How long a URL is waited for, so long after the wait began: not beyond the time that the user gives the whole.
+/// How long a URL is waited for, so long after the wait began: not beyond the time that the user gives the
+/// whole.
 fn url_timeout(args: WaitArgs, spent: Duration) -> Duration {
     if args.no_wait {
         return Duration::ZERO;

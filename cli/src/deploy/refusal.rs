@@ -1,4 +1,5 @@
-//! A server's refusal of a Workload in the user's words: by the flag that says the field, or by the file and the field.
+//! A server's refusal of a Workload in the user's words: by the flag that says the field, or by the file and
+//! the field.
 
 use fedhub_terminal::plain;
 use kube::core::Status;

@@ -57,8 +57,8 @@ pub fn text(object: &Object) -> Option<String> {
     structured(Format::Yaml, &content(object)).map(|text| text + "\n")
 }
 
-/// Writes the file, in place of one only where that is wanted. Only its user can read it: values of variables may be secrets.
-/// What was there stays whole until the new file is.
+/// Writes the file, in place of one only where that is wanted. Only its user can read it: values of variables
+/// may be secrets. What was there stays whole until the new file is.
 pub fn write(path: &Path, text: &str, replace: bool) -> io::Result<()> {
     // A link stays one: what it leads to is replaced.
     let path = if replace { path.canonicalize()? } else { path.to_owned() };

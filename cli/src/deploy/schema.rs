@@ -1,5 +1,5 @@
-//! The form of a Workload, by the schema of its CRD: which fields there are, of which type, and what stands where a file
-//! says nothing. Bounds, patterns and rules that span fields are the server's to check.
+//! The form of a Workload, by the schema of its CRD: which fields there are, of which type, and what stands
+//! where a file says nothing. Bounds, patterns and rules that span fields are the server's to check.
 
 use std::sync::LazyLock;
 
@@ -144,7 +144,8 @@ fn described(value: &Value) -> &'static str {
     }
 }
 
-/// A spec whose template names a type of instances: the one of `existing`, else the one that a server puts there.
+/// A spec whose template names a type of instances: the one of `existing`, else the one that a server puts
+/// there.
 pub fn with_instance_type(mut spec: Value, existing: Option<&Value>) -> Value {
     const RUNTIME: &str = "/template/spec/runtime";
     let stands = existing.and_then(|it| it.pointer(RUNTIME)?["resources"]["instanceType"].as_str());

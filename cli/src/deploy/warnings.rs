@@ -1,5 +1,5 @@
-//! The warnings of a server, which come in headers (RFC 7234, section 5.5): an image without a registry, a deprecated type of
-//! instances.
+//! The warnings of a server, which come in headers (RFC 7234, section 5.5): an image without a registry, a
+//! deprecated type of instances.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -76,7 +76,8 @@ mod tests {
         assert_eq!((warnings.take(), warnings.take()), (vec!["a".to_owned(), "b".to_owned()], Vec::new()));
     }
 
-    /// A header has no escape character and no line's end; a terminal takes the characters U+0080 to U+009F for the same.
+    /// A header has no escape character and no line's end; a terminal takes the characters U+0080 to U+009F
+    /// for the same.
     #[test]
     fn a_warning_steers_no_terminal_and_is_told_in_every_language() {
         for wrong in ["299 - \"\x1b[31m\"", "299 - \"\x1b]52;c;eA==\x07\"", "299 - \"a\nb\""] {

@@ -5,8 +5,8 @@ use fedhub_core::names::INSTANCE_CITY;
 use fedhub_core::object::{Object, ObjectView};
 use fedhub_terminal::table::counted;
 
-/// A line for each city that still has something, with what holds it up where that is known. `instances` is `None` where
-/// they could not be read.
+/// A line for each city that still has something, with what holds it up where that is known. `instances` is
+/// `None` where they could not be read.
 pub fn remaining(deployments: &[Object], instances: Option<&[Object]>) -> Option<String> {
     let lines: Vec<String> = deployments.iter().map(|deployment| line(deployment, instances)).collect();
     Some(lines.join("\n")).filter(|lines| !lines.is_empty())

@@ -1,4 +1,5 @@
-//! Which events belong to which Workload. By names: what an event is about may be gone, and its name tells where it was.
+//! Which events belong to which Workload. By names: what an event is about may be gone, and its name tells
+//! where it was.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,7 +28,8 @@ struct Deployment {
 }
 
 impl Names {
-    /// Of these Workloads, and of these deployments: those that there are, and those that the Workloads ask for.
+    /// Of these Workloads, and of these deployments: those that there are, and those that the Workloads ask
+    /// for.
     pub fn of(workloads: &[Object], deployments: &[Object]) -> Self {
         let mut names = Self::default();
         let index = Index::default();

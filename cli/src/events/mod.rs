@@ -83,8 +83,8 @@ fn sought(args: &EventsArgs) -> String {
     }
 }
 
-/// What deployments stand for. Those of a Workload are known by its spec alone where they may not be listed; a Workload
-/// that is gone leaves events behind, and a name that never was one is an error.
+/// What deployments stand for. Those of a Workload are known by its spec alone where they may not be listed;
+/// a Workload that is gone leaves events behind, and a name that never was one is an error.
 async fn names(session: &Session, args: &EventsArgs) -> Result<(Names, Vec<Problem>), Problem> {
     let (workloads, deployments): (Listed, Listed) =
         tokio::join!(list(session, Kind::Workload, ""), list(session, Kind::WorkloadDeployment, ""));

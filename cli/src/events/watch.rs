@@ -36,8 +36,8 @@ impl From<Problem> for End {
     }
 }
 
-/// How long a watch that worked may be refused. A server that has just been started refuses what it has not read the roles
-/// and the kinds for yet.
+/// How long a watch that worked may be refused. A server that has just been started refuses what it has not
+/// read the roles and the kinds for yet.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// What was shown of an event: one that is counted on is shown again.

@@ -178,7 +178,8 @@ pub fn text(explanation: &Explanation<'_>, resume: &str, look: &Look, now: Times
     parts.join("\n\n")
 }
 
-/// One city, with its Instances below it. What stands in its way is told of the first that it stands in the way of.
+/// One city, with its Instances below it. What stands in its way is told of the first that it stands in the
+/// way of.
 fn city(
     city: &City<'_>,
     same: Option<&City<'_>>,

@@ -57,8 +57,8 @@ pub async fn run(session: &Session, args: &InstanceTypesArgs) -> Result<(), Prob
     Ok(())
 }
 
-/// The types by what the project lists and, where that is none, by what the platform's root does; what there is to say of
-/// that. Without any, the built-in one is what is known.
+/// The types by what the project lists and, where that is none, by what the platform's root does; what there
+/// is to say of that. Without any, the built-in one is what is known.
 fn offered(
     session: &Session,
     here: Listed,

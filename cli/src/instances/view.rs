@@ -40,7 +40,8 @@ pub struct Filter<'a> {
     pub cities: &'a [String],
 }
 
-/// The Instances that a filter lets through, by workload, city, placement and ordinal. `deployment` finds one by name.
+/// The Instances that a filter lets through, by workload, city, placement and ordinal. `deployment` finds one
+/// by name.
 pub fn rows<'a>(
     instances: &'a [Object],
     deployment: impl Fn(&str) -> Option<&'a Object>,

@@ -28,8 +28,8 @@ pub struct Index<'a> {
 pub struct Workload<'a> {
     /// The Workload itself.
     pub object: &'a Object,
-    /// Its cities: those that its spec names in the order of its placements, then those that it has left and not yet
-    /// cleaned up.
+    /// Its cities: those that its spec names in the order of its placements, then those that it has left and
+    /// not yet cleaned up.
     pub sites: Vec<Site<'a>>,
     /// Instances of it whose deployment is gone.
     pub strays: Vec<&'a Object>,
@@ -129,7 +129,8 @@ fn place(deployment: &Object) -> (&str, &str) {
     (text("placementName"), text("cityCode"))
 }
 
-/// The placements and cities that a Workload asks for: placements in the order of its spec, cities by name (W3).
+/// The placements and cities that a Workload asks for: placements in the order of its spec, cities by name
+/// (W3).
 fn wanted(workload: &Object) -> Vec<(&str, &str)> {
     let placements = workload.spec()["placements"].as_array().into_iter().flatten();
     let each = placements.flat_map(|placement| {
@@ -158,8 +159,8 @@ impl Workload<'_> {
         }
     }
 
-    /// Its numbers; `None` until something was reported. They are sums of its deployments: where it wants instances and has
-    /// none of those, zeros are numbers of nothing.
+    /// Its numbers; `None` until something was reported. They are sums of its deployments: where it wants
+    /// instances and has none of those, zeros are numbers of nothing.
     pub fn counts(&self) -> Option<Counts> {
         let is_nothing = |counts: &Counts| counts.desired == 0 && counts.replicas == 0;
         Counts::of(self.object.status()).filter(|counts| !is_nothing(counts) || !self.wants_instances())

@@ -19,8 +19,8 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Those of a status; `None` until something was reported. The schema puts zeros there from the first moment (U1), and
-    /// those are no numbers of anything.
+    /// Those of a status; `None` until something was reported. The schema puts zeros there from the first
+    /// moment (U1), and those are no numbers of anything.
     pub fn of(status: &Value) -> Option<Self> {
         status["observedGeneration"].as_i64()?;
         let count = |counter: &str| status[counter].as_i64();

@@ -1,4 +1,5 @@
-//! Why a request was not answered, where that is known to this program: carried through the client's own errors.
+//! Why a request was not answered, where that is known to this program: carried through the client's own
+//! errors.
 
 use std::time::Duration;
 

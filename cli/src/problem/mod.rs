@@ -1,4 +1,5 @@
-//! What goes wrong, in words for whoever typed the command: a sentence, what to do about it, and the exit code.
+//! What goes wrong, in words for whoever typed the command: a sentence, what to do about it, and the exit
+//! code.
 
 mod failure;
 mod request;

@@ -94,8 +94,8 @@ fn refused(status: &Status, doing: &str) -> Problem {
     }
 }
 
-/// A request that a right is missing for, or that the platform refuses for another reason. An authorizer begins with the user:
-/// `workloads is forbidden: User "me" cannot list resource ...`.
+/// A request that a right is missing for, or that the platform refuses for another reason. An authorizer
+/// begins with the user: `workloads is forbidden: User "me" cannot list resource ...`.
 fn forbidden(status: &Status, could_not: impl Fn(&str) -> String) -> Problem {
     let why = status.message.split_once("is forbidden: ").map_or("", |(_, why)| why.trim_end_matches('.'));
     if has_cause(status, "NamespaceTerminating") || why.ends_with("because it is being terminated") {

@@ -73,8 +73,8 @@ impl Readings {
         Self { buckets, units, claims, instances, deployments }
     }
 
-    /// What could not be read, limits first. Units are known without their registrations, and where an Instance belongs
-    /// mostly without its deployment.
+    /// What could not be read, limits first. Units are known without their registrations, and where an
+    /// Instance belongs mostly without its deployment.
     fn unknown(&self) -> Vec<&Problem> {
         [&self.buckets, &self.claims, &self.instances]
             .into_iter()

@@ -1,4 +1,5 @@
-//! What was refused for want of quota: by the claims, which name the resource, and by the Instances, which wait.
+//! What was refused for want of quota: by the claims, which name the resource, and by the Instances, which
+//! wait.
 
 use std::collections::BTreeSet;
 
@@ -37,7 +38,8 @@ fn is_for(claim: &Object, instance: &str) -> bool {
     of["kind"] == "Instance" && of["name"] == instance
 }
 
-/// What was refused to these Instances. An Instance is refused by its own word; which resource was short, its claim says.
+/// What was refused to these Instances. An Instance is refused by its own word; which resource was short, its
+/// claim says.
 pub fn refusals(rows: &[Row<'_>], claims: &[Object], registrations: &[Object]) -> Vec<Refusal> {
     let refused = rows.iter().filter(|row| is_refused_quota(row.object));
     refused.flat_map(|row| of_instance(row, claims, registrations)).collect()

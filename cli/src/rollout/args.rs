@@ -12,7 +12,8 @@ pub struct WaitArgs {
     /// Return as soon as the change is stored.
     #[arg(long)]
     pub no_wait: bool,
-    /// How long to wait for the rollout, such as 90s or 10m; 0 for as long as it takes. It goes on afterwards.
+    /// How long to wait for the rollout, such as 90s or 10m; 0 for as long as it takes. It goes on
+    /// afterwards.
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = timeout::parse)]
     pub timeout: Duration,
 }

@@ -1,4 +1,5 @@
-//! Where a rollout is shown: redrawn in place on a terminal, a line for each change elsewhere. Both on standard error.
+//! Where a rollout is shown: redrawn in place on a terminal, a line for each change elsewhere. Both on
+//! standard error.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -20,7 +21,8 @@ pub trait Display {
     fn show(&mut self, judgement: &Judgement);
     /// Says something beside it, such as that the connection was lost.
     fn note(&mut self, text: &str);
-    /// Nothing more comes; `told` is whether what stands in the way is told after it, and need not stand here, too.
+    /// Nothing more comes; `told` is whether what stands in the way is told after it, and need not stand
+    /// here, too.
     fn finish(&mut self, told: bool);
 }
 

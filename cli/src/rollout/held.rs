@@ -11,8 +11,8 @@ pub fn without_deployment() -> Stage {
     (Phase::Paused, None, Some("gets no deployment while the rollout is paused".to_owned()))
 }
 
-/// A city whose deployment is as far as `stage` with the template that it has. It is not done where the Workload has another
-/// one, which the pause holds back: compared as the platform does.
+/// A city whose deployment is as far as `stage` with the template that it has. It is not done where the
+/// Workload has another one, which the pause holds back: compared as the platform does.
 pub fn with_deployment(workload: &Object, deployment: &Object, stage: Stage) -> Stage {
     let is_held = is_paused(workload)
         && !restarts::is_as_wanted(&deployment.spec()["template"], &workload.spec()["template"]);

@@ -1,8 +1,9 @@
 //! How far the newest generation of a Workload has come. Pure.
 //!
-//! It is done only when that generation was observed on the Workload and on each of its deployments, every wanted Instance is
-//! ready and up to date, and no other Instance is left. Numbers count only where they were reported about the newest
-//! generation, and Instances count beside numbers: the two come back on different ways, and the slower one decides.
+//! It is done only when that generation was observed on the Workload and on each of its deployments, every
+//! wanted Instance is ready and up to date, and no other Instance is left. Numbers count only where they were
+//! reported about the newest generation, and Instances count beside numbers: the two come back on different
+//! ways, and the slower one decides.
 
 use std::collections::BTreeSet;
 
@@ -114,7 +115,8 @@ fn verdict(workload: &Object, judgement: &Judgement) -> Verdict {
         return Verdict::Paused;
     }
     let blocked = unfinished().all(|row| row.phase == Phase::Blocked);
-    // A refused write of a deployment may not show in its row: planes prune, and what only the Workload has tells nothing.
+    // A refused write of a deployment may not show in its row: planes prune, and what only the Workload has
+    // tells nothing.
     let refused = obstacle.is_some() && (rows.is_empty() || progressing);
     let is_late = overdue(workload).is_some() && unfinished().next().is_some();
     if is_late || blocked && (unfinished().next().is_some() || refused) {
@@ -192,8 +194,9 @@ fn leaving(site: &Site<'_>) -> Stage {
     (phase, overdue, Some("is being removed".to_owned()))
 }
 
-/// Whether a deployment has what the Workload says now. The Workload's status says that it was written; this is for a
-/// deployment that the plane did not let be written, and for one that is read later than the Workload.
+/// Whether a deployment has what the Workload says now. The Workload's status says that it was written; this
+/// is for a deployment that the plane did not let be written, and for one that is read later than the
+/// Workload.
 fn is_current(workload: &Object, site: &Site<'_>, deployment: &Object) -> bool {
     let (wanted, is) = (workload.spec(), deployment.spec());
     let placements = wanted["placements"].as_array().into_iter().flatten();
@@ -239,8 +242,8 @@ fn suspension(status: &Value) -> Option<Obstacle> {
     (status["suspended"] == true).then(|| Obstacle::new(Reason::Suspended.as_str(), WORDS))
 }
 
-/// Whether a number of wanted Instances can be that of the deployment's settings: the one that it names, or at least the
-/// smallest where a measure moves it (C13).
+/// Whether a number of wanted Instances can be that of the deployment's settings: the one that it names, or
+/// at least the smallest where a measure moves it (C13).
 fn is_plausible(deployment: &Object, desired: i64) -> bool {
     let spec = deployment.spec();
     let settings = &spec["scaleSettings"];
@@ -266,8 +269,8 @@ fn is_stale(deployment: &Object, instance: &Object) -> bool {
     !carries_spec(&deployment.spec()["template"]["spec"], instance.spec())
 }
 
-/// How many Instances are to go: by what they are, and by how many are wanted. Numbers of updated ones lag behind new ones
-/// that were not reported yet.
+/// How many Instances are to go: by what they are, and by how many are wanted. Numbers of updated ones lag
+/// behind new ones that were not reported yet.
 fn old(site: &Site<'_>, counts: Option<Counts>) -> i64 {
     let Some(deployment) = site.deployment else { return 0 };
     let goes = |instance: &&&Object| !site.wanted || is_going(instance) || is_stale(deployment, instance);
@@ -278,8 +281,8 @@ fn old(site: &Site<'_>, counts: Option<Counts>) -> i64 {
     listed.max(counts.map_or(0, surplus))
 }
 
-/// What the project's own side says of a deployment that its cell has not taken up. Only words about its newest generation
-/// count.
+/// What the project's own side says of a deployment that its cell has not taken up. Only words about its
+/// newest generation count.
 fn project_obstacle(deployment: &Object) -> Option<Obstacle> {
     let status = deployment.status();
     let newest = |kind: &str| {

@@ -9,10 +9,11 @@
 //! 3. [`conclude`] turns the end into words and an exit code.
 //! 4. [`follow`] does all of that for the commands that change a workload: `deploy`, `scale`, `restart`, `rollout undo`.
 //!
-//! A rollout can be paused ([`pause`]). Then it is judged as far as it goes (`held`), and that is said ([`paused`]).
+//! A rollout can be paused ([`pause`]). Then it is judged as far as it goes (`held`), and that is said
+//! ([`paused`]).
 //!
-//! [`revision`]s are what the platform records: [`history`] lists them, and [`undo`] goes back to one. [`command`] is `rollout` with
-//! all that is below it.
+//! [`revision`]s are what the platform records: [`history`] lists them, and [`undo`] goes back to one.
+//! [`command`] is `rollout` with all that is below it.
 
 pub mod args;
 pub mod command;
@@ -45,8 +46,8 @@ use crate::view::Look;
 
 use wait::{End, Outcome, Wait};
 
-/// Waits for the rollout of a workload that was just changed, unless the flags say not to. A pause that holds the change back
-/// is said, and no error: the change is stored.
+/// Waits for the rollout of a workload that was just changed, unless the flags say not to. A pause that holds
+/// the change back is said, and no error: the change is stored.
 pub async fn follow(session: &Session, workload: &str, args: &WaitArgs) -> Result<(), Problem> {
     if args.no_wait {
         if !paused::tell_at_once(session, workload).await {

@@ -98,12 +98,14 @@ pub fn current(workload: &Object, revisions: &[Revision]) -> Option<u64> {
     (told || same).then_some(number)
 }
 
-/// Whether the platform has recorded a revision with another template than the present one, by what the Workload itself says.
+/// Whether the platform has recorded a revision with another template than the present one, by what the
+/// Workload itself says.
 pub fn has_earlier(workload: &Object) -> bool {
     let number = workload.annotation(CURRENT_REVISION).and_then(|number| number.parse::<u64>().ok());
     let Some(number) = number else { return false };
     let present = recorded_template(number, &workload.spec()["template"]);
-    // The newest template is recorded a moment after it is stored: until then, the one before is the newest in the history.
+    // The newest template is recorded a moment after it is stored: until then, the one before is the newest
+    // in the history.
     let is_pending = workload.annotation(RECORDED_TEMPLATE).is_some_and(|recorded| recorded != present);
     number > 1 || (is_pending && number == 1)
 }

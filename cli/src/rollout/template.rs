@@ -1,13 +1,14 @@
 //! Whether what was made from a template still is what the template says.
 //!
-//! Planes default and prune, so that a field that only one side has tells nothing; one that both have, with two values, does.
+//! Planes default and prune, so that a field that only one side has tells nothing; one that both have, with
+//! two values, does.
 
 use fedhub_api::facts::restarts::is_as_late;
 use fedhub_core::names::RESTARTED_AT;
 use serde_json::Value;
 
-/// Whether one template has what the other says. A later restart than the wanted one is as good: one city can be restarted
-/// alone.
+/// Whether one template has what the other says. A later restart than the wanted one is as good: one city can
+/// be restarted alone.
 pub fn carries_template(wanted: &Value, is: &Value) -> bool {
     carries_spec(&wanted["spec"], &is["spec"])
         && carries_texts(&wanted["metadata"]["labels"], &is["metadata"]["labels"])

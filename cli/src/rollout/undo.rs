@@ -1,9 +1,10 @@
 //! Going back to an earlier revision of a workload.
 //!
-//! What is restored is the recorded template and nothing else; it replaces the present one as a whole, so that nothing of
-//! that is left in it. The present one has to be in the history, so that it is not lost, and the write carries the version
-//! by which all of this was decided. Each write of the status moves that version, too: where it has moved, all of this is
-//! decided anew, and a workload whose template another writer has changed is left alone.
+//! What is restored is the recorded template and nothing else; it replaces the present one as a whole, so
+//! that nothing of that is left in it. The present one has to be in the history, so that it is not lost, and
+//! the write carries the version by which all of this was decided. Each write of the status moves that
+//! version, too: where it has moved, all of this is decided anew, and a workload whose template another
+//! writer has changed is left alone.
 
 use fedhub_api::facts::workload::template_hash;
 use fedhub_core::message::Quoted;
@@ -56,7 +57,8 @@ pub fn plan(workload: &Object, revisions: &[Revision], to: u64) -> Result<Undo, 
     Ok(Undo { revision: revision.number, template: template.clone(), changes })
 }
 
-/// The patch of an undo that was decided by that workload: the template as a whole, and the version as a precondition.
+/// The patch of an undo that was decided by that workload: the template as a whole, and the version as a
+/// precondition.
 pub fn patch(workload: &Object, undo: &Undo) -> Value {
     json!([version_test(workload), {"op": "replace", "path": "/spec/template", "value": undo.template}])
 }

@@ -23,7 +23,8 @@ const COLUMNS: [Column; 6] = [
     Column::whole("STATE"),
 ];
 
-/// A table with a row for each city of each placement, and below it what stands in the way and what is awaited.
+/// A table with a row for each city of each placement, and below it what stands in the way and what is
+/// awaited.
 pub fn table(judgement: &Judgement, look: &Look) -> String {
     let remarks = remarks(judgement).into_iter().map(|remark| wrapped(&remark, 0, look.terminal.width));
     std::iter::once(rows(judgement, look)).chain(remarks).collect::<Vec<_>>().join("\n")

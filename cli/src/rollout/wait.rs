@@ -17,14 +17,15 @@ use super::watch::{News, Seen, news};
 use crate::model::{api, selector};
 use crate::problem::{Problem, is_final, of_watch};
 
-/// How long a rollout has to be blocked everywhere before the wait for it ends. It is shown at once; but what a reference
-/// lacks may be made a moment later, and what the platform says of one Instance may be a moment old.
+/// How long a rollout has to be blocked everywhere before the wait for it ends. It is shown at once; but what
+/// a reference lacks may be made a moment later, and what the platform says of one Instance may be a moment
+/// old.
 const SETTLE: Duration = Duration::from_secs(10);
 /// How long after an attempt in vain it is asked again whether a rollout is done, or blocked.
 const RECHECK: Duration = Duration::from_secs(2);
 
-/// How long a watch that worked may be refused. A server that has just been started refuses what it has not read the roles
-/// and the kinds for yet.
+/// How long a watch that worked may be refused. A server that has just been started refuses what it has not
+/// read the roles and the kinds for yet.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// What is waited for.
@@ -86,8 +87,8 @@ struct Waiting<'a> {
     refused: BTreeMap<Kind, Instant>,
 }
 
-/// Waits until the rollout is done, or cannot go on, or the time is over, or `interrupt` comes. An error is one that waiting
-/// does not mend.
+/// Waits until the rollout is done, or cannot go on, or the time is over, or `interrupt` comes. An error is
+/// one that waiting does not mend.
 pub async fn wait(
     wait: &Wait,
     display: &mut dyn Display,
@@ -219,8 +220,8 @@ impl<'a> Waiting<'a> {
         self.settle(verdict).await
     }
 
-    /// What a verdict means for the wait. What ends it is confirmed by lists, one after another: watches of several kinds
-    /// bring what happened in no common order, and one that is lost brings nothing.
+    /// What a verdict means for the wait. What ends it is confirmed by lists, one after another: watches of
+    /// several kinds bring what happened in no common order, and one that is lost brings nothing.
     async fn settle(&mut self, verdict: Verdict) -> Option<Outcome> {
         let now = Instant::now();
         self.recheck = None;

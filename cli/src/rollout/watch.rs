@@ -19,7 +19,8 @@ const KINDS: [Kind; 3] = [Kind::Workload, Kind::WorkloadDeployment, Kind::Instan
 /// What comes of a watch.
 pub type News = (Kind, Result<Event<Object>, watcher::Error>);
 
-/// Watches a Workload and what belongs to it. A watch that fails is begun again with a list, after a growing pause.
+/// Watches a Workload and what belongs to it. A watch that fails is begun again with a list, after a growing
+/// pause.
 pub fn news(client: &Client, namespace: &str, workload: &str) -> SelectAll<BoxStream<'static, News>> {
     let of = |kind: Kind| {
         let config = match kind {

@@ -89,8 +89,8 @@ struct Place {
     project: Option<String>,
 }
 
-/// Where the plane of a project is, by the URL of a kubeconfig: that of the platform or of any of its projects. Without a
-/// project, the URL is taken as it is.
+/// Where the plane of a project is, by the URL of a kubeconfig: that of the platform or of any of its
+/// projects. Without a project, the URL is taken as it is.
 fn place(url: &Uri, project: Option<String>) -> Place {
     let whole = url.path().trim_end_matches('/');
     let known = whole

@@ -23,7 +23,8 @@ use crate::problem::Problem;
 pub struct Session {
     /// Client of the project's plane.
     pub client: Client,
-    /// Client of the platform's root, where the catalogue of services is; `None` where the plane is no project's.
+    /// Client of the platform's root, where the catalogue of services is; `None` where the plane is no
+    /// project's.
     pub root: Option<Client>,
     /// Namespace in the project.
     pub namespace: String,
@@ -60,8 +61,8 @@ impl Session {
         Self { client, root: None, namespace, project: global.project.clone(), global, terminal, program }
     }
 
-    /// Prints data on standard output: the value where JSON or YAML is asked for, else what `text` makes. What others wrote
-    /// is plain in it: the text has colours of this program.
+    /// Prints data on standard output: the value where JSON or YAML is asked for, else what `text` makes.
+    /// What others wrote is plain in it: the text has colours of this program.
     pub fn print(&self, value: impl FnOnce() -> Value, text: impl FnOnce() -> String) -> Result<(), Problem> {
         let format = self.global.output;
         let value = format.is_structured().then(value);
@@ -76,8 +77,8 @@ impl Session {
         output::print_error(text);
     }
 
-    /// Whether the answer to a question is yes. It is awaited on a thread of its own, so that Ctrl-C ends the command
-    /// meanwhile.
+    /// Whether the answer to a question is yes. It is awaited on a thread of its own, so that Ctrl-C ends the
+    /// command meanwhile.
     pub async fn confirms(&self, question: &str, default: bool) -> bool {
         let question = question.to_owned();
         tokio::task::spawn_blocking(move || confirms(&question, default)).await.unwrap_or(false)

@@ -1,5 +1,5 @@
-//! Tokens from the credentials helper of datumctl. They are held in memory alone: never in arguments, in the environment
-//! of a child, in a file or in a text.
+//! Tokens from the credentials helper of datumctl. They are held in memory alone: never in arguments, in the
+//! environment of a child, in a file or in a text.
 
 use std::process::{Output, Stdio};
 use std::time::Duration;
@@ -95,8 +95,8 @@ fn token(output: Output, now: Timestamp) -> Result<Token, Failure> {
     }
 }
 
-/// Why a helper gave no token, by its standard error: a line that begins with `error:` says why, and what follows is advice.
-/// What stands before that line is about something else.
+/// Why a helper gave no token, by its standard error: a line that begins with `error:` says why, and what
+/// follows is advice. What stands before that line is about something else.
 fn refusal(said: &str) -> Failure {
     let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let at = lines.iter().position(|line| cause(line).is_some()).unwrap_or_default();

@@ -82,7 +82,8 @@ fn is_watch(uri: &Uri) -> bool {
     uri.query().is_some_and(|query| query.split('&').any(|part| part == "watch=true" || part == "watch=1"))
 }
 
-/// An answer with its whole body, which may not stall in the middle: the client below waits for that without end.
+/// An answer with its whole body, which may not stall in the middle: the client below waits for that without
+/// end.
 async fn whole(response: Response<Body>) -> Result<Response<Body>, BoxError> {
     let (head, mut body) = response.into_parts();
     let mut bytes = Vec::new();
@@ -96,8 +97,8 @@ async fn whole(response: Response<Body>) -> Result<Response<Body>, BoxError> {
     Ok(Response::from_parts(head, Body::from(bytes)))
 }
 
-/// How long to wait before a request is sent again, if it is. What may have been done by a server that failed is not: only
-/// reads are repeated then.
+/// How long to wait before a request is sent again, if it is. What may have been done by a server that failed
+/// is not: only reads are repeated then.
 fn pause(method: &Method, status: StatusCode, asked: Option<u64>, attempt: u32) -> Option<Duration> {
     let again = match status {
         StatusCode::TOO_MANY_REQUESTS => true,

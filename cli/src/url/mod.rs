@@ -59,8 +59,8 @@ pub async fn settle(session: &Session, workload: &Object, intent: Intent) -> Res
     settled.map_err(|error| Problem::of(error, &doing))
 }
 
-/// Leads what is there of this very workload to the port that it has. Nothing is made and nothing is adopted: only the flag
-/// makes something public.
+/// Leads what is there of this very workload to the port that it has. Nothing is made and nothing is adopted:
+/// only the flag makes something public.
 async fn follow(session: &Session, workload: &Object) -> kube::Result<Settled> {
     let Some(port) = plan::port(workload) else { return Ok(Settled::None) };
     let own = |existing: Option<&Object>| {
@@ -120,7 +120,8 @@ async fn put(
     Ok(Settled::Published)
 }
 
-/// Removes what is this very workload's. The proxy goes first: one without its service answers everybody with an error.
+/// Removes what is this very workload's. The proxy goes first: one without its service answers everybody with
+/// an error.
 async fn unpublish(session: &Session, workload: &Object) -> kube::Result<Settled> {
     let name = workload.name();
     for kind in [plan::proxy_resource(), plan::service_resource()] {

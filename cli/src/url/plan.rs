@@ -1,5 +1,5 @@
-//! The objects that give a Workload a public URL: a service over its instances, and a proxy in front of that. Both are named
-//! like the Workload, say in labels that they are its, and go with it.
+//! The objects that give a Workload a public URL: a service over its instances, and a proxy in front of that.
+//! Both are named like the Workload, say in labels that they are its, and go with it.
 
 use fedhub_api::conditions::{find, said};
 use fedhub_core::names::{WORKLOAD_NAME, WORKLOAD_UID};
@@ -56,8 +56,8 @@ pub fn service(workload: &Object, port: i64, existing: Option<&Object>) -> Resul
     Ok(changed(service, existing))
 }
 
-/// The proxy as it is to be; `None` where it is so already. Of one that is there, only the backend that is the Workload's is
-/// touched: host names and further rules are the user's.
+/// The proxy as it is to be; `None` where it is so already. Of one that is there, only the backend that is
+/// the Workload's is touched: host names and further rules are the user's.
 pub fn proxy(workload: &Object, existing: Option<&Object>) -> Result<Option<Object>, NameTaken> {
     let mut proxy = ours(workload, &proxy_resource(), existing)?;
     let spec = spec_of(&mut proxy);

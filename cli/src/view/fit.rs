@@ -32,8 +32,8 @@ pub fn widths(rows: &[Vec<String>], cuts: &[Cuttable]) -> (Vec<usize>, Vec<usize
     (is, least)
 }
 
-/// Cuts cells of the columns that allow it, the widest column first, until the table takes at most `width` columns of a
-/// terminal, or nothing more can be cut.
+/// Cuts cells of the columns that allow it, the widest column first, until the table takes at most `width`
+/// columns of a terminal, or nothing more can be cut.
 pub fn fit(rows: &mut [Vec<String>], cuts: &[Cuttable], width: usize) {
     let (mut widths, least) = widths(rows, cuts);
     loop {

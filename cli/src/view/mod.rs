@@ -1,7 +1,7 @@
 //! How the reading commands show what they read: pure functions from objects to text.
 //!
-//! What is not known is `?`, in JSON `null`; what there is none of is a dash. Nothing is cut or wrapped where standard
-//! output is not a terminal.
+//! What is not known is `?`, in JSON `null`; what there is none of is a dash. Nothing is cut or wrapped where
+//! standard output is not a terminal.
 
 pub mod condition;
 mod fit;

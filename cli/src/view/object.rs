@@ -1,5 +1,5 @@
-//! What objects of the project say of themselves, by their names and labels: never by a UID, which differs from plane to
-//! plane.
+//! What objects of the project say of themselves, by their names and labels: never by a UID, which differs
+//! from plane to plane.
 
 use fedhub_api::facts::instance::deployment_name;
 use fedhub_core::names::{INSTANCE_CITY, INSTANCE_INDEX, PLACEMENT_NAME, WORKLOAD_NAME};
@@ -127,7 +127,8 @@ pub fn is_city(code: &str, typed: &str) -> bool {
     code.eq_ignore_ascii_case(typed)
 }
 
-/// An address of the first interface of an Instance; the mark of what is not known until its status has interfaces.
+/// An address of the first interface of an Instance; the mark of what is not known until its status has
+/// interfaces.
 pub fn address(instance: &Object, which: Address) -> String {
     let Some(first) = instance.status()["networkInterfaces"].get(0) else { return UNKNOWN.to_owned() };
     let (short, all) = match which {

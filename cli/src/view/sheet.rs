@@ -93,8 +93,8 @@ impl Cell {
     }
 }
 
-/// The table of these columns; each row has a cell for every column. With `--output wide` there are all of them, and
-/// nothing is cut.
+/// The table of these columns; each row has a cell for every column. With `--output wide` there are all of
+/// them, and nothing is cut.
 pub fn sheet(columns: &[Column], rows: Vec<Vec<Cell>>, look: &Look) -> String {
     let header: Vec<String> = columns.iter().map(|column| column.title.to_owned()).collect();
     let body = rows.iter().map(|row| row.iter().map(|cell| plain(&cell.text).into_owned()).collect());
@@ -115,7 +115,8 @@ pub fn sheet(columns: &[Column], rows: Vec<Vec<Cell>>, look: &Look) -> String {
     painted(&texts[first..], colour)
 }
 
-/// The same with a last column of sentences: where they do not fit beside the rest, each stands below its row.
+/// The same with a last column of sentences: where they do not fit beside the rest, each stands below its
+/// row.
 pub fn annotated(
     columns: &[Column],
     title: &'static str,

@@ -7,7 +7,8 @@ use super::condition::{Finding, of_deployment, unreported};
 use super::number;
 use crate::model::Site;
 
-/// Ready and up-to-date Instances of those that are wanted. What is said of an older generation is not about this one.
+/// Ready and up-to-date Instances of those that are wanted. What is said of an older generation is not about
+/// this one.
 pub fn progress(site: &Site<'_>) -> (String, String) {
     let counts = site.counts();
     let desired = counts.map(|it| it.desired);

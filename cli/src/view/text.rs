@@ -2,8 +2,8 @@
 
 use unicode_width::UnicodeWidthStr;
 
-/// The words of a text in lines of at most `width` columns of a terminal, every line behind `indent` spaces; one line
-/// where there is no `width`. A word is never cut.
+/// The words of a text in lines of at most `width` columns of a terminal, every line behind `indent` spaces;
+/// one line where there is no `width`. A word is never cut.
 pub fn wrapped(text: &str, indent: usize, width: Option<usize>) -> String {
     let room = width.map_or(usize::MAX, |width| width.saturating_sub(indent).max(1));
     let mut lines: Vec<String> = Vec::new();

@@ -50,8 +50,8 @@ impl Row<'_> {
     }
 }
 
-/// Ready and up-to-date Instances of those that are wanted. What an older generation says of how many are up to date is not
-/// about this one.
+/// Ready and up-to-date Instances of those that are wanted. What an older generation says of how many are up
+/// to date is not about this one.
 pub fn progress(workload: &Workload<'_>) -> (String, String) {
     let counts = workload.counts();
     let desired = counts.map(|it| it.desired);

@@ -82,7 +82,8 @@ async fn what_needs_no_approval_is_enabled_on_the_way() {
     );
 }
 
-/// Reading, dry runs and what is refused before anything is sent change nothing, the project's access included.
+/// Reading, dry runs and what is refused before anything is sent change nothing, the project's access
+/// included.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_changes_nothing_does_not_enable_compute() {
     let platform = Platform::start().await;

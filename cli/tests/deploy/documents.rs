@@ -198,7 +198,8 @@ fn a_pause_that_a_file_does_not_name_stays() {
     assert!(said.contains("paused") && !said.contains("one after the other"), "{said}");
 }
 
-/// What is stored and not what is planned: the file has annotations of its own, and the pause is none of them.
+/// What is stored and not what is planned: the file has annotations of its own, and the pause is none of
+/// them.
 #[tokio::test]
 async fn a_deployed_file_resumes_no_rollout() {
     let server = plane(&[]);

@@ -67,7 +67,8 @@ fn an_object_that_is_somebody_elses_is_not_touched() {
     other.metadata.labels = None;
     assert_eq!(proxy(&workload(), Some(&other)), Err(NameTaken));
     assert_eq!(service(&workload(), 8080, Some(&other)), Err(NameTaken));
-    // One of an earlier workload of that name is the present one's: it would be collected with the earlier one.
+    // One of an earlier workload of that name is the present one's: it would be collected with the earlier
+    // one.
     let mut earlier = proxy(&workload(), None).unwrap().unwrap();
     earlier.metadata.owner_references.as_mut().unwrap()[0].uid = "before".to_owned();
     let adopted = proxy(&workload(), Some(&earlier)).unwrap().unwrap();

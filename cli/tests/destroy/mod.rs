@@ -204,7 +204,8 @@ async fn ctrl_c_ends_the_waiting_and_not_the_deletion() {
     assert!(said.contains("The deletion of workload \"api\" goes on."), "{said}");
 }
 
-/// The proxy goes before what it leads to; what is another workload's stays, and a missing right is no reason to stop.
+/// The proxy goes before what it leads to; what is another workload's stays, and a missing right is no reason
+/// to stop.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_url_of_a_workload_goes_with_it() {
     for (is_own, forbidden, left) in [(true, false, 0), (false, false, 2), (true, true, 2)] {

@@ -78,8 +78,8 @@ async fn a_kubeconfig_that_is_named_wins_over_datumctl() {
     assert!(run.err.contains("/nowhere/config"), "{run:?}");
 }
 
-/// The client asks a kubeconfig's login program again when a token is about to end: what fails then is the login, not the
-/// connection, and no patience mends it.
+/// The client asks a kubeconfig's login program again when a token is about to end: what fails then is the
+/// login, not the connection, and no patience mends it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_login_program_that_gives_no_token_any_more_ends_a_wait() {
     let platform = Platform::start().await;

@@ -1,5 +1,5 @@
-//! The contract with the programs that start this one: `datumctl`, played by a script as the real one was seen to behave,
-//! and `kubectl`.
+//! The contract with the programs that start this one: `datumctl`, played by a script as the real one was
+//! seen to behave, and `kubectl`.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 

@@ -161,7 +161,8 @@ async fn without_a_login_and_a_kubeconfig_it_is_said_what_to_do() {
     assert!(run.err.contains("DATUM_CREDENTIALS_HELPER"), "{run:?}");
 }
 
-/// Flags before the name are the host's own, and it passes on no namespace: where nothing is found, the namespace is named.
+/// Flags before the name are the host's own, and it passes on no namespace: where nothing is found, the
+/// namespace is named.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_namespace_that_the_host_does_not_pass_on_is_not_worked_in() {
     let platform = Platform::start().await;

@@ -52,7 +52,8 @@ async fn a_token_is_renewed_a_minute_before_its_end() {
     assert_eq!((get().await, times()), (format!("Bearer {second}"), 2));
 }
 
-/// The server stops taking a token in the middle of a run: the helper is asked once more, and the run goes on.
+/// The server stops taking a token in the middle of a run: the helper is asked once more, and the run goes
+/// on.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_that_ends_in_the_middle_of_a_run_is_renewed() {
     let platform = Platform::start().await;

@@ -90,7 +90,8 @@ fn problems_read_well() {
     assert_messages!("problems", messages.section("Plain", plain).section("With --verbose", verbose));
 }
 
-/// Kinds, groups and webhooks are the server's words: they come with `--verbose` alone. What can be done is always told.
+/// Kinds, groups and webhooks are the server's words: they come with `--verbose` alone. What can be done is
+/// always told.
 #[test]
 fn no_sentence_has_raw_names_and_each_has_a_remedy() {
     for (label, error) in cases() {

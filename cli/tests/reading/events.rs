@@ -1,4 +1,5 @@
-//! `events`: joined over a workload, its deployments and its instances by name, newest last, and followed (U3).
+//! `events`: joined over a workload, its deployments and its instances by name, newest last, and followed
+//! (U3).
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! What the reading commands print on terminals of 60, 80 and 120 columns, and into a file; with characters that are two
-//! columns wide.
+//! What the reading commands print on terminals of 60, 80 and 120 columns, and into a file; with characters
+//! that are two columns wide.
 
 use fedhub_cli::events::join::{Filter as EventFilter, Names, entries};
 use fedhub_cli::instances::view::{Filter, described, rows, table as instances_table};

@@ -113,7 +113,8 @@ async fn a_kind_that_is_not_served_is_said() {
     assert_eq!(problem.exit, Exit::Unavailable, "{problem:?}");
 }
 
-/// It was blocked when the connection went, and is mended when that is back: what was known last ends nothing.
+/// It was blocked when the connection went, and is mended when that is back: what was known last ends
+/// nothing.
 #[tokio::test(start_paused = true)]
 async fn blocked_is_believed_only_when_lists_say_it_too() {
     let (server, record, begin) = (updating(), Record::default(), Instant::now());

@@ -111,7 +111,8 @@ fn what_the_platform_has_not_said_of_a_pause_counts_as_nothing() {
     let mut world = held();
     world.workload.metadata.generation = Some(2);
     assert_eq!(world.judge().verdict, Verdict::Progressing);
-    // The rollout was resumed, which it has not seen yet. No city shows what a field is that only the Workload has.
+    // The rollout was resumed, which it has not seen yet. No city shows what a field is that only the
+    // Workload has.
     let mut world = paused(World::done(&["DFW"], "web:1"), "Unknown", HELD);
     world.workload.metadata.annotations = None;
     assert_eq!(world.judge().verdict, Verdict::Progressing);
@@ -191,7 +192,8 @@ async fn a_change_that_is_held_back_is_stored_and_not_waited_for() {
     assert_eq!((late.exit, began.elapsed().as_secs()), (Exit::TimedOut, 60));
 }
 
-/// Going back is a change like others: it is stored, held back once the platform has seen it, and resumes nothing.
+/// Going back is a change like others: it is stored, held back once the platform has seen it, and resumes
+/// nothing.
 #[tokio::test(start_paused = true)]
 async fn an_undo_of_a_paused_rollout_is_stored_and_resumes_nothing() {
     let mut world = World::done(&["DFW"], "web:2");

@@ -83,7 +83,8 @@ async fn stored(server: &ApiServer) -> Object {
     api.get(NAME).await.unwrap()
 }
 
-/// A template with what a merge or a typed object would lose: nulls, unknown fields, an empty list, other numbers.
+/// A template with what a merge or a typed object would lose: nulls, unknown fields, an empty list, other
+/// numbers.
 fn odd() -> Value {
     let mut odd = template("web:1");
     odd["spec"]["unknown"] = json!({"b": [], "a": {"empty": {}}, "n": 1.5, "big": 9_007_199_254_740_993_i64});

@@ -1,5 +1,5 @@
-//! A platform over HTTPS: a root with a catalogue of services, the plane of project `shop` behind its path, and tokens that
-//! it accepts; and the program under test, started as datumctl starts it.
+//! A platform over HTTPS: a root with a catalogue of services, the plane of project `shop` behind its path,
+//! and tokens that it accepts; and the program under test, started as datumctl starts it.
 
 #![allow(dead_code, reason = "each test uses a part")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
@@ -59,7 +59,8 @@ pub struct Ended {
 }
 
 impl Platform {
-    /// A platform that accepts the token `good`, which the helper gives, and serves Workloads and entitlements.
+    /// A platform that accepts the token `good`, which the helper gives, and serves Workloads and
+    /// entitlements.
     pub async fn start() -> Self {
         let root = ApiServer::builder("root").clock(now()).resources([service()]).build();
         let workload =
@@ -187,8 +188,8 @@ pub async fn ended(mut command: Command) -> Ended {
     Ended { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
 }
 
-/// A shell script in a directory. Another process writes it: what this one has open for writing, every child that a test
-/// beside this one forks meanwhile has open too, and then it cannot be executed.
+/// A shell script in a directory. Another process writes it: what this one has open for writing, every child
+/// that a test beside this one forks meanwhile has open too, and then it cannot be executed.
 pub fn script(directory: &Path, name: &str, text: &str) -> PathBuf {
     let (path, source) = (directory.join(name), directory.join(format!("{name}.sh")));
     fs::write(&source, format!("#!/bin/sh\n{text}")).unwrap();

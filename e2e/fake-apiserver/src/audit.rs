@@ -1,5 +1,5 @@
-//! A record of every request, for tests that assert what was asked of a server, and above all what was not. A server
-//! that runs for long keeps the counts only.
+//! A record of every request, for tests that assert what was asked of a server, and above all what was not. A
+//! server that runs for long keeps the counts only.
 
 use std::collections::BTreeMap;
 

@@ -39,8 +39,9 @@ impl ApiServer {
             .unwrap_or_default()
     }
 
-    /// Creates or replaces an object as a user who may do all things: status and immutable fields too, in a namespace that
-    /// is made if need be. A status that is not said is left as it is. A new object may say its UID and creationTimestamp.
+    /// Creates or replaces an object as a user who may do all things: status and immutable fields too, in a
+    /// namespace that is made if need be. A status that is not said is left as it is. A new object may say
+    /// its UID and creationTimestamp.
     pub fn put(&self, object: Value) -> Result<Value, Refusal> {
         self.shared.with(|world| world.put(object))
     }

@@ -5,34 +5,40 @@ use std::time::Duration;
 /// What goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Requests are never answered and change nothing; watches that are open fall silent, and go on when it is lifted.
+    /// Requests are never answered and change nothing; watches that are open fall silent, and go on when it
+    /// is lifted.
     Hang,
     /// Requests are carried out and answered after this delay; watches that are open are left alone.
     Slow(Duration),
-    /// Requests are refused with this code, and a `Status` object that fits it. 401 is what an expired token meets.
+    /// Requests are refused with this code, and a `Status` object that fits it. 401 is what an expired token
+    /// meets.
     Status(u16),
     /// Requests are refused with 429 and a `Retry-After` of so many seconds.
     Throttle(u32),
-    /// Requests are answered 200 with something that is not JSON, though the headers say it is. Nothing is changed.
+    /// Requests are answered 200 with something that is not JSON, though the headers say it is. Nothing is
+    /// changed.
     Garbage,
-    /// Requests are answered 200 with a page of HTML, as a proxy or a captive portal does. Nothing is changed.
+    /// Requests are answered 200 with a page of HTML, as a proxy or a captive portal does. Nothing is
+    /// changed.
     Html,
     /// The connection breaks before the request arrives; watches that are open break off in an error.
     Disconnect,
     /// The request is carried out, and the connection breaks before the answer.
     LostAnswer,
-    /// The request is carried out, and the connection breaks in the middle of the answer; watches break off at once.
+    /// The request is carried out, and the connection breaks in the middle of the answer; watches break off
+    /// at once.
     CutShort,
-    /// The request is carried out, and its answer stops in the middle without an end; watches that are open stop in the
-    /// middle of their next line, and say no more.
+    /// The request is carried out, and its answer stops in the middle without an end; watches that are open
+    /// stop in the middle of their next line, and say no more.
     Stall,
     /// Lists come back empty, with a current resourceVersion. Other verbs work.
     EmptyList,
 }
 
 impl Fault {
-    /// This fault for one verb (`get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`) and one
-    /// resource (`instances`, or `instances/status`, which is another one, as for RBAC). `*` stands for every.
+    /// This fault for one verb (`get`, `list`, `watch`, `create`, `update`, `patch`, `delete`,
+    /// `deletecollection`) and one resource (`instances`, or `instances/status`, which is another one, as for
+    /// RBAC). `*` stands for every.
     pub fn on(self, verb: &str, resource: &str) -> FaultRule {
         FaultRule { fault: self, verb: verb.to_owned(), resource: resource.to_owned(), left: None }
     }

@@ -1,5 +1,5 @@
-//! What a real plane's controller manager does in the background, done here at once: objects whose owners are gone go
-//! too, and a namespace that is being deleted takes its content with it.
+//! What a real plane's controller manager does in the background, done here at once: objects whose owners are
+//! gone go too, and a namespace that is being deleted takes its content with it.
 
 use serde_json::{Value, json};
 

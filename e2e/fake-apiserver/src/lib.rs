@@ -1,14 +1,15 @@
 //! API servers in memory, for engine and controller tests under paused time, and over HTTP for benchmarks.
 //!
-//! An [`ApiServer`] behaves as a kube-apiserver does in the details that controllers rest on, and answers over an
-//! in-process tower transport: no sockets, no threads, no system time, no randomness. The same test run twice sees the
-//! same UIDs, resourceVersions and order of events.
+//! An [`ApiServer`] behaves as a kube-apiserver does in the details that controllers rest on, and answers
+//! over an in-process tower transport: no sockets, no threads, no system time, no randomness. The same test
+//! run twice sees the same UIDs, resourceVersions and order of events.
 //!
 //! # The way through
 //!
-//! A test makes an [`ApiServer`], puts objects into it, takes a client, asks for a [`Fault`] and counts writes, as below.
-//! A [`fleet`] is a hub, a management plane and many project planes behind one service; [`http`] serves it over sockets,
-//! which is the program `fedhub-fake-apiserver`; [`conformance`] checks all of it against a real kube-apiserver.
+//! A test makes an [`ApiServer`], puts objects into it, takes a client, asks for a [`Fault`] and counts
+//! writes, as below. A [`fleet`] is a hub, a management plane and many project planes behind one service;
+//! [`http`] serves it over sockets, which is the program `fedhub-fake-apiserver`; [`conformance`] checks all
+//! of it against a real kube-apiserver.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -32,11 +33,12 @@
 //! # Ok(()) }
 //! ```
 //!
-//! What is simpler than the real thing: background work (garbage collection, emptying namespaces) is done at once, inside
-//! the write that causes it; `managedFields` are not kept; server-side apply and strategic merge patches are refused (415);
-//! `propagationPolicy` is read as `Background`; there is one version per resource; of the schemas of
-//! `deploy/`, lengths, bounds, patterns and enumerations are checked and nothing else; field selectors know
-//! `metadata.name` and `metadata.namespace`; there is no authorization and no admission but what a namespace needs.
+//! What is simpler than the real thing: background work (garbage collection, emptying namespaces) is done at
+//! once, inside the write that causes it; `managedFields` are not kept; server-side apply and strategic merge
+//! patches are refused (415); `propagationPolicy` is read as `Background`; there is one version per resource;
+//! of the schemas of `deploy/`, lengths, bounds, patterns and enumerations are checked and nothing else;
+//! field selectors know `metadata.name` and `metadata.namespace`; there is no authorization and no admission
+//! but what a namespace needs.
 
 // Printing with the macros ends a program whose reader has gone away.
 #![deny(clippy::print_stdout, clippy::print_stderr)]

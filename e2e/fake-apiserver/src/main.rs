@@ -1,4 +1,5 @@
-//! `fedhub-fake-apiserver`: a hub, a management plane and many project planes over HTTP, in one process. See the crate's README.
+//! `fedhub-fake-apiserver`: a hub, a management plane and many project planes over HTTP, in one process. See
+//! the crate's README.
 
 // Printing with the macros ends a program whose reader has gone away.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
@@ -27,8 +28,8 @@ struct Arguments {
     /// Where to listen, with TLS and without; port 0 takes a free one.
     #[arg(long, default_value = "127.0.0.1:0", value_name = "ADDRESS")]
     listen: SocketAddr,
-    /// Serve the hub, the management plane and the control API on a port of their own: what is at --listen may then go
-    /// away for a while.
+    /// Serve the hub, the management plane and the control API on a port of their own: what is at --listen
+    /// may then go away for a while.
     #[arg(long)]
     apart: bool,
     /// Where to write hub.kubeconfig, management.kubeconfig, projects.kubeconfig and ca.crt.
@@ -45,8 +46,8 @@ struct Arguments {
     history: usize,
 }
 
-/// Threads, at least: what a flood or a large object keeps busy is none that the requests of others wait for, however few cores
-/// there are. The threads of an API server take turns likewise.
+/// Threads, at least: what a flood or a large object keeps busy is none that the requests of others wait for,
+/// however few cores there are. The threads of an API server take turns likewise.
 const THREADS: usize = 4;
 
 fn main() -> anyhow::Result<()> {

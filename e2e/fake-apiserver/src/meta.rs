@@ -77,8 +77,8 @@ pub(crate) fn tidy(object: &mut Value) {
     }
 }
 
-/// All of the object but its metadata, the two fields that name its type, and the status where that is a subresource: what
-/// `generation` counts.
+/// All of the object but its metadata, the two fields that name its type, and the status where that is a
+/// subresource: what `generation` counts.
 pub(crate) fn content(object: &Value, status_aside: bool) -> Vec<(&String, &Value)> {
     let aside = |key: &str| match key {
         "metadata" | "apiVersion" | "kind" => true,

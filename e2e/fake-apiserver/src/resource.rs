@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::schema::Schema;
 
-/// Changes an object as it comes in, as a schema's defaulting and pruning do. It runs inside the write, under the
-/// server's lock: it must not use the server itself.
+/// Changes an object as it comes in, as a schema's defaulting and pruning do. It runs inside the write, under
+/// the server's lock: it must not use the server itself.
 pub type Hook = Arc<dyn Fn(&mut Value) + Send + Sync>;
 
 /// One resource: its names, and the rules that differ between resources.
@@ -41,7 +41,8 @@ impl fmt::Debug for Resource {
 }
 
 impl Resource {
-    /// A namespaced custom resource, as a CRD makes it: `generation` is kept, a replace needs a resourceVersion.
+    /// A namespaced custom resource, as a CRD makes it: `generation` is kept, a replace needs a
+    /// resourceVersion.
     pub fn custom(group: &str, version: &str, kind: &str, plural: &str) -> Self {
         Self {
             group: group.into(),
@@ -60,7 +61,8 @@ impl Resource {
         }
     }
 
-    /// A namespaced resource of the server's own: no `generation`, a replace without a resourceVersion is taken.
+    /// A namespaced resource of the server's own: no `generation`, a replace without a resourceVersion is
+    /// taken.
     pub fn builtin(group: &str, version: &str, kind: &str, plural: &str) -> Self {
         Self { custom: false, unconditional_update: true, ..Self::custom(group, version, kind, plural) }
     }

@@ -1,6 +1,6 @@
-//! The validation of single values by a CRD's schema: lengths, bounds, patterns, enumerations; and the default of
-//! `status`. Types, required fields and the rules for lists are not checked, and other defaults not set: tests store
-//! objects with only the fields that they are about.
+//! The validation of single values by a CRD's schema: lengths, bounds, patterns, enumerations; and the
+//! default of `status`. Types, required fields and the rules for lists are not checked, and other defaults
+//! not set: tests store objects with only the fields that they are about.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};

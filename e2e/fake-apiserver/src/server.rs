@@ -69,8 +69,8 @@ impl Builder {
         self
     }
 
-    /// Whether every request is recorded, as [`ApiServer::audit`] shows it. They are unless this says no; then they are
-    /// only counted, and the record does not grow.
+    /// Whether every request is recorded, as [`ApiServer::audit`] shows it. They are unless this says no;
+    /// then they are only counted, and the record does not grow.
     #[must_use]
     pub fn audit(mut self, on: bool) -> Self {
         self.audit = on;
@@ -103,7 +103,8 @@ impl Builder {
         let name_hash = meta::fnv(self.name.as_bytes());
         let world = World {
             resources: self.resources,
-            // Servers start at different revisions, so that a resourceVersion taken to the wrong one is noticed.
+            // Servers start at different revisions, so that a resourceVersion taken to the wrong one is
+            // noticed.
             store: Store::new(1000 + name_hash % 1_000_000, self.history),
             clock: self.clock.unwrap_or_default(),
             gc: self.gc,
@@ -127,7 +128,8 @@ impl World {
         let Some(resource) = self.resources.iter().position(|r| r.is_namespace()) else { return };
         if self.namespace(name).is_none() {
             let body = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
-            // A name that is refused is refused again, with its reason, for the object that wants to be in it.
+            // A name that is refused is refused again, with its reason, for the object that wants to be in
+            // it.
             let _made = self.create(resource, "", body, false);
         }
     }
@@ -213,7 +215,8 @@ impl ApiServer {
         self.shared.with(|world| world.resources.iter().any(is))
     }
 
-    /// Serves a resource no more, by its plural and group, as removing a CRD does (`widgets.example.com`). Ends all watches.
+    /// Serves a resource no more, by its plural and group, as removing a CRD does (`widgets.example.com`).
+    /// Ends all watches.
     pub fn unregister(&self, resource: &str) {
         self.shared.with(|world| {
             let gone = world.resources.iter_mut().find(|other| other.qualified() == resource);
@@ -294,8 +297,8 @@ impl ApiServer {
         self.shared.with(|world| world.epoch += 1);
     }
 
-    /// Forgets history: every resourceVersion that anyone has seen so far is answered 410 by a new watch and by the next
-    /// page of a list. Open watches go on; [`ApiServer::break_watches`] makes them ask again.
+    /// Forgets history: every resourceVersion that anyone has seen so far is answered 410 by a new watch and
+    /// by the next page of a list. Open watches go on; [`ApiServer::break_watches`] makes them ask again.
     pub fn compact(&self) {
         self.shared.with(|world| {
             world.store.revision += 1;
@@ -313,8 +316,9 @@ impl ApiServer {
         Snapshot(self.shared.lock().store.clone())
     }
 
-    /// Restores a backup as plain `etcdctl snapshot restore` does: the resourceVersions go back too, so a watch that
-    /// resumes from before sees nothing until the counter has passed its version, and gets no 410. Open watches end.
+    /// Restores a backup as plain `etcdctl snapshot restore` does: the resourceVersions go back too, so a
+    /// watch that resumes from before sees nothing until the counter has passed its version, and gets no 410.
+    /// Open watches end.
     pub fn restore(&self, snapshot: &Snapshot) {
         self.shared.with(|world| {
             world.highest = world.highest.max(world.store.revision);
@@ -323,8 +327,8 @@ impl ApiServer {
         });
     }
 
-    /// Puts a backup back with `--bump-revision --mark-compacted`: the resourceVersion goes on from the highest ever
-    /// given, and all up to that are 410. Open watches end.
+    /// Puts a backup back with `--bump-revision --mark-compacted`: the resourceVersion goes on from the
+    /// highest ever given, and all up to that are 410. Open watches end.
     pub fn restore_bumped(&self, snapshot: &Snapshot) {
         self.shared.with(|world| {
             let next = world.highest.max(world.store.revision) + 1;

@@ -156,8 +156,8 @@ impl Store {
         self.floor.max(self.forgotten)
     }
 
-    /// The objects as they were at a revision, from one key on; nothing if history does not reach back to it. What has
-    /// not changed since is read from what stands now.
+    /// The objects as they were at a revision, from one key on; nothing if history does not reach back to it.
+    /// What has not changed since is read from what stands now.
     pub(crate) fn at(&self, revision: u64, from: Bound<Key>) -> Option<impl Iterator<Item = (Key, Stored)>> {
         let mut then: BTreeMap<&Key, &Option<Stored>> = BTreeMap::new();
         for change in self.since(revision).filter(|_| self.reaches(revision))?.rev() {

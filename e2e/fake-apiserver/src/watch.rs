@@ -55,7 +55,8 @@ enum News {
 }
 
 impl Session {
-    /// Opens a watch. A resourceVersion that is too old is answered inside the stream, as the real server does.
+    /// Opens a watch. A resourceVersion that is too old is answered inside the stream, as the real server
+    /// does.
     pub(crate) fn open(
         shared: &Arc<Shared>,
         world: &World,

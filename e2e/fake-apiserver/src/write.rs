@@ -35,7 +35,8 @@ pub(crate) enum Deleted {
 }
 
 impl World {
-    /// Stores or removes, and notes what has to be looked at because of it. `before` is what stands under that key now.
+    /// Stores or removes, and notes what has to be looked at because of it. `before` is what stands under
+    /// that key now.
     pub(crate) fn commit(
         &mut self,
         key: &Key,

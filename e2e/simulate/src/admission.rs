@@ -1,8 +1,8 @@
-//! What the API server of a project plane refuses to store, as a Milo's admission does: a claim of a resource that is not
-//! registered, or for an object of a kind that may not claim it.
+//! What the API server of a project plane refuses to store, as a Milo's admission does: a claim of a resource
+//! that is not registered, or for an object of a kind that may not claim it.
 //!
-//! A policy of the plane's own API server says so, for whoever makes the claim. `deploy/components/milo-service` has the
-//! registrations.
+//! A policy of the plane's own API server says so, for whoever makes the claim.
+//! `deploy/components/milo-service` has the registrations.
 
 use std::time::Duration;
 

@@ -23,8 +23,8 @@ const AFTER_CONFLICT: Duration = Duration::from_millis(50);
 /// Any other failure.
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 
-/// How long watches wait after each failure. kube's own wait grows to half a minute, and suites that come after one that
-/// kills an API server would wait with it.
+/// How long watches wait after each failure. kube's own wait grows to half a minute, and suites that come
+/// after one that kills an API server would wait with it.
 pub struct ConstantBackoff;
 
 impl Iterator for ConstantBackoff {

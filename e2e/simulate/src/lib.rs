@@ -1,16 +1,18 @@
-//! Simulated services: the provider that runs Instances, the network service, the metrics service and the quota service.
-//! For tests and demonstrations, where the real ones do not run.
+//! Simulated services: the provider that runs Instances, the network service, the metrics service and the
+//! quota service. For tests and demonstrations, where the real ones do not run.
 //!
-//! They are no part of fedhub: nothing here calls fedhub's controllers or is called by them, and each part can be left
-//! out where the real service runs.
+//! They are no part of fedhub: nothing here calls fedhub's controllers or is called by them, and each part
+//! can be left out where the real service runs.
 //!
 //! # The way through
 //!
-//! [`run`] runs parts ([`Part`]) until they are asked to end. A part is a pure [`Step`] (object in, status out) and a thin
-//! loop around it, kube's own `Controller`, for a part serves one cluster: [`provider`] with [`teardown`], [`network`] with
-//! [`subnet`], [`quota`] with [`admission`]. [`metrics`] answers requests instead of watching, and [`pods`] makes what it measures.
+//! [`run`] runs parts ([`Part`]) until they are asked to end. A part is a pure [`Step`] (object in, status
+//! out) and a thin loop around it, kube's own `Controller`, for a part serves one cluster: [`provider`] with
+//! [`teardown`], [`network`] with [`subnet`], [`quota`] with [`admission`]. [`metrics`] answers requests
+//! instead of watching, and [`pods`] makes what it measures.
 //!
-//! Annotations ask for faults and durations: [`FAULT`], [`START_TIME`], [`TEARDOWN_FAULT`], [`TEARDOWN_TIME`], [`QUOTA`].
+//! Annotations ask for faults and durations: [`FAULT`], [`START_TIME`], [`TEARDOWN_FAULT`],
+//! [`TEARDOWN_TIME`], [`QUOTA`].
 
 mod annotations;
 mod drive;

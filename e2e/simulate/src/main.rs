@@ -22,7 +22,8 @@ use tokio::signal::unix::{SignalKind, signal};
 /// Exit code for a bad flag or configuration: nothing was started.
 const MISUSE: u8 = 2;
 
-/// Simulated services (hypervisor, network, metrics, quota), for tests and demonstrations, until SIGTERM or SIGINT.
+/// Simulated services (hypervisor, network, metrics, quota), for tests and demonstrations, until SIGTERM or
+/// SIGINT.
 #[derive(Debug, Parser)]
 #[command(name = "fedhub-simulate", version, about, max_term_width = 110)]
 struct Args {
@@ -32,7 +33,8 @@ struct Args {
     /// Simulate the network service on the cell: bind networks, hand out subnets.
     #[arg(long)]
     network: bool,
-    /// Simulate the metrics service on the cell, for autoscalers: a Pod for each Instance that runs, and what it uses.
+    /// Simulate the metrics service on the cell, for autoscalers: a Pod for each Instance that runs, and what
+    /// it uses.
     #[arg(long)]
     metrics: bool,
     /// Simulate the quota service on the project planes: grant claims.

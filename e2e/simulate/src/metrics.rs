@@ -1,8 +1,10 @@
-//! The resource metrics API of a cell, `metrics.k8s.io`: how much CPU and memory the Pods of [`crate::pods`] use. It is
-//! an API server of its own behind the cell's, registered there by an `APIService` for as long as it runs.
+//! The resource metrics API of a cell, `metrics.k8s.io`: how much CPU and memory the Pods of [`crate::pods`]
+//! use. It is an API server of its own behind the cell's, registered there by an `APIService` for as long as
+//! it runs.
 //!
-//! What a WD's Instances use together is asked for on the cell's WD, by [`CPU`] and [`MEMORY`], and shared out among those
-//! that run: the more there are, the less each uses. Of a WD that asks for nothing there are no metrics.
+//! What a WD's Instances use together is asked for on the cell's WD, by [`CPU`] and [`MEMORY`], and shared
+//! out among those that run: the more there are, the less each uses. Of a WD that asks for nothing there are
+//! no metrics.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -71,7 +73,8 @@ async fn simulate(client: Client, clock: Clock) -> Result<(), BoxError> {
     Ok(())
 }
 
-/// Registers its address with the cell's API server. An API of that name that another server provides is left alone.
+/// Registers its address with the cell's API server. An API of that name that another server provides is left
+/// alone.
 async fn register(client: &Client, port: u16, ca: &str) {
     let (namespace, name) = SERVICE;
     let service = json!({

@@ -1,4 +1,5 @@
-//! The network service of a cell: binds networks to the location, each by a context. Subnets are in [`crate::subnet`].
+//! The network service of a cell: binds networks to the location, each by a context. Subnets are in
+//! [`crate::subnet`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,14 +19,16 @@ use crate::annotations::{FAULT, START_TIME};
 use crate::drive::{ConstantBackoff, Waits, drive, kind, perform, retry};
 use crate::step::{Step, field, holds, set, start_time};
 
-/// How long a binding with the fault `Slow` takes, unless its annotation [`crate::START_TIME`] says otherwise.
+/// How long a binding with the fault `Slow` takes, unless its annotation [`crate::START_TIME`] says
+/// otherwise.
 pub const SLOW: Duration = Duration::from_secs(10);
 
-/// What goes wrong with a network. It is asked for on the binding, and the context and its subnets inherit it when they are
-/// made: those of the later stages end when the annotation is taken off what they hold up.
+/// What goes wrong with a network. It is asked for on the binding, and the context and its subnets inherit it
+/// when they are made: those of the later stages end when the annotation is taken off what they hold up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The network cannot be made in the location. Networks whose name begins with `refused` have this fault too.
+    /// The network cannot be made in the location. Networks whose name begins with `refused` have this fault
+    /// too.
     NetworkFailedToCreate,
     /// There is no such network.
     NetworkNotFound,
@@ -42,8 +45,8 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// The fault that the object's annotation, or the name of its network, asks for. An unknown one is logged and
-    /// ignored.
+    /// The fault that the object's annotation, or the name of its network, asks for. An unknown one is logged
+    /// and ignored.
     pub fn of(object: &Object) -> Option<Self> {
         match object.annotation(FAULT) {
             Some("NetworkFailedToCreate") => return Some(Self::NetworkFailedToCreate),
@@ -109,7 +112,8 @@ pub enum Plan {
     Binding(Step),
 }
 
-/// The plan for a binding that has been under way for `waited`; `context` is the one of its name that there is.
+/// The plan for a binding that has been under way for `waited`; `context` is the one of its name that there
+/// is.
 pub fn plan(
     binding: &Object,
     context: Option<&Object>,

@@ -1,5 +1,5 @@
-//! The Pods that a cell's provider runs Instances as. fedhub does not need them, an autoscaler does: it measures Pods,
-//! those that have the labels of their Instances.
+//! The Pods that a cell's provider runs Instances as. fedhub does not need them, an autoscaler does: it
+//! measures Pods, those that have the labels of their Instances.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,13 +19,14 @@ use serde_json::{Value, json};
 use crate::drive::{ConstantBackoff, drive, kind, retry};
 use crate::step::holds;
 
-/// What a Pod asks for, as the one instance type that there is has it. An autoscaler counts in percent of that.
+/// What a Pod asks for, as the one instance type that there is has it. An autoscaler counts in percent of
+/// that.
 const REQUESTS: [(&str, &str); 2] = [("cpu", "1"), ("memory", "2Gi")];
 /// When to look again for whether a Pod is gone that is in the way.
 const IN_THE_WAY: Duration = Duration::from_millis(200);
 
-/// The Pod of an Instance that runs, with its status; none of one that does not. It is on no node: no kubelet has to
-/// release it, and nothing runs.
+/// The Pod of an Instance that runs, with its status; none of one that does not. It is on no node: no kubelet
+/// has to release it, and nothing runs.
 pub fn pod(instance: &Object) -> Option<Object> {
     if instance.is_terminating() || holds(instance.status(), "Available") != "True" {
         return None;

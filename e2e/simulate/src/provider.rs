@@ -50,7 +50,8 @@ impl Fault {
         }
     }
 
-    /// The reason of `Programmed`, and words in the manner of a runtime. None where the Instance is programmed.
+    /// The reason of `Programmed`, and words in the manner of a runtime. None where the Instance is
+    /// programmed.
     fn refusal(self, spec: &Value) -> Option<(&'static str, String)> {
         let (who, image) = program(spec);
         Some(match self {
@@ -91,11 +92,12 @@ fn program(spec: &Value) -> (String, &str) {
     ("virtual machine".to_owned(), images.next().unwrap_or("unknown"))
 }
 
-/// The next step of an Instance that has been under way for `waited`; `start` is how long that takes by default.
+/// The next step of an Instance that has been under way for `waited`; `start` is how long that takes by
+/// default.
 ///
-/// The provider owns `Programmed`, `Available`, the observed hash and the addresses. `Ready` and `QuotaGranted` are
-/// fedhub's, as is whatever else there is. Nothing is done while gates stand or quota is denied (fedhub says so in our
-/// conditions too); the way out is [`teardown`]'s.
+/// The provider owns `Programmed`, `Available`, the observed hash and the addresses. `Ready` and
+/// `QuotaGranted` are fedhub's, as is whatever else there is. Nothing is done while gates stand or quota is
+/// denied (fedhub says so in our conditions too); the way out is [`teardown`]'s.
 pub fn step(instance: &Object, waited: Duration, start: Duration, now: Timestamp) -> Step {
     let (spec, status) = (instance.spec(), instance.status());
     if instance.is_terminating() || !may_run(instance) {
@@ -146,7 +148,8 @@ fn may_run(instance: &Object) -> bool {
     gates.is_none_or(Vec::is_empty) && holds(instance.status(), "QuotaGranted") != "False"
 }
 
-/// Gives each interface of the spec an address of each of its families, unless it has one. The first is its address.
+/// Gives each interface of the spec an address of each of its families, unless it has one. The first is its
+/// address.
 fn interfaces(instance: &Object, status: &mut Value) {
     let mut all = status["networkInterfaces"].as_array().cloned().unwrap_or_default();
     let Some(wanted) = instance.spec()["networkInterfaces"].as_array() else { return };

@@ -1,7 +1,7 @@
 //! The quota service of a project plane: grants claims, as many at a time as the namespace's annotation says.
 //!
-//! As with a Milo, a refusal is final: only a claim that is made anew is evaluated again, and [`admission`] stores none
-//! that the resource is not registered for.
+//! As with a Milo, a refusal is final: only a claim that is made anew is evaluated again, and [`admission`]
+//! stores none that the resource is not registered for.
 
 use std::sync::Arc;
 
@@ -60,8 +60,8 @@ fn rank(claim: &Object) -> (Option<Timestamp>, &str) {
 
 /// The next step of a claim; `all` are the claims of its namespace (needed for [`Limit::AtMost`] only).
 ///
-/// What is granted stays granted until the claim is deleted, also where the limit has become lower. What is refused stays
-/// refused, also where it has become higher.
+/// What is granted stays granted until the claim is deleted, also where the limit has become lower. What is
+/// refused stays refused, also where it has become higher.
 pub fn step(claim: &Object, all: &[Object], limit: &Limit, now: Timestamp) -> Step {
     if claim.is_terminating() || is_refused(claim) {
         return Step::done();
@@ -102,7 +102,8 @@ pub fn step(claim: &Object, all: &[Object], limit: &Limit, now: Timestamp) -> St
     Step::at_once(claim, next)
 }
 
-/// The answer to each request of a claim, where it has any. Instances alone are counted here, so nothing else is ever short.
+/// The answer to each request of a claim, where it has any. Instances alone are counted here, so nothing else
+/// is ever short.
 fn allocations(claim: &Object, reason: &str, message: &str, now: Timestamp) -> Option<Value> {
     let requests = claim.spec()["requests"].as_array().filter(|requests| !requests.is_empty())?;
     let before = claim.status()["allocations"].as_array();

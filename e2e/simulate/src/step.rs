@@ -11,7 +11,8 @@ use serde_json::Value;
 
 use crate::annotations::START_TIME;
 
-/// What is to be done about an object now: write a status or finalizers, or wait, or nothing until it changes.
+/// What is to be done about an object now: write a status or finalizers, or wait, or nothing until it
+/// changes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Step {
     /// The whole status to write; none where the present one is right.
@@ -55,8 +56,8 @@ pub(crate) fn start_time(object: &Object, default: Duration) -> Duration {
     time(object, START_TIME, default)
 }
 
-/// How long something takes: as that annotation of the object says, or `default`. One that cannot be read is said, and
-/// counts as absent.
+/// How long something takes: as that annotation of the object says, or `default`. One that cannot be read is
+/// said, and counts as absent.
 pub(crate) fn time(object: &Object, annotation: &str, default: Duration) -> Duration {
     let Some(text) = object.annotation(annotation) else { return default };
     parse_duration(text).unwrap_or_else(|error| {

@@ -1,5 +1,5 @@
-//! The provider's teardown of an Instance: it takes its time, may fail, and may hang. Only where a time or a fault of it
-//! is asked for: else an Instance goes at once.
+//! The provider's teardown of an Instance: it takes its time, may fail, and may hang. Only where a time or a
+//! fault of it is asked for: else an Instance goes at once.
 
 use std::time::Duration;
 
@@ -33,8 +33,8 @@ impl Fault {
     }
 }
 
-/// Takes hold of an Instance that is to be torn down before it goes; `None` where there is no need to. It comes before
-/// anything else is done for the Instance. `default` is how long a teardown takes by default.
+/// Takes hold of an Instance that is to be torn down before it goes; `None` where there is no need to. It
+/// comes before anything else is done for the Instance. `default` is how long a teardown takes by default.
 pub fn hold(instance: &Object, default: Duration) -> Option<Step> {
     let asked = Fault::of(instance).is_some() || !time(instance, TEARDOWN_TIME, default).is_zero();
     let needed = asked && !instance.is_terminating() && !instance.has_finalizer(PROVIDER_FINALIZER);
@@ -44,7 +44,8 @@ pub fn hold(instance: &Object, default: Duration) -> Option<Step> {
     })
 }
 
-/// The next step of an Instance that has been terminating for `waited`: it is stopped, torn down, and then released.
+/// The next step of an Instance that has been terminating for `waited`: it is stopped, torn down, and then
+/// released.
 pub fn step(instance: &Object, waited: Duration, default: Duration, now: Timestamp) -> Step {
     if !instance.has_finalizer(PROVIDER_FINALIZER) {
         return Step::done();

@@ -1,8 +1,9 @@
 //! The alerts and dashboards of `deploy/` on a real Prometheus and a real Alertmanager.
 //!
-//! [`check`] runs promtool over the rules and their tests. [`run`] has Prometheus scrape fedhub beside real planes, asks it
-//! every query of every dashboard and runbook, and pauses the API server of one cell: the alert that names its city has to reach the
-//! webhook of Alertmanager, and no other; once the server goes on, it has to be resolved.
+//! [`check`] runs promtool over the rules and their tests. [`run`] has Prometheus scrape fedhub beside real
+//! planes, asks it every query of every dashboard and runbook, and pauses the API server of one cell: the
+//! alert that names its city has to reach the webhook of Alertmanager, and no other; once the server goes on,
+//! it has to be resolved.
 //!
 //! The rules are those of `deploy/`, with every `for:` divided by [`rules::FASTER`].
 

@@ -3,15 +3,16 @@
 use std::fmt::Write;
 use std::path::PathBuf;
 
-/// By how much every `for:` is divided: a cell's alert fires after 30 s in place of a minute. The order in which
-/// alerts fire stays as it is, for what follows from the cell's failure has to be inhibited in time.
+/// By how much every `for:` is divided: a cell's alert fires after 30 s in place of a minute. The order in
+/// which alerts fire stays as it is, for what follows from the cell's failure has to be inhibited in time.
 pub const FASTER: u32 = 2;
 /// The directory of the rules.
 pub fn directory() -> PathBuf {
     crate::repository().join("deploy/components/alerts")
 }
 
-/// The rules with every `for:` divided. Fails on one that it does not understand, so that none stays slow unnoticed.
+/// The rules with every `for:` divided. Fails on one that it does not understand, so that none stays slow
+/// unnoticed.
 pub fn faster(rules: &str, by: u32) -> Result<String, String> {
     let mut fast = String::new();
     for line in rules.lines() {

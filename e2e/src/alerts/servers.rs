@@ -1,5 +1,5 @@
-//! Prometheus and Alertmanager beside an instance of the planes. They are written down among its processes and end with
-//! them.
+//! Prometheus and Alertmanager beside an instance of the planes. They are written down among its processes
+//! and end with them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,8 @@ pub struct Monitoring {
 }
 
 impl Monitoring {
-    /// Starts both. Prometheus scrapes every fedhub of the instance each second; Alertmanager notifies `webhook` at once.
+    /// Starts both. Prometheus scrapes every fedhub of the instance each second; Alertmanager notifies
+    /// `webhook` at once.
     pub async fn start(planes: &Planes, webhook: u16, progress: &Progress) -> Result<Self, Error> {
         let layout = planes.layout();
         let names = [PROMETHEUS, ALERTMANAGER].map(str::to_owned);

@@ -1,5 +1,5 @@
-//! `admission`: reviews of Workloads at a steady pace, from the request to the answer: creates and updates, each by the mutating
-//! and by the validating webhook.
+//! `admission`: reviews of Workloads at a steady pace, from the request to the answer: creates and updates,
+//! each by the mutating and by the validating webhook.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -101,7 +101,8 @@ pub async fn run(environment: &Environment, options: &Options) -> Result<Finding
     Ok(Findings { figures: figures.into_iter().chain([cpu]).collect(), details })
 }
 
-/// Lets fedhub ask the plane about users, as `deploy/components/webhooks-project-plane` does, and everybody use networks.
+/// Lets fedhub ask the plane about users, as `deploy/components/webhooks-project-plane` does, and everybody
+/// use networks.
 async fn allow(project: &Client) -> Result<(), Error> {
     let role = json!({
         "metadata": { "name": ROLE },
@@ -148,7 +149,8 @@ async fn server(environment: &Environment, port: u16) -> Result<Client, Error> {
     Client::try_from(config).map_err(Error::api("client of the webhooks".to_owned()))
 }
 
-/// Asks for so many reviews at the pace, and returns what each took, in milliseconds. Both webhooks of a write have one user.
+/// Asks for so many reviews at the pace, and returns what each took, in milliseconds. Both webhooks of a
+/// write have one user.
 async fn lap(client: &Client, count: usize, user: impl Fn(usize) -> String) -> Result<Vec<f64>, Error> {
     let review = |at: usize| {
         let client = client.clone();
@@ -188,7 +190,8 @@ async fn bare(plane: &Client, count: usize, turn: usize) -> Result<Vec<f64>, Err
     paced(count, question).await
 }
 
-/// Does so much at the pace, and returns what each took, in milliseconds. What is sent is prepared before its turn.
+/// Does so much at the pace, and returns what each took, in milliseconds. What is sent is prepared before its
+/// turn.
 async fn paced<F, D>(count: usize, act: F) -> Result<Vec<f64>, Error>
 where
     F: Fn(usize) -> D,

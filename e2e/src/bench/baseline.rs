@@ -1,9 +1,10 @@
 //! The bare client: what fedhub is measured against.
 //!
-//! It is a plain client of kube's for each plane (HTTP/1.1, a connection for each request under way), with fedhub's own
-//! identity. It watches the plane where the objects are made and answers each with the same writes as fedhub, as many
-//! objects at once as fedhub works on at once for one plane. It keeps nothing, compares nothing and checks nothing, and
-//! the hub namespaces that fedhub makes are made for it before the clock runs.
+//! It is a plain client of kube's for each plane (HTTP/1.1, a connection for each request under way), with
+//! fedhub's own identity. It watches the plane where the objects are made and answers each with the same
+//! writes as fedhub, as many objects at once as fedhub works on at once for one plane. It keeps nothing,
+//! compares nothing and checks nothing, and the hub namespaces that fedhub makes are made for it before the
+//! clock runs.
 
 mod workload;
 
@@ -37,7 +38,8 @@ pub struct Bare {
 }
 
 impl Bare {
-    /// Federates WDs of `spaces` from now on: finalizer and annotation, then the hub WD. Makes the hub namespaces.
+    /// Federates WDs of `spaces` from now on: finalizer and annotation, then the hub WD. Makes the hub
+    /// namespaces.
     pub async fn federator(environment: &Environment, spaces: &[Space]) -> Result<Self, Error> {
         for space in spaces {
             let mut namespace = objects::namespace(&space.hub_name());
@@ -63,7 +65,8 @@ impl Bare {
         Ok(Self::start(wanted, move |(wd, at)| federate(project.clone(), hub.clone(), wd, at)))
     }
 
-    /// Makes the WDs of Workloads of `spaces` from now on: history, finalizer and annotations, a WD for each city, status.
+    /// Makes the WDs of Workloads of `spaces` from now on: history, finalizer and annotations, a WD for each
+    /// city, status.
     pub async fn workloads(environment: &Environment, spaces: &[Space]) -> Result<Self, Error> {
         let project = environment.as_fedhub(PROJECT).await?;
         let known: std::collections::HashSet<_> = spaces.iter().map(|space| space.name.clone()).collect();
@@ -79,8 +82,8 @@ impl Bare {
         Ok(Self::start(wanted, move |workload| workload::place(project.clone(), workload)))
     }
 
-    /// Projects hub Instances that have a status from now on: the projection, then its status. `owners` are the
-    /// project's WDs.
+    /// Projects hub Instances that have a status from now on: the projection, then its status. `owners` are
+    /// the project's WDs.
     pub async fn projector(
         environment: &Environment,
         homes: Vec<HubNamespace>,

@@ -1,4 +1,5 @@
-//! `cli`: how soon the users' command line answers: its help, and the status of a project beside kubectl's lists of it.
+//! `cli`: how soon the users' command line answers: its help, and the status of a project beside kubectl's
+//! lists of it.
 
 use std::path::PathBuf;
 use std::process::Stdio;

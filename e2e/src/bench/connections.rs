@@ -24,7 +24,8 @@ const STREAMS: usize = 100;
 const SPARE: usize = 4;
 /// WDs that are federated while connections to real servers are counted.
 const DEPLOYMENTS: usize = 1_000;
-/// Streams to a real server at most: requests that may wait for an answer at once, fedhub's usual, and watches.
+/// Streams to a real server at most: requests that may wait for an answer at once, fedhub's usual, and
+/// watches.
 const BUSY: usize = 64 + 5;
 
 fn limit(streams: usize) -> usize {
@@ -50,8 +51,8 @@ pub async fn fake(options: &Options) -> Result<Findings, Error> {
     })
 }
 
-/// Counts on real planes, which take one name for one identity, so that there are few: again and again while WDs are
-/// federated as fast as they are created.
+/// Counts on real planes, which take one name for one identity, so that there are few: again and again while
+/// WDs are federated as fast as they are created.
 pub async fn real(environment: &Environment, options: &Options) -> Result<Findings, Error> {
     let fedhub = environment.fedhub().await?;
     let spaces = loader::spaces(&environment.project, "s", 10).await?;

@@ -1,5 +1,5 @@
-//! A course: what fedhub and the bare clients race over, as data. Both make the same objects, each in a place of
-//! its own, and the same watch sees them arrive.
+//! A course: what fedhub and the bare clients race over, as data. Both make the same objects, each in a place
+//! of its own, and the same watch sees them arrive.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -24,13 +24,14 @@ use crate::topology::{self, Planes, ports, ports_directory};
 
 /// The project plane that has an etcd of its own, as the hub has.
 pub const PROJECT: &str = "project-a";
-/// Karmada's controllers that would work on what a benchmark makes. Its webhooks stay: fedhub's writes go through them.
+/// Karmada's controllers that would work on what a benchmark makes. Its webhooks stay: fedhub's writes go
+/// through them.
 const DISTURBING: [&str; 2] = ["karmada-controller-manager", "karmada-scheduler"];
 /// Requests under way at once where the benchmark prepares or clears up.
 pub const HANDS: usize = 64;
 
-/// The planes and how to start fedhubs beside them. Dropping it leaves them running; [`clear_up`] ends those that a
-/// benchmark started.
+/// The planes and how to start fedhubs beside them. Dropping it leaves them running; [`clear_up`] ends those
+/// that a benchmark started.
 pub struct Environment {
     planes: Planes,
     /// What each of the two fedhubs that there is room for is started with, and where its metrics are.
@@ -100,7 +101,8 @@ impl Environment {
         client(&self.planes.fedhub_kubeconfig(plane)).await
     }
 
-    /// Starts a fedhub with these flags in place of those of their names, and returns at once. There is room for two.
+    /// Starts a fedhub with these flags in place of those of their names, and returns at once. There is room
+    /// for two.
     pub fn spawn(&self, place: usize, flags: &[String]) -> Result<Process, Error> {
         let full = || Error::Benchmark(format!("no room for a fedhub {place}"));
         let (port, pod) = self.pods.get(place).ok_or_else(full)?;
@@ -118,8 +120,8 @@ impl Environment {
         Ok(process)
     }
 
-    /// Removes the WDs of these project namespaces and all that was made of them on both planes. No fedhub may run:
-    /// its finalizers are taken off by hand.
+    /// Removes the WDs of these project namespaces and all that was made of them on both planes. No fedhub
+    /// may run: its finalizers are taken off by hand.
     pub async fn clear(&self, namespaces: &[Space]) -> Result<(), Error> {
         let marked = stream::iter(namespaces.iter().map(|space| self.marked(space)));
         let marked: Vec<Vec<_>> = marked.buffer_unordered(8).try_collect().await?;
@@ -190,7 +192,8 @@ pub fn own_instance() -> String {
     format!("bench-{}", std::process::id())
 }
 
-/// Ends the planes that a benchmark of this run started, in whatever state they are, and removes what they left.
+/// Ends the planes that a benchmark of this run started, in whatever state they are, and removes what they
+/// left.
 pub async fn clear_up() -> Result<(), Error> {
     let layout = topology::Layout::of(&own_instance())?;
     if !layout.root().is_dir() {
@@ -223,8 +226,8 @@ pub async fn delete_all(client: &Client, kind: Kind, at: String) -> Result<(), E
     deleted.map(drop).map_err(Error::api(format!("delete all {kind} in {at}")))
 }
 
-/// A plain client of kube's: HTTP/1.1, a connection for each request under way, kept open. Patient with watches that
-/// have no news.
+/// A plain client of kube's: HTTP/1.1, a connection for each request under way, kept open. Patient with
+/// watches that have no news.
 pub async fn client(path: &std::path::Path) -> Result<Client, Error> {
     let unreadable = |error| Error::Kubeconfig { path: path.to_path_buf(), cause: Box::new(error) };
     let kubeconfig = Kubeconfig::read_from(path).map_err(unreadable)?;

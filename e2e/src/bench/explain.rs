@@ -25,7 +25,8 @@ use crate::Error;
 const PLANES: usize = 1_000;
 /// WDs and as many Instances, each on both sides: twenty thousand objects.
 const DEPLOYMENTS: usize = 5_000;
-/// Explanations of each lap: as many of planes whose Secret has their name as of those that an annotation names.
+/// Explanations of each lap: as many of planes whose Secret has their name as of those that an annotation
+/// names.
 const EXPLANATIONS: usize = 10;
 /// The namespace of fedhub on the management plane.
 const OWN: &str = "fedhub-system";

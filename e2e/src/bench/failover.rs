@@ -72,7 +72,8 @@ fn stopped(options: &Options) -> Duration {
 
 /// Seconds that the unluckiest WD waits when the leader gets a signal.
 async fn gap(environment: &Environment, prefix: &str, signal: Signal, seconds: u32) -> Result<f64, Error> {
-    // Namespaces of its own: of those that were cleared the policies are terminating for as long as Karmada stands still.
+    // Namespaces of its own: of those that were cleared the policies are terminating for as long as Karmada
+    // stands still.
     let spaces = &loader::spaces(&environment.project, prefix, NAMESPACES).await?;
     let mut pair = Pair::start(environment).await?;
     let leader = pair.leader().await?;
@@ -119,7 +120,8 @@ async fn stop(environment: &Environment, options: &Options) -> Result<Stopped, E
         if leads == 0.0 { Ok(()) } else { Err(NotYet::again("it leads")) }
     })
     .await?;
-    // A watch of its own may have ended meanwhile; what it learns from the next one must not make it write either.
+    // A watch of its own may have ended meanwhile; what it learns from the next one must not make it write
+    // either.
     tokio::time::sleep(Duration::from_secs(5)).await;
     pair.0[1 - leader].settled().await?;
     let differ = differing(environment, spaces).await?;
@@ -138,7 +140,8 @@ async fn stop(environment: &Environment, options: &Options) -> Result<Stopped, E
     Ok(Stopped { gap, stale: differ, writes })
 }
 
-/// A stream of WDs while something happens; the longest time that one was on the project plane and not on the hub.
+/// A stream of WDs while something happens; the longest time that one was on the project plane and not on the
+/// hub.
 async fn flow(
     environment: &Environment,
     spaces: &[Space],

@@ -217,7 +217,8 @@ impl Fleet {
         serde_json::from_value(counters).map_err(|error| Error::Benchmark(format!("counters: {error}")))
     }
 
-    /// Waits until fedhub's watches of all planes are established, and returns how many requests are in flight then.
+    /// Waits until fedhub's watches of all planes are established, and returns how many requests are in
+    /// flight then.
     pub async fn watched(&self) -> Result<usize, Error> {
         let least = self.planes * WATCHES;
         until("all watches to stand", PATIENCE, || async {
@@ -247,8 +248,8 @@ impl Fleet {
         .await
     }
 
-    /// Deletes the Project of the last plane, which is served as before. No fedhub engages it while nothing on the hub is of
-    /// it.
+    /// Deletes the Project of the last plane, which is served as before. No fedhub engages it while nothing
+    /// on the hub is of it.
     pub async fn withdraw_last(&mut self) -> Result<(), Error> {
         self.planes -= 1;
         let path = format!("{PROJECTS}/{}", name(self.planes));

@@ -70,7 +70,8 @@ impl Fixture {
         Ok(())
     }
 
-    /// Makes `each` Instances of every WD on the hub. Ends when the project's watch shows the status of the last.
+    /// Makes `each` Instances of every WD on the hub. Ends when the project's watch shows the status of the
+    /// last.
     pub async fn projected(&self, environment: &Environment, each: usize) -> Result<Took, Error> {
         let seen = Arrivals::of(&environment.project, Kind::Instance, "", |seen| runs(&seen.status)).await?;
         let made = loader::instances(&environment.hub, &self.on_hub, each);

@@ -11,12 +11,13 @@ use super::report::Findings;
 use super::stats::{number, rounded};
 use crate::Error;
 
-/// Planes that the process takes its own memory with, those that a scrape is compared with, and those that count.
+/// Planes that the process takes its own memory with, those that a scrape is compared with, and those that
+/// count.
 const PLANES: [usize; 3] = [10, 100, 10_000];
 
-/// Restarts on few planes and on many; the difference is the cost of the planes. First without any object; then with a
-/// WD on each plane that is in sync on the hub, with its namespace and its policy there. A scrape with many
-/// planes has about the series of one with 100.
+/// Restarts on few planes and on many; the difference is the cost of the planes. First without any object;
+/// then with a WD on each plane that is in sync on the hub, with its namespace and its policy there. A scrape
+/// with many planes has about the series of one with 100.
 pub async fn run(options: &Options) -> Result<Findings, Error> {
     let planes = [PLANES[0], PLANES[1], options.scaled(PLANES[2])];
     let few = Seen::on(options, planes[0]).await?;
@@ -60,7 +61,8 @@ impl Seen {
     }
 }
 
-/// What was resident, in bytes, one lap after the other: once the allocator gave back what the start took, and at most.
+/// What was resident, in bytes, one lap after the other: once the allocator gave back what the start took,
+/// and at most.
 #[derive(Default)]
 struct Laps {
     resident: Vec<f64>,

@@ -102,8 +102,8 @@ pub async fn create(
     api.create(&PostParams::default(), &object).await.map_err(Error::api(action))
 }
 
-/// Makes `each` Instances of every owner on the hub and reports on each that it runs, as cells do. Each comes after
-/// others of other owners.
+/// Makes `each` Instances of every owner on the hub and reports on each that it runs, as cells do. Each comes
+/// after others of other owners.
 pub async fn instances(hub: &Client, owned: &[(HubNamespace, Owner)], each: usize) -> Result<(), Error> {
     let all = (0..each).flat_map(|ordinal| owned.iter().map(move |(home, owner)| (home, owner, ordinal)));
     let made = all.map(|(home, owner, ordinal)| async move {

@@ -1,6 +1,6 @@
-//! `memory`: what is resident with many objects in order once nothing more is given back, and at most (`VmHWM`) while they
-//! are listed; on real planes also after they came one by one. On planes in memory also with a tenant whose objects are
-//! as large as its server takes them.
+//! `memory`: what is resident with many objects in order once nothing more is given back, and at most
+//! (`VmHWM`) while they are listed; on real planes also after they came one by one. On planes in memory also
+//! with a tenant whose objects are as large as its server takes them.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -101,9 +101,9 @@ impl Starts {
     }
 }
 
-/// The others' WDs without it; then a start that finds its WDs and federates them, the others' WDs while it changes its own,
-/// in turns with laps in which it does that on a plane that is not fedhub's (see `noisy-neighbor`), and a start on what
-/// stands.
+/// The others' WDs without it; then a start that finds its WDs and federates them, the others' WDs while it
+/// changes its own, in turns with laps in which it does that on a plane that is not fedhub's (see
+/// `noisy-neighbor`), and a start on what stands.
 async fn hostile(fleet: &Fleet, options: &Options) -> Result<Findings, Error> {
     let fedhub = fleet.fedhub(&["--leader-elect=false"]).await?;
     let mut alone = Vec::new();

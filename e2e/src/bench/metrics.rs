@@ -48,7 +48,8 @@ impl Scrape {
         Self(grown.collect())
     }
 
-    /// The samples of a name by the values of these labels, joined by spaces; those that are zero are left out.
+    /// The samples of a name by the values of these labels, joined by spaces; those that are zero are left
+    /// out.
     pub fn by(&self, name: &str, labels: &[&str]) -> BTreeMap<String, f64> {
         let mut sums = BTreeMap::new();
         for (series, value) in self.0.iter().filter(|(series, value)| series.name == name && **value != 0.0) {

@@ -1,8 +1,8 @@
 //! `noisy-neighbor`: a bad plane of a hundred, and how long the WDs of the others take.
 //!
-//! The planes in memory share the machine with fedhub, and to make 2,000 changes a second costs them something. What that
-//! alone costs the others is reported, too: laps with the same flood on a plane that is not fedhub's, and that a bare client
-//! watches.
+//! The planes in memory share the machine with fedhub, and to make 2,000 changes a second costs them
+//! something. What that alone costs the others is reported, too: laps with the same flood on a plane that is
+//! not fedhub's, and that a bare client watches.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -36,8 +36,8 @@ const EVERY: Duration = Duration::from_millis(10);
 const STUCK: usize = 200;
 /// Updates of the plane that floods: as long as the lap is.
 const FLOOD: usize = FLOOD_RATE * MEASURED / 100;
-/// How many of them a second: some times as many as an API server takes on such a machine. As fast as a plane in memory
-/// can, its own work would be what the others wait for: all share two cores here.
+/// How many of them a second: some times as many as an API server takes on such a machine. As fast as a plane
+/// in memory can, its own work would be what the others wait for: all share two cores here.
 const FLOOD_RATE: usize = 2_000;
 
 /// What is the matter.
@@ -64,7 +64,8 @@ impl Trouble {
     }
 }
 
-/// Laps without trouble and with it in turn: what else the machine does, and what has gathered by then, weighs on both.
+/// Laps without trouble and with it in turn: what else the machine does, and what has gathered by then,
+/// weighs on both.
 pub async fn run(options: &Options) -> Result<Findings, Error> {
     let mut fleet = Fleet::up(options, PLANES + 1).await?;
     fleet.withdraw_last().await?;

@@ -1,5 +1,6 @@
-//! `onboarding`: hundreds of projects become Ready together behind a server that begins the storage of each with the first
-//! request for it, and that server is killed and starts slowly: how soon all planes are in sync.
+//! `onboarding`: hundreds of projects become Ready together behind a server that begins the storage of each
+//! with the first request for it, and that server is killed and starts slowly: how soon all planes are in
+//! sync.
 
 use std::time::{Duration, Instant};
 
@@ -24,7 +25,8 @@ use crate::topology::wait::{NotYet, until};
 const PLANES: usize = 300;
 /// How long the server is away when it is killed, in seconds.
 const AWAY: u64 = 10;
-/// How long it starts then, in milliseconds: it refuses everything for longer than a server that came back is asked often.
+/// How long it starts then, in milliseconds: it refuses everything for longer than a server that came back is
+/// asked often.
 const STARTING: u64 = 40_000;
 /// How long the storage of a plane takes to begin, in milliseconds.
 const FIRST: u64 = 4_000;
@@ -109,7 +111,8 @@ async fn lap(fleet: &Fleet, fedhub: &Process) -> Result<Lap, Error> {
     Ok(Lap { own_list, ready, killed })
 }
 
-/// Has the server begin all storage anew, after it was away for so many seconds and started. Returns since when it serves.
+/// Has the server begin all storage anew, after it was away for so many seconds and started. Returns since
+/// when it serves.
 async fn storage_anew(fleet: &Fleet, away: u64, starting: u64) -> Result<Instant, Error> {
     let outage = json!({
         "millis": away * 1000, "starting_millis": starting, "first_millis": FIRST, "initializing_millis": INITIALIZING,
@@ -157,8 +160,8 @@ async fn in_sync(fleet: &Fleet, fedhub: &Process, since: Instant) -> Result<f64,
     }
 }
 
-/// Seconds that a client takes to a list of everything that fedhub watches on the planes, which asks for all of it at once and
-/// again where it is refused.
+/// Seconds that a client takes to a list of everything that fedhub watches on the planes, which asks for all
+/// of it at once and again where it is refused.
 async fn list(fleet: &Fleet) -> Result<f64, Error> {
     let all = fleet.projects().await?;
     let began = Instant::now();

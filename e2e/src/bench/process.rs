@@ -68,8 +68,8 @@ impl Process {
         .await
     }
 
-    /// Waits until so many WDs got a condition of how far they have come since its start, where no status came, and the
-    /// last of their Events is sent.
+    /// Waits until so many WDs got a condition of how far they have come since its start, where no status
+    /// came, and the last of their Events is sent.
     pub async fn conditions_written(&self, count: usize) -> Result<(), Error> {
         const LOOK: Duration = Duration::from_secs(5);
         let conditions = [
@@ -94,8 +94,8 @@ impl Process {
         .await
     }
 
-    /// Whether it is ready, has engaged so many project planes, has looked at everything, and has nothing left to do;
-    /// how many passes it has made.
+    /// Whether it is ready, has engaged so many project planes, has looked at everything, and has nothing
+    /// left to do; how many passes it has made.
     pub async fn rests(&self, planes: usize) -> Result<f64, NotYet> {
         http_ok(self.port, "/readyz").await?;
         let scrape = scrape(self.port).await?;
@@ -149,7 +149,8 @@ impl Process {
         self.memory("VmRSS:")
     }
 
-    /// Memory that is resident once it has given back what a burst took, in bytes: it was no lower a second later.
+    /// Memory that is resident once it has given back what a burst took, in bytes: it was no lower a second
+    /// later.
     pub async fn steady(&self) -> Result<f64, Error> {
         const LOOK: Duration = Duration::from_secs(1);
         let before = std::cell::Cell::new(f64::INFINITY);

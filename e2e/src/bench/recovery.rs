@@ -1,4 +1,5 @@
-//! `recovery`: the server behind hundreds of planes is killed and starts again, and how soon all of them are in sync.
+//! `recovery`: the server behind hundreds of planes is killed and starts again, and how soon all of them are
+//! in sync.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -27,8 +28,8 @@ const PLANES: usize = 300;
 const DEPLOYMENTS: usize = 3_000;
 /// How long the server is away, in seconds.
 const AWAY: [u64; 2] = [10, 60];
-/// How long it starts: half of it before it has loaded RBAC, half before it has loaded any custom resource. API servers
-/// take about as long for either.
+/// How long it starts: half of it before it has loaded RBAC, half before it has loaded any custom resource.
+/// API servers take about as long for either.
 const STARTING: Duration = Duration::from_secs(3);
 /// WDs that are made while it is away, each on a plane of its own.
 const MEANWHILE: usize = 20;
@@ -102,8 +103,8 @@ fn figures(laps: &[Lap], turn: usize, error: f64) -> Vec<Figure> {
     ]
 }
 
-/// One outage after so many, from the moment in which the server is killed until everything is idle again, and the users of
-/// the WDs that were made meanwhile are informed.
+/// One outage after so many, from the moment in which the server is killed until everything is idle again,
+/// and the users of the WDs that were made meanwhile are informed.
 async fn lap(
     fleet: &Fleet,
     fedhub: &mut Process,

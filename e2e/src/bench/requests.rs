@@ -25,8 +25,8 @@ const DEPLOYMENTS: usize = 2_000;
 const NAMESPACES: usize = 50;
 /// Verbs that write.
 const WRITES: [&str; 4] = ["create", "update", "patch", "delete"];
-/// Resources that only fedhub writes in this benchmark, by plane: verb and resource as API servers name them, and as
-/// fedhub does.
+/// Resources that only fedhub writes in this benchmark, by plane: verb and resource as API servers name them,
+/// and as fedhub does.
 const CHECKED: [(&str, &str, &str, &str, &str); 4] = [
     ("project", "PATCH", "workloaddeployments", "patch", "workloaddeployments"),
     ("hub", "POST", "workloaddeployments", "create", "workloaddeployments"),
@@ -150,8 +150,9 @@ async fn touch(client: &Client, at: &str, name: &str) -> Result<(), Error> {
     touched.map(drop).map_err(Error::api(format!("touch {name}")))
 }
 
-/// The requests that answer something. A watch that the server ended is opened again, the hub is asked for its newest
-/// version, that is remembered, and a plane is asked whether it serves a kind by now, whatever there is to do.
+/// The requests that answer something. A watch that the server ended is opened again, the hub is asked for
+/// its newest version, that is remembered, and a plane is asked whether it serves a kind by now, whatever
+/// there is to do.
 pub(super) fn all(grown: &Scrape) -> f64 {
     let count = |labels: &[super::metrics::Label<'_>]| grown.sum("fedhub_api_requests_total", labels);
     let version = [("plane_kind", &["hub"][..]), ("verb", &["list"]), ("resource", &["namespaces"])];
@@ -172,8 +173,8 @@ pub(super) fn overdue(grown: &Scrape) -> f64 {
     grown.sum("fedhub_api_requests_total", &bindings)
 }
 
-/// Of those, the ones that report the progress of WDs to users: an Event and, where no status comes within five
-/// seconds, a condition, for which the WD is read.
+/// Of those, the ones that report the progress of WDs to users: an Event and, where no status comes within
+/// five seconds, a condition, for which the WD is read.
 fn conditions_and_events(grown: &Scrape) -> f64 {
     let count = |verb: &str, resource: &str| {
         let labels = [("plane_kind", &["project"][..]), ("verb", &[verb]), ("resource", &[resource])];

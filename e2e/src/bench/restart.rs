@@ -177,8 +177,8 @@ async fn start(environment: &Environment) -> Result<Start, Error> {
     Ok(Start { seconds, writes, edit: f64::NAN, more })
 }
 
-/// Looks until the process has looked at everything and has nothing left to do. The looks are close: what they cost is
-/// the process's own.
+/// Looks until the process has looked at everything and has nothing left to do. The looks are close: what
+/// they cost is the process's own.
 async fn in_order(fedhub: &mut Process, planes: usize, began: Instant) -> Result<f64, Error> {
     loop {
         if fedhub.rests(planes).await.is_ok() {

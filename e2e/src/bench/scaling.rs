@@ -12,11 +12,12 @@ use crate::Error;
 
 /// Planes.
 const PLANES: [usize; 4] = [10, 100, 1_000, 10_000];
-/// WDs that are federated once all planes are engaged, spread over them. Before that each plane has one already: its
-/// hub namespace and its policy are there, so that a WD costs the same writes everywhere.
+/// WDs that are federated once all planes are engaged, spread over them. Before that each plane has one
+/// already: its hub namespace and its policy are there, so that a WD costs the same writes everywhere.
 const DEPLOYMENTS: usize = 10_000;
 
-/// Laps of all numbers of planes in turn, up and down again: what else the machine does weighs on all of them alike.
+/// Laps of all numbers of planes in turn, up and down again: what else the machine does weighs on all of them
+/// alike.
 pub async fn run(options: &Options) -> Result<Findings, Error> {
     let mut planes = PLANES.map(|planes| options.scaled(planes)).to_vec();
     if options.quick {

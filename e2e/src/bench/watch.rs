@@ -51,7 +51,8 @@ pub struct Arrivals {
 }
 
 impl Arrivals {
-    /// Watches from now on, in all namespaces, for objects whose names begin so and for which `is_done` holds.
+    /// Watches from now on, in all namespaces, for objects whose names begin so and for which `is_done`
+    /// holds.
     pub async fn of(
         client: &Client,
         kind: Kind,
@@ -152,8 +153,8 @@ impl Versioned for DynamicObject {
 
 type Events<T> = Pin<Box<dyn Stream<Item = Result<WatchEvent<T>, kube::Error>> + Send>>;
 
-/// The events of a kind from now on, in all namespaces. A server ends watches that it considers slow, here because the
-/// machine is busy: then the next watch resumes where that one ended.
+/// The events of a kind from now on, in all namespaces. A server ends watches that it considers slow, here
+/// because the machine is busy: then the next watch resumes where that one ended.
 pub async fn events<T>(
     client: &Client,
     kind: Kind,

@@ -1,5 +1,5 @@
-//! `workload`: Workloads in two cities, created as fast as the project plane takes them, until the hub has both WDs of the
-//! last one; what each of them costs in requests, and what nothing costs.
+//! `workload`: Workloads in two cities, created as fast as the project plane takes them, until the hub has
+//! both WDs of the last one; what each of them costs in requests, and what nothing costs.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -85,7 +85,8 @@ pub async fn run(environment: &Environment, options: &Options) -> Result<Finding
     Ok(findings)
 }
 
-/// What fedhub asks for where there is nothing to do. Not a number until that is measured, after the first lap.
+/// What fedhub asks for where there is nothing to do. Not a number until that is measured, after the first
+/// lap.
 #[derive(Clone, Copy)]
 struct Nothing {
     /// Requests while nothing happened.
@@ -128,8 +129,8 @@ fn requests(grown: &Scrape) -> Value {
     json!(grown.by("fedhub_api_requests_total", &["plane_kind", "verb", "resource", "code"]))
 }
 
-/// Of the requests, those that report the progress of WDs to users: an Event and, as no status comes, a condition, for which
-/// the WD is read.
+/// Of the requests, those that report the progress of WDs to users: an Event and, as no status comes, a
+/// condition, for which the WD is read.
 fn informing(grown: &Scrape) -> f64 {
     let count = |verb: &str, resource: &str| {
         let labels = [("plane_kind", &["project"][..]), ("verb", &[verb]), ("resource", &[resource])];
@@ -138,8 +139,8 @@ fn informing(grown: &Scrape) -> f64 {
     count("create", "events") + 2.0 * count("update", "workloaddeployments/status")
 }
 
-/// Removes the Workloads of these namespaces and all that was made of them, which goes first: what loses its owner the
-/// garbage collector asks for one by one, far into the next lap. No fedhub may run.
+/// Removes the Workloads of these namespaces and all that was made of them, which goes first: what loses its
+/// owner the garbage collector asks for one by one, far into the next lap. No fedhub may run.
 async fn clear(environment: &Environment, spaces: &[Space]) -> Result<(), Error> {
     environment.clear(spaces).await?;
     for space in spaces {

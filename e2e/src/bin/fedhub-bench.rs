@@ -38,7 +38,8 @@ struct Arguments {
     /// With `all`: exit with 1 where a bar is missed. One that cannot be told from the noise here is not.
     #[arg(long)]
     strict: bool,
-    /// Fewer objects and laps, and with `all` no new laps after twenty minutes. The figures are marked as such.
+    /// Fewer objects and laps, and with `all` no new laps after twenty minutes. The figures are marked as
+    /// such.
     #[arg(long)]
     quick: bool,
     /// With `table`: change nothing, and exit with 1 where the documents are not what would be written.
@@ -50,7 +51,8 @@ struct Arguments {
     /// Laps of each side at most. They end as soon as every bar is decided.
     #[arg(long, default_value_t = 12, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=99))]
     laps: u8,
-    /// The part of the usual number of objects, for a quick try. Figures at another scale than 1 prove nothing.
+    /// The part of the usual number of objects, for a quick try. Figures at another scale than 1 prove
+    /// nothing.
     #[arg(long, default_value_t = 1.0, value_name = "PART")]
     scale: f64,
     /// With `idle`: for how many minutes nothing happens.
@@ -68,7 +70,8 @@ fn names() -> PossibleValuesParser {
     PossibleValuesParser::new(bench::names().chain(OTHERS))
 }
 
-// More threads than a small machine has cores: what is measured does not wait for what else is being decoded here.
+// More threads than a small machine has cores: what is measured does not wait for what else is being decoded
+// here.
 #[tokio::main(worker_threads = 4)]
 async fn main() -> ExitCode {
     let arguments = Arguments::parse();

@@ -14,7 +14,8 @@ use fedhub_e2e::progress::Progress;
 use fedhub_e2e::tools::{self, Tool};
 use fedhub_e2e::topology::{self, DEFAULT_NAME, Layout, Options, Planes};
 
-/// Runs real planes (a hub with Karmada, two cells, two project planes, a management plane) as plain processes.
+/// Runs real planes (a hub with Karmada, two cells, two project planes, a management plane) as plain
+/// processes.
 #[derive(Parser)]
 #[command(name = "planes")]
 struct Arguments {

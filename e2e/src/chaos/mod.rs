@@ -1,9 +1,9 @@
-//! Chaos: processes are killed (SIGKILL) at random moments of rollouts in two cities and started again. Every time
-//! the same end has to be reached as without a kill, on all planes, and the rules of a cell's rollouts (C1, C2) have to
-//! hold all the while.
+//! Chaos: processes are killed (SIGKILL) at random moments of rollouts in two cities and started again. Every
+//! time the same end has to be reached as without a kill, on all planes, and the rules of a cell's rollouts
+//! (C1, C2) have to hold all the while.
 //!
-//! Each of two projects has a WD for another city. A first, undisturbed rollout shows how long one takes and how the
-//! planes end up: the `Snapshot` that every later one is compared with.
+//! Each of two projects has a WD for another city. A first, undisturbed rollout shows how long one takes and
+//! how the planes end up: the `Snapshot` that every later one is compared with.
 
 mod expected;
 pub(crate) mod fixture;
@@ -48,8 +48,8 @@ pub struct Options {
     pub replicas: u32,
 }
 
-/// Brings everything up and kills, until all kills are done or one did not end as it should. Everything is left running;
-/// [`servers::down`] ends it.
+/// Brings everything up and kills, until all kills are done or one did not end as it should. Everything is
+/// left running; [`servers::down`] ends it.
 pub async fn run(options: &Options) -> Result<Report, Error> {
     let progress = &options.servers.progress;
     progress.step(format!("{} kills, seed {}", options.kills, options.seed));
@@ -130,7 +130,8 @@ impl Chaos<'_> {
         Ok((self.ended("round 0", None).await?, duration))
     }
 
-    /// Begins a rollout, kills in its midst, starts again, and waits until everything is as after the first one.
+    /// Begins a rollout, kills in its midst, starts again, and waits until everything is as after the first
+    /// one.
     async fn strike(
         &self,
         kill: Kill,

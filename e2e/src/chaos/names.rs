@@ -102,7 +102,8 @@ impl Names {
         resolved
     }
 
-    /// The generation that the WD of an object's name has on its project plane, on the hub, or where the object is.
+    /// The generation that the WD of an object's name has on its project plane, on the hub, or where the
+    /// object is.
     pub fn generation(&self, found: &Found, whose: Whose) -> Option<i64> {
         let (own, space) = (name(&found.object), space(&found.object));
         let way = self.way(found)?;

@@ -31,8 +31,8 @@ pub struct Kill {
     pub moment: f64,
 }
 
-/// The kills that a seed stands for. Of more kills the first ones are the same; each victim comes once before any comes
-/// again, in another order each time.
+/// The kills that a seed stands for. Of more kills the first ones are the same; each victim comes once before
+/// any comes again, in another order each time.
 pub fn plan(seed: u64, kills: usize) -> Vec<Kill> {
     let mut random = SmallRng::seed_from_u64(seed);
     let mut plan = Vec::new();

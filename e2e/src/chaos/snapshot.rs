@@ -1,5 +1,5 @@
-//! What stands on all planes, as far as it is the same after every rollout: times, versions and UIDs differ, and what they
-//! say does not.
+//! What stands on all planes, as far as it is the same after every rollout: times, versions and UIDs differ,
+//! and what they say does not.
 
 #[cfg(test)]
 mod tests;
@@ -38,8 +38,8 @@ impl Snapshot {
         Self(world.iter().map(fields).collect())
     }
 
-    /// In what another differs from this one: a line for each object that is there or not, and for each field of the
-    /// others.
+    /// In what another differs from this one: a line for each object that is there or not, and for each field
+    /// of the others.
     pub fn differences(&self, other: &Self) -> Vec<String> {
         let names: BTreeSet<_> = self.0.keys().chain(other.0.keys()).collect();
         let mut lines = Vec::new();
@@ -189,8 +189,8 @@ impl Fields<'_> {
     }
 }
 
-/// The object whose generation a field contains, if any: what the cell reports of itself is translated on the way to
-/// the hub, and Karmada's annotations in a cell are about the hub's object.
+/// The object whose generation a field contains, if any: what the cell reports of itself is translated on the
+/// way to the hub, and Karmada's annotations in a cell are about the hub's object.
 fn whose(found: &Found, path: &str) -> Option<Whose> {
     if !path.to_lowercase().ends_with("generation") || found.kind != Kind::Deployment {
         return None;

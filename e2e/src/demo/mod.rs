@@ -1,6 +1,7 @@
-//! The demonstration: real planes, fedhub beside the hub and in each cell as processes of their own, a Workload in two cities
-//! with a `ConfigMap` and a Secret, and every step of the way there and back as watches see it. Only other people's services
-//! (provider, network, quota) are simulated, by `fedhub-simulate`.
+//! The demonstration: real planes, fedhub beside the hub and in each cell as processes of their own, a
+//! Workload in two cities with a `ConfigMap` and a Secret, and every step of the way there and back as
+//! watches see it. Only other people's services (provider, network, quota) are simulated, by
+//! `fedhub-simulate`.
 
 mod error;
 mod hints;
@@ -73,7 +74,8 @@ pub async fn run(options: &Options) -> Result<(), Error> {
 /// The project whose user asks for something, and another.
 const PROJECTS: [&str; 2] = ["project-a", "project-b"];
 
-/// What the cells have beside `deploy/overlays/cell`: Instances wait for the `ConfigMap`s and Secrets of their templates.
+/// What the cells have beside `deploy/overlays/cell`: Instances wait for the `ConfigMap`s and Secrets of
+/// their templates.
 const OF_CELLS: &str = "cell-referenced-data";
 
 /// Brings everything up and plays the scenario. When this is dropped half way, [`topology::down`] ends what
@@ -162,7 +164,8 @@ async fn watch(planes: &Planes) -> Result<Timeline, Error> {
     Ok(timeline)
 }
 
-/// Waits until the planes are taken down by another process. Fails when another process has ended and they still run.
+/// Waits until the planes are taken down by another process. Fails when another process has ended and they
+/// still run.
 async fn stay(planes: &Planes, layout: &Layout) -> Result<(), Error> {
     let mut beside = chain::members(layout)?;
     beside.push(Fedhub::load(layout)?);
@@ -172,8 +175,8 @@ async fn stay(planes: &Planes, layout: &Layout) -> Result<(), Error> {
         if planes.processes().iter().all(|process| process.pid.is_none()) {
             return Ok(());
         }
-        // A process that ends together with the planes is removed from the state as soon as whoever ends it has
-        // noticed. Only a second look shows that it ended by itself.
+        // A process that ends together with the planes is removed from the state as soon as whoever ends it
+        // has noticed. Only a second look shows that it ended by itself.
         let ended = beside.iter().find(|process| process.ended()).map(Fedhub::log);
         if let Some(log) = ended.as_ref().filter(|_| ended == ended_before) {
             return Err(Error::Ended(log.clone()));

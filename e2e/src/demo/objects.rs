@@ -145,7 +145,8 @@ pub fn is_true(status: &Value, kind: &str) -> bool {
     conditions.is_some_and(|all| all.iter().any(|c| c["type"] == kind && c["status"] == "True"))
 }
 
-/// Whether the status of a Workload or `WorkloadDeployment` says that it is available, with so many ready Instances.
+/// Whether the status of a Workload or `WorkloadDeployment` says that it is available, with so many ready
+/// Instances.
 pub fn are_ready(object: &DynamicObject, replicas: u32) -> bool {
     let status = &object.data["status"];
     status["readyReplicas"] == replicas && is_true(status, "Available")

@@ -1,4 +1,5 @@
-//! One Workload on its way from a project to the cells of its cities, its Instances there, and what comes back.
+//! One Workload on its way from a project to the cells of its cities, its Instances there, and what comes
+//! back.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -16,8 +17,8 @@ use super::steps::{Mark, Step, Way};
 use super::timeline::Timeline;
 use crate::output::say;
 
-/// How long one step may take. Usually it is less than a tenth of a second, and half a second more where the provider
-/// starts an Instance.
+/// How long one step may take. Usually it is less than a tenth of a second, and half a second more where the
+/// provider starts an Instance.
 pub const LIMIT: Duration = Duration::from_secs(30);
 
 /// A project, the cities that it asks for, and who has to see nothing of it.
@@ -64,7 +65,8 @@ impl Thread {
 
     /// How long it is since the last effect, and since the cause. It is the last one now.
     fn hop(&self, at: Instant) -> (Duration, Duration) {
-        // Each plane has a watch of its own, so that two steps may be seen in another order than they were done in.
+        // Each plane has a watch of its own, so that two steps may be seen in another order than they were
+        // done in.
         let last = self.last.replace(self.last.get().max(at));
         (at.saturating_duration_since(last), at.saturating_duration_since(self.cause))
     }
@@ -120,8 +122,8 @@ impl Scenario<'_> {
         Ok(cause)
     }
 
-    /// Waits for steps that need not come in this order, and prints each with the time since the last one of its thread
-    /// and since its cause. Returns when the marked ones were seen, and the last of the list.
+    /// Waits for steps that need not come in this order, and prints each with the time since the last one of
+    /// its thread and since its cause. Returns when the marked ones were seen, and the last of the list.
     async fn see(&self, thread: &Thread, steps: &[Step]) -> Result<(Marks, Instant), Error> {
         let print = |index: usize, at| {
             let step: &Step = &steps[index];
@@ -175,8 +177,8 @@ fn says(plane: &str, what: &str) {
     say(format_args!("{:>20}  {plane:<11} {what}", ""));
 }
 
-/// The hops of a city: of each Instance from the readiness of the last one (at first from the arrival in the cell) to
-/// its own, and from there to the project; of the status from the last readiness to the project.
+/// The hops of a city: of each Instance from the readiness of the last one (at first from the arrival in the
+/// cell) to its own, and from there to the project; of the status from the last readiness to the project.
 fn hops(cause: Instant, marks: &Marks, city: &'static str) -> Hops {
     let at = |mark: Mark| marks.get(&(city, mark)).copied().unwrap_or(cause);
     let mut hops = Vec::new();

@@ -1,4 +1,5 @@
-//! What the watches have to see of a Workload, as a list: on its way to the cells of its cities, and on the way back.
+//! What the watches have to see of a Workload, as a list: on its way to the cells of its cities, and on the
+//! way back.
 
 use std::time::Instant;
 

@@ -67,8 +67,8 @@ impl Timeline {
         matches!(tokio::time::timeout(limit, synced).await, Ok(Ok(_)))
     }
 
-    /// When each of these was seen first, in any order. Reports each once it is seen, with its index. Fails with the
-    /// index of one that is not seen although nothing else was for as long as `limit`.
+    /// When each of these was seen first, in any order. Reports each once it is seen, with its index. Fails
+    /// with the index of one that is not seen although nothing else was for as long as `limit`.
     pub async fn all(
         &self,
         limit: Duration,

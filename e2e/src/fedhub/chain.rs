@@ -11,7 +11,8 @@ use super::{Fedhub, not_started, port};
 use crate::Error;
 use crate::topology::Layout;
 
-/// Starts it, with the programs of the fedhub that is there. What runs already keeps running, as it was started at first.
+/// Starts it, with the programs of the fedhub that is there. What runs already keeps running, as it was
+/// started at first.
 pub async fn start(layout: &Layout) -> Result<(), Error> {
     start_with(layout, &[]).await
 }

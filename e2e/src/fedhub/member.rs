@@ -6,7 +6,8 @@ use crate::Error;
 use crate::topology::Layout;
 use crate::topology::planes::{HUB, Plane, cells, projects};
 
-/// How long what is simulated takes to come up: less than [`Fedhub::settled`](super::Fedhub::settled) has all be still for.
+/// How long what is simulated takes to come up: less than [`Fedhub::settled`](super::Fedhub::settled) has all
+/// be still for.
 const START_TIME: &str = "--start-time=100ms";
 
 /// The name of the program that simulates services.

@@ -1,5 +1,5 @@
-//! fedhub as processes beside an instance of the planes, as the Deployments of `deploy/` describe it (`pod`) and with the
-//! identities that `deploy/` gives it.
+//! fedhub as processes beside an instance of the planes, as the Deployments of `deploy/` describe it (`pod`)
+//! and with the identities that `deploy/` gives it.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), fedhub_e2e::Error> {
@@ -14,10 +14,11 @@
 //! # }
 //! ```
 //!
-//! There is one of the management role, and for a while a second beside it ([`Fedhub::second`]); they elect a leader.
-//! [`chain`] starts one for each cell ([`Fedhub::cell`]), and the simulated services that a cell and quota need. What runs is
-//! written down in the instance's directory, so that any later command ([`Fedhub::load`]) can stop, kill, pause and
-//! start it, also a script within a suite, and also after the harness itself was killed.
+//! There is one of the management role, and for a while a second beside it ([`Fedhub::second`]); they elect a
+//! leader. [`chain`] starts one for each cell ([`Fedhub::cell`]), and the simulated services that a cell and
+//! quota need. What runs is written down in the instance's directory, so that any later command
+//! ([`Fedhub::load`]) can stop, kill, pause and start it, also a script within a suite, and also after the
+//! harness itself was killed.
 
 pub mod chain;
 mod member;
@@ -56,7 +57,8 @@ const START: Duration = Duration::from_mins(1);
 pub struct Options {
     /// The program.
     pub program: PathBuf,
-    /// Flags of `fedhub run` besides those of its Deployment, each in place of the one of its name if there is one.
+    /// Flags of `fedhub run` besides those of its Deployment, each in place of the one of its name if there
+    /// is one.
     pub arguments: Vec<String>,
 }
 
@@ -83,8 +85,8 @@ pub struct Fedhub {
 }
 
 impl Fedhub {
-    /// Starts fedhub for an instance and waits until it is ready and has engaged every project plane. What still runs
-    /// there is ended first.
+    /// Starts fedhub for an instance and waits until it is ready and has engaged every project plane. What
+    /// still runs there is ended first.
     pub async fn start(layout: &Layout, options: &Options) -> Result<Self, Error> {
         end(layout).await?;
         // The kernel names a process's program without symbolic links.
@@ -105,7 +107,8 @@ impl Fedhub {
         Self::known(layout, Member::First)
     }
 
-    /// The fedhub of a cell, once [`chain::start`] has started it. `cell` is its name, or what comes after `cell-`.
+    /// The fedhub of a cell, once [`chain::start`] has started it. `cell` is its name, or what comes after
+    /// `cell-`.
     pub fn cell(layout: &Layout, cell: &str) -> Result<Self, Error> {
         Self::known(layout, Member::cell(cell)?)
     }
@@ -135,8 +138,8 @@ impl Fedhub {
         Ok(Self { layout: layout.clone(), member, port })
     }
 
-    /// Starts it as it was started before, and waits as [`Self::start`] does. Does nothing to one that runs, unless
-    /// it was started otherwise.
+    /// Starts it as it was started before, and waits as [`Self::start`] does. Does nothing to one that runs,
+    /// unless it was started otherwise.
     pub async fn start_again(&self) -> Result<(), Error> {
         let state = self.state()?;
         if state.runs() && !state.otherwise {
@@ -159,7 +162,8 @@ impl Fedhub {
         self.ready(overlay.as_ref()).await
     }
 
-    /// Starts it like [`Self::start_with`], and stays until it has ended. Says how it did, which only its parent can.
+    /// Starts it like [`Self::start_with`], and stays until it has ended. Says how it did, which only its
+    /// parent can.
     pub async fn attend(&self, once: &Once) -> Result<ExitStatus, Error> {
         let pod = self.pod(self.overlay(once)?.as_ref()).await?;
         self.stop().await?;
@@ -187,7 +191,8 @@ impl Fedhub {
         overlay.pod_for_suites(&self.layout, self.port).await.map(Some)
     }
 
-    /// Asks it to end (SIGTERM) and waits until it has. One that does not in time is killed, and that is an error.
+    /// Asks it to end (SIGTERM) and waits until it has. One that does not in time is killed, and that is an
+    /// error.
     pub async fn stop(&self) -> Result<(), Error> {
         self.state()?.stop().await
     }

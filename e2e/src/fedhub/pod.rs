@@ -1,4 +1,5 @@
-//! A Deployment of `deploy/` as a process: its arguments and its variables, as a kubelet would give them to a container.
+//! A Deployment of `deploy/` as a process: its arguments and its variables, as a kubelet would give them to a
+//! container.
 //!
 //! What a process without a container cannot have is replaced, and nothing else is:
 //!
@@ -8,8 +9,8 @@
 //! | the service account of the Pod | `--management-kubeconfig`, with that account's token |
 //! | the ports of the Pod | `--admin-address`, with one of this machine, `--metrics-address` and `--webhook-address`, with any of it |
 //!
-//! A Secret, a `ConfigMap` or a key that is not on the plane, and anything in a manifest that this does not know, is an error:
-//! so a flag or a name that is wrong in `deploy/` fails every suite.
+//! A Secret, a `ConfigMap` or a key that is not on the plane, and anything in a manifest that this does not
+//! know, is an error: so a flag or a name that is wrong in `deploy/` fails every suite.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -30,9 +31,9 @@ use crate::topology::{Layout, identities, kubeconfig, manifests};
 /// How long a lease lasts where suites wait for its end.
 const LEASE: [&str; 2] = ["--lease-duration=5s", "--lease-renew=1s"];
 
-/// Flags that a suite may give a process beside those of its Deployment, or in place of them: where something is, which
-/// identity it claims, how long things take, and the switches that docs/install.md has an installer add by hand. The
-/// features of a cell are set by components.
+/// Flags that a suite may give a process beside those of its Deployment, or in place of them: where something
+/// is, which identity it claims, how long things take, and the switches that docs/install.md has an installer
+/// add by hand. The features of a cell are set by components.
 const MAY_DIFFER: [&str; 16] = [
     "--cell-away-release",
     "--cell-city",
@@ -103,8 +104,9 @@ impl Overlay {
         })
     }
 
-    /// The management role's with the project planes of a Milo, for planes that no kubelet and no harness has filled: with the
-    /// kubeconfigs of the hub, of the root server and of the management plane in place of its Secrets and its account.
+    /// The management role's with the project planes of a Milo, for planes that no kubelet and no harness has
+    /// filled: with the kubeconfigs of the hub, of the root server and of the management plane in place of
+    /// its Secrets and its account.
     pub async fn milo_pod(
         layout: &Layout,
         [hub, root, management]: [&Path; 3],
@@ -328,7 +330,8 @@ pub fn may_differ(flags: &[String]) -> Result<(), Error> {
     }
 }
 
-/// Fails for a variable that a suite may not set: only those of OpenTelemetry say where something is outside of `deploy/`.
+/// Fails for a variable that a suite may not set: only those of OpenTelemetry say where something is outside
+/// of `deploy/`.
 pub fn may_be_set(variables: &[(String, String)]) -> Result<(), Error> {
     match variables.iter().find(|(name, _)| !name.starts_with("OTEL_")) {
         None => Ok(()),

@@ -14,8 +14,9 @@ use crate::topology::wait::{NotYet, until};
 /// For how long nothing may have happened before everything counts as idle.
 const REST: Duration = Duration::from_millis(300);
 
-/// Samples that are zero while there is nothing to do. What the federator has pending includes policies in their
-/// quiet time; what the projector has pending includes Instances whose grace runs, so its failures are asked for.
+/// Samples that are zero while there is nothing to do. What the federator has pending includes policies in
+/// their quiet time; what the projector has pending includes Instances whose grace runs, so its failures are
+/// asked for.
 const AT_WORK: [&str; 6] = [
     "fedhub_queue_depth{",
     "fedhub_objects{controller=\"federator\",state=\"pending\"}",
@@ -25,14 +26,15 @@ const AT_WORK: [&str; 6] = [
     "fedhub_oldest_unsynced_seconds{controller=\"write_back\"}",
 ];
 
-/// Of what the federator has pending, WDs that leave a hub which forgot them: without a cell in their city no report shows
-/// that nothing is left of them, so that they stay for as long as the planes do.
+/// Of what the federator has pending, WDs that leave a hub which forgot them: without a cell in their city no
+/// report shows that nothing is left of them, so that they stay for as long as the planes do.
 const HELD: &str = "fedhub_finalizers_held{reason=\"hub_state_lost\"}";
 
 impl Fedhub {
-    /// Waits until it leads and has nothing left to do: nothing is queued or waits for another try, and no pass began for
-    /// a while. What it cannot do (a quarantined Instance, a WD without a cell) does not count. Where it is of the
-    /// management role the same goes for the cells' that run beside it, for what they do it has to follow.
+    /// Waits until it leads and has nothing left to do: nothing is queued or waits for another try, and no
+    /// pass began for a while. What it cannot do (a quarantined Instance, a WD without a cell) does not
+    /// count. Where it is of the management role the same goes for the cells' that run beside it, for what
+    /// they do it has to follow.
     pub async fn settled(&self) -> Result<(), Error> {
         let mut all = vec![self.clone()];
         if !matches!(self.member, Member::Cell(_)) {

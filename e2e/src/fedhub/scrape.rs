@@ -9,7 +9,8 @@ use tokio::net::TcpStream;
 /// How long an answer may take: a process that is paused gives none.
 const ANSWER: Duration = Duration::from_secs(2);
 
-/// Whether a process leads in all of its roles, by a scrape. The release before had one series without a role.
+/// Whether a process leads in all of its roles, by a scrape. The release before had one series without a
+/// role.
 pub fn leads(metrics: &str) -> bool {
     let is_series = |rest: &&str| rest.starts_with([' ', '{']);
     let mut series =

@@ -1,4 +1,5 @@
-//! What is written down of a process beside an instance: enough for any later command to signal exactly that process.
+//! What is written down of a process beside an instance: enough for any later command to signal exactly that
+//! process.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -105,9 +106,9 @@ impl State {
         self.other_program.as_deref().unwrap_or(&self.program)
     }
 
-    /// Starts the process, as `pod` for this once if there is one, with the flags and variables of `once` in place of
-    /// those of their names.
-    /// The child itself need not be awaited: the runtime reaps it, and later checks go by its identity.
+    /// Starts the process, as `pod` for this once if there is one, with the flags and variables of `once` in
+    /// place of those of their names. The child itself need not be awaited: the runtime reaps it, and later
+    /// checks go by its identity.
     pub fn spawn(
         &mut self,
         layout: &Layout,

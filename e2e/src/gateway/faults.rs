@@ -1,7 +1,8 @@
 //! Planes that are unhealthy on demand: a request to the gateway itself says which and how.
 //!
-//! `POST /faults/<project>` with `silent`, `stalled`, `stalled-lists`, `unavailable` or `garbage` makes the plane of that
-//! project unhealthy from then on, what it is just answering included; `DELETE /faults/<project>` heals it.
+//! `POST /faults/<project>` with `silent`, `stalled`, `stalled-lists`, `unavailable` or `garbage` makes the
+//! plane of that project unhealthy from then on, what it is just answering included;
+//! `DELETE /faults/<project>` heals it.
 
 use std::collections::BTreeMap;
 use std::future::pending;
@@ -105,8 +106,9 @@ impl Faults {
     }
 }
 
-/// A body that comes from a plane for as long as that is well. A silent plane says no more, one that stalls half of what
-/// it has to say next; of any other the rest is lost. `list` says whether it is the answer to a request for a list.
+/// A body that comes from a plane for as long as that is well. A silent plane says no more, one that stalls
+/// half of what it has to say next; of any other the rest is lost. `list` says whether it is the answer to a
+/// request for a list.
 pub fn cut<B>(body: B, health: watch::Receiver<Option<Fault>>, list: bool) -> Content
 where
     B: hyper::body::Body<Data = Bytes> + Send + 'static,

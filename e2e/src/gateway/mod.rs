@@ -1,13 +1,14 @@
-//! A gateway before the planes of an instance, as Milo is one: the planes of projects are below paths of one server.
+//! A gateway before the planes of an instance, as Milo is one: the planes of projects are below paths of one
+//! server.
 //!
-//! `/apis/resourcemanager.miloapis.com/v1alpha1/projects/<name>/control-plane/...` is answered by the plane of that
-//! project, everything else by the management plane, where the Projects are. It speaks HTTP/2 and allows as many streams
-//! on a connection as API servers do. fedhub has a token of its own on every plane, and Milo takes one for all: callers
-//! show that of the management plane, and the gateway sends each request on with the one of the plane that it is for. The
-//! same for a user, with other kubeconfigs.
+//! `/apis/resourcemanager.miloapis.com/v1alpha1/projects/<name>/control-plane/...` is answered by the plane
+//! of that project, everything else by the management plane, where the Projects are. It speaks HTTP/2 and
+//! allows as many streams on a connection as API servers do. fedhub has a token of its own on every plane,
+//! and Milo takes one for all: callers show that of the management plane, and the gateway sends each request
+//! on with the one of the plane that it is for. The same for a user, with other kubeconfigs.
 //!
-//! Where there are more projects than servers, a project's plane is one namespace of a server. A plane can be made
-//! unhealthy while all goes on (`faults`).
+//! Where there are more projects than servers, a project's plane is one namespace of a server. A plane can be
+//! made unhealthy while all goes on (`faults`).
 
 mod answer;
 mod faults;
@@ -68,9 +69,10 @@ struct Project {
 }
 
 impl Gateway {
-    /// Listens before an instance. `projects` says which plane is the control plane of which project: `PLANE`, or
-    /// `PLANE/NAMESPACE` for one that is a namespace of it. `callers` has a kubeconfig with a token for each of these planes,
-    /// `PLANE.yaml`; without it they are fedhub's. `file` becomes the kubeconfig of that caller for this gateway.
+    /// Listens before an instance. `projects` says which plane is the control plane of which project:
+    /// `PLANE`, or `PLANE/NAMESPACE` for one that is a namespace of it. `callers` has a kubeconfig with a
+    /// token for each of these planes, `PLANE.yaml`; without it they are fedhub's. `file` becomes the
+    /// kubeconfig of that caller for this gateway.
     pub async fn listen(
         layout: &Layout,
         projects: &BTreeMap<String, String>,

@@ -25,8 +25,9 @@ pub fn is_list(path: &str) -> bool {
     parts.iter().any(|part| part.starts_with("limit=")) && !parts.contains(&"watch=true")
 }
 
-/// The path on the server behind, for a plane that is one namespace of it: all objects of a kind are those of that
-/// namespace, the plane's identity is that namespace's, and no other namespace is there. `None` for one of those.
+/// The path on the server behind, for a plane that is one namespace of it: all objects of a kind are those of
+/// that namespace, the plane's identity is that namespace's, and no other namespace is there. `None` for one
+/// of those.
 pub fn within(namespace: &str, path: &str) -> Option<String> {
     let (bare, query) = path.split_at(path.find('?').unwrap_or(path.len()));
     if bare == IDENTITY {

@@ -17,7 +17,8 @@ const STATUS_OK: u8 = 0x88;
 const HEADERS_AT_ONCE: usize = 100;
 const NAME: &str = "x-endless";
 
-/// Reads a request and answers it with headers until the caller goes, which is an error. `met` is called once it was read.
+/// Reads a request and answers it with headers until the caller goes, which is an error. `met` is called once
+/// it was read.
 pub async fn flood<S>(stream: S, http2: bool, met: impl Fn()) -> io::Result<()>
 where
     S: AsyncRead + AsyncWrite + Unpin,

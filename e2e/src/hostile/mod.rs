@@ -1,8 +1,9 @@
-//! A plane behind a server that plays tricks (I8): it passes requests on, but for those that the current trick is about.
+//! A plane behind a server that plays tricks (I8): it passes requests on, but for those that the current
+//! trick is about.
 //!
-//! A second port chooses the trick: `POST /` with two words, such as `fields namespaces`, begins one (`tricks`), an empty body
-//! ends it, and `GET /` answers how many requests it has met. Whenever the trick changes, all connections are closed, so that
-//! nothing of the last one goes on.
+//! A second port chooses the trick: `POST /` with two words, such as `fields namespaces`, begins one
+//! (`tricks`), an empty body ends it, and `GET /` answers how many requests it has met. Whenever the trick
+//! changes, all connections are closed, so that nothing of the last one goes on.
 
 mod headers;
 mod tricks;

@@ -142,7 +142,8 @@ struct Text {
 }
 
 impl Text {
-    /// An answer with one object, with a field that begins with `before` and goes on with `unit`, again and again.
+    /// An answer with one object, with a field that begins with `before` and goes on with `unit`, again and
+    /// again.
     fn new(asked: Asked, uid: &str, before: &str, unit: &str, closing: Option<String>) -> Self {
         let kind = match asked {
             Asked::Namespaces => r#""apiVersion":"v1","kind":"Namespace""#,

@@ -44,7 +44,8 @@ impl Check {
         let instance = [Layout::of(&servers.name)?];
         complaints.extend(evidence::leaks(&instance)?);
         if self == Self::Page {
-            // The page reads with rights that `deploy/` grants; the others need none that the suites do not need.
+            // The page reads with rights that `deploy/` grants; the others need none that the suites do not
+            // need.
             complaints.extend(evidence::missing_rights(&instance)?);
         }
         let passed = complaints.is_empty();

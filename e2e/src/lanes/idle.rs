@@ -1,5 +1,5 @@
-//! How much of the time all processors of this machine were idle, which of a suite is time that only passes, and how idle
-//! they were in the mean, which is what one more lane could use.
+//! How much of the time all processors of this machine were idle, which of a suite is time that only passes,
+//! and how idle they were in the mean, which is what one more lane could use.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -29,7 +29,8 @@ pub struct Share {
     pub mean: f64,
 }
 
-/// Samples of the machine, taken until this value is dropped: when, and which share of its processors' time was idle.
+/// Samples of the machine, taken until this value is dropped: when, and which share of its processors' time
+/// was idle.
 #[derive(Debug)]
 pub struct Idle {
     samples: Arc<Mutex<Vec<(Instant, f64)>>>,

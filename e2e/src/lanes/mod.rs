@@ -1,5 +1,6 @@
-//! Everything that runs on real planes, in lanes side by side: each lane has planes of its own and takes the next piece
-//! of work from one queue. Most suites wait most of their time, for Karmada, leases or grace periods; two lanes wait at once.
+//! Everything that runs on real planes, in lanes side by side: each lane has planes of its own and takes the
+//! next piece of work from one queue. Most suites wait most of their time, for Karmada, leases or grace
+//! periods; two lanes wait at once.
 //!
 //! # The way through
 //!
@@ -76,7 +77,8 @@ impl Options {
         self.lanes().chain(checks).chain([self.again()]).collect()
     }
 
-    /// The instances on which suites ran, as far as they left files: some of them may never have been started.
+    /// The instances on which suites ran, as far as they left files: some of them may never have been
+    /// started.
     fn layouts(&self) -> Result<Vec<Layout>, Error> {
         let names = self.lanes().chain([self.again()]);
         let layouts = names.map(|name| Layout::of(&name)).collect::<Result<Vec<_>, _>>()?;
@@ -95,8 +97,8 @@ pub struct Found {
     pub complaints: Vec<String>,
 }
 
-/// Runs everything. The lanes are left running where nothing was run again; [`servers::down`] ends them, whatever became
-/// of this.
+/// Runs everything. The lanes are left running where nothing was run again; [`servers::down`] ends them,
+/// whatever became of this.
 pub async fn run(options: &Options) -> Result<Found, Error> {
     let progress = &options.servers.progress;
     let (toolbox, suites) =
@@ -201,7 +203,8 @@ impl Lane<'_> {
     }
 }
 
-/// Runs what failed once more, each suite on fresh planes and with nothing beside it: the lanes are taken down first.
+/// Runs what failed once more, each suite on fresh planes and with nothing beside it: the lanes are taken
+/// down first.
 async fn again(
     options: &Options,
     toolbox: &Toolbox,

@@ -21,12 +21,13 @@ pub struct Plan {
     pub together: Vec<Suite>,
     /// What any lane takes, in this order.
     pub queue: VecDeque<Work>,
-    /// The suites that look at or change what others left: the first lane runs them after everything else that it had.
+    /// The suites that look at or change what others left: the first lane runs them after everything else
+    /// that it had.
     pub last: Vec<Suite>,
 }
 
-/// Checks come first in the queue, for each takes longer than any suite that runs alone: what is long has to begin early
-/// for the lanes to end together.
+/// Checks come first in the queue, for each takes longer than any suite that runs alone: what is long has to
+/// begin early for the lanes to end together.
 pub fn plan(suites: Vec<Suite>, checks: &[Check]) -> Plan {
     let (last, others): (Vec<_>, Vec<_>) = suites.into_iter().partition(|suite| suite.last);
     let (alone, together): (Vec<_>, Vec<_>) = others.into_iter().partition(|suite| suite.alone);

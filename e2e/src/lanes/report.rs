@@ -1,5 +1,5 @@
-//! How everything went: what failed, what passed only when it was run again alone, what took long, and how much of the
-//! time only passed.
+//! How everything went: what failed, what passed only when it was run again alone, what took long, and how
+//! much of the time only passed.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -75,7 +75,8 @@ impl Report {
         }
     }
 
-    /// What took longest, with the share of its time in which the machine was idle; then the same of the whole run.
+    /// What took longest, with the share of its time in which the machine was idle; then the same of the
+    /// whole run.
     pub fn times(&self, idle: &Idle) -> String {
         let mut slowest: Vec<_> = self.done.iter().collect();
         slowest.sort_by_key(|done| std::cmp::Reverse(done.time));

@@ -1,5 +1,5 @@
-//! Chromium without a window, driven by the `DevTools` protocol over a pair of pipes: no port is opened, and no other
-//! process can drive it.
+//! Chromium without a window, driven by the `DevTools` protocol over a pair of pipes: no port is opened, and
+//! no other process can drive it.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -41,7 +41,8 @@ impl Browser {
         let mut command = Command::new("sh");
         command.args(["-c", "exec \"$@\" 3<&0 4>&1 </dev/null >&2", "sh"]).arg(&program).args([
             "--headless",
-            // Without root there may be no user namespaces for a sandbox, and with root there is none. What is shown is ours.
+            // Without root there may be no user namespaces for a sandbox, and with root there is none. What
+            // is shown is ours.
             "--no-sandbox",
             "--disable-gpu",
             "--disable-dev-shm-usage",

@@ -24,8 +24,8 @@ pub const VIEWS: [View; 4] = [
     View { width: 400, scheme: "dark" },
 ];
 
-/// Faults of the page that is shown, as lines: text whose contrast is below AA, what is wider than the window, tables
-/// without headers, landmarks and headings that are missing, targets without a name.
+/// Faults of the page that is shown, as lines: text whose contrast is below AA, what is wider than the
+/// window, tables without headers, landmarks and headings that are missing, targets without a name.
 const AUDIT: &str = include_str!("audit.js");
 /// Where the focus is, and whether that can be seen.
 const FOCUS: &str = include_str!("focus.js");
@@ -53,7 +53,8 @@ pub async fn open(browser: &mut Browser, view: View, url: &str) -> Result<(), Er
     browser.event("Page.loadEventFired").await
 }
 
-/// What was wrong since the page was opened: errors of the console or of the network, requests to another origin.
+/// What was wrong since the page was opened: errors of the console or of the network, requests to another
+/// origin.
 pub fn complaints(browser: &mut Browser, origin: &str) -> Vec<String> {
     let mut found = Vec::new();
     for event in browser.take_events() {

@@ -1,10 +1,10 @@
 //! The status page in a real browser.
 //!
-//! [`run`] opens the pages of the fedhub beside real planes; [`look_at`] those that the unit tests of `hub` wrote to a
-//! directory. Each is looked at in two widths and two colour schemes: nothing may be wider than the window, no text may
-//! have less contrast than AA asks for, no table may lack headers, nothing may be requested from elsewhere or be logged
-//! as an error. Then the pages are used with the keyboard alone, and one is watched as a plane goes away and comes back.
-//! A picture of each is taken, for a look.
+//! [`run`] opens the pages of the fedhub beside real planes; [`look_at`] those that the unit tests of `hub`
+//! wrote to a directory. Each is looked at in two widths and two colour schemes: nothing may be wider than
+//! the window, no text may have less contrast than AA asks for, no table may lack headers, nothing may be
+//! requested from elsewhere or be logged as an error. Then the pages are used with the keyboard alone, and
+//! one is watched as a plane goes away and comes back. A picture of each is taken, for a look.
 
 mod browser;
 mod look;
@@ -52,8 +52,8 @@ pub async fn look_at(pages: &Path, pictures: Option<&Path>, progress: &Progress)
     test.verdict()
 }
 
-/// Brings everything up and looks at every page. Everything is left running; [`beside::down`] ends it. Returns where the
-/// pictures are.
+/// Brings everything up and looks at every page. Everything is left running; [`beside::down`] ends it.
+/// Returns where the pictures are.
 pub async fn run(options: &beside::Options, pictures: Option<&Path>) -> Result<PathBuf, Error> {
     let progress = &options.progress;
     // Before anything runs that would have to wait for it.
@@ -140,7 +140,8 @@ impl<'a> Test<'a> {
         Ok(self.browser.evaluate("document.body.innerText").await?.as_str().unwrap_or_default().to_owned())
     }
 
-    /// Goes from the fleet to a plane without a mouse: by the skip link, with every target shown that has the focus.
+    /// Goes from the fleet to a plane without a mouse: by the skip link, with every target shown that has the
+    /// focus.
     async fn keyboard(&mut self, status: &str) -> Result<(), Error> {
         open(&mut self.browser, VIEWS[0], status).await?;
         let first = tab(&mut self.browser).await?;
@@ -211,7 +212,8 @@ impl<'a> Test<'a> {
         Ok(())
     }
 
-    /// A plane's API server ends and starts again, and an open page shows both by itself; the focus stays where it is.
+    /// A plane's API server ends and starts again, and an open page shows both by itself; the focus stays
+    /// where it is.
     async fn plane_goes_away(&mut self, planes: &Planes, status: &str) -> Result<(), Error> {
         let link = format!("a {GONE}");
         self.reach(&format!("{status}/planes"), &link).await?;

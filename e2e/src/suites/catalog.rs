@@ -9,7 +9,8 @@ use serde::Deserialize;
 use crate::Error;
 use crate::tools::Tool;
 
-/// The label of a test that needs more than the planes and fedhub; its value is names of tools, with `_` between them.
+/// The label of a test that needs more than the planes and fedhub; its value is names of tools, with `_`
+/// between them.
 const NEEDS: &str = "fedhub.dev/needs";
 /// What a test may need.
 const NEEDED: [Tool; 6] =
@@ -26,8 +27,8 @@ pub struct Suite {
     pub directory: PathBuf,
     /// Whether it breaks what others need, or waits until fedhub is idle: `concurrent: false` in its test.
     pub alone: bool,
-    /// Whether it looks at or changes what others left, and so runs after them: the label `fedhub.dev/runs: last` of its
-    /// test.
+    /// Whether it looks at or changes what others left, and so runs after them: the label
+    /// `fedhub.dev/runs: last` of its test.
     pub last: bool,
     /// What it runs beside the planes and fedhub: the label `fedhub.dev/needs` of its test.
     pub needs: Vec<Tool>,

@@ -1,4 +1,5 @@
-//! The chainsaw suites of `e2e/suites`, run against real planes with fedhub beside them, and one in each cell.
+//! The chainsaw suites of `e2e/suites`, run against real planes with fedhub beside them, and one in each
+//! cell.
 //!
 //! What a script of a suite finds in its environment:
 //!
@@ -43,9 +44,10 @@ pub struct Toolbox {
 }
 
 impl Toolbox {
-    /// Makes what these suites need. Returns those that can run, too: a clone without the commit of the previous release
-    /// cannot build it, which skips the suite that needs it, and is said. At most `parallel` suites run at once on an
-    /// instance, and an operation of a suite may take so long; every suite awaits conditions and is as quick as they are.
+    /// Makes what these suites need. Returns those that can run, too: a clone without the commit of the
+    /// previous release cannot build it, which skips the suite that needs it, and is said. At most `parallel`
+    /// suites run at once on an instance, and an operation of a suite may take so long; every suite awaits
+    /// conditions and is as quick as they are.
     pub async fn prepare(
         suites: &[Suite],
         parallel: usize,
@@ -73,8 +75,8 @@ impl Toolbox {
     }
 }
 
-/// An instance of the planes with fedhub and what makes the chain whole, on which suites run. Dropping it leaves everything
-/// running; [`servers::down`] ends it.
+/// An instance of the planes with fedhub and what makes the chain whole, on which suites run. Dropping it
+/// leaves everything running; [`servers::down`] ends it.
 pub struct Stage<'a> {
     toolbox: &'a Toolbox,
     planes: Planes,

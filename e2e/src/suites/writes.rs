@@ -52,8 +52,8 @@ struct ResponseStatus {
 }
 
 impl Event {
-    /// Whether it could have changed a federated object. Dry runs change nothing; Kubernetes Events only report about
-    /// other objects, and Leases concern only the replicas.
+    /// Whether it could have changed a federated object. Dry runs change nothing; Kubernetes Events only
+    /// report about other objects, and Leases concern only the replicas.
     fn is_write(&self) -> bool {
         let resource = self.object_ref.as_ref().and_then(|object| object.resource.as_deref());
         matches!(self.verb.as_str(), "create" | "update" | "patch" | "delete" | "deletecollection")
@@ -61,8 +61,8 @@ impl Event {
             && !matches!(resource, Some("events" | "leases"))
     }
 
-    /// The plural of what was asked about, `/` and the subresource behind it where there is one; the path of what is no
-    /// resource.
+    /// The plural of what was asked about, `/` and the subresource behind it where there is one; the path of
+    /// what is no resource.
     pub fn resource(&self) -> String {
         let Some((object, resource)) =
             self.object_ref.as_ref().and_then(|object| Some((object, object.resource.as_deref()?)))
@@ -80,8 +80,8 @@ impl Event {
         self.object_ref.as_ref().and_then(|object| object.api_group.as_deref()).unwrap_or_default()
     }
 
-    /// The namespace of what was asked about; none where that is in none, or in any. A Namespace is in none, although the audit
-    /// log has its name there.
+    /// The namespace of what was asked about; none where that is in none, or in any. A Namespace is in none,
+    /// although the audit log has its name there.
     pub fn namespace(&self) -> Option<&str> {
         let object =
             self.object_ref.as_ref().filter(|object| object.resource.as_deref() != Some("namespaces"))?;
@@ -111,8 +111,8 @@ impl Event {
     }
 }
 
-/// fedhub's writes on a plane since `since`, those that were refused included; in these namespaces only, if any is
-/// given.
+/// fedhub's writes on a plane since `since`, those that were refused included; in these namespaces only, if
+/// any is given.
 pub fn since(
     layout: &Layout,
     plane: &str,

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use super::GoModule;
 use crate::Error;
 
-/// `$FEDHUB_CACHE`, else `$XDG_CACHE_HOME/fedhub`, else `~/.cache/fedhub`: outside every checkout, shared by all.
+/// `$FEDHUB_CACHE`, else `$XDG_CACHE_HOME/fedhub`, else `~/.cache/fedhub`: outside every checkout, shared by
+/// all.
 pub fn cache_root() -> PathBuf {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     variable("FEDHUB_CACHE")
@@ -40,8 +41,8 @@ pub(super) fn directory_name(tool: &str, version: &str, inputs: &[&str]) -> Stri
     format!("{tool}-{version}-{:016x}", fingerprint(inputs))
 }
 
-/// FNV-1a over the inputs, each closed by a byte that text does not hold. It names a directory and guards nothing:
-/// go.sum or signed Release files vouch for what is downloaded.
+/// FNV-1a over the inputs, each closed by a byte that text does not hold. It names a directory and guards
+/// nothing: go.sum or signed Release files vouch for what is downloaded.
 fn fingerprint(inputs: &[&str]) -> u64 {
     const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x0100_0000_01b3;

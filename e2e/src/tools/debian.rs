@@ -1,7 +1,7 @@
 //! Unpacks programs from Debian packages: without root, and without touching what the machine has installed.
 //!
-//! `apt-get` is run with lists and archives of its own, and with the machine's package sources and keyrings: a package
-//! comes from where the machine's own come from, and is verified in the same way.
+//! `apt-get` is run with lists and archives of its own, and with the machine's package sources and keyrings:
+//! a package comes from where the machine's own come from, and is verified in the same way.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,8 @@ fn package(recipe: Recipe) -> &'static DebianPackage {
     }
 }
 
-/// The directory of a version: it names version and architecture, and changes with what is kept of the package.
+/// The directory of a version: it names version and architecture, and changes with what is kept of the
+/// package.
 fn directory_name(recipe: Recipe, version: &str) -> String {
     cache::directory_name(recipe.name, &format!("deb-{version}"), &[&format!("{:?}", package(recipe))])
 }
@@ -45,7 +46,8 @@ pub fn kept(recipe: Recipe, bin: &Path) -> Result<Option<PathBuf>, Error> {
     Ok(found.into_iter().max().map(|(_, path)| path))
 }
 
-/// Fetches the package and unpacks its programs. Returns where they are below `scratch`, and where they belong.
+/// Fetches the package and unpacks its programs. Returns where they are below `scratch`, and where they
+/// belong.
 pub async fn fetch(
     recipe: Recipe,
     scratch: &Path,
@@ -96,7 +98,8 @@ pub async fn fetch(
     Ok((made, kept))
 }
 
-/// A program that looks elsewhere for its files. Its strings stay where they are, for both paths have the same length.
+/// A program that looks elsewhere for its files. Its strings stay where they are, for both paths have the
+/// same length.
 fn replaced(mut program: Vec<u8>, moved: &Moved) -> Vec<u8> {
     let (from, to) = (moved.from.as_bytes(), moved.to.as_bytes());
     let mut at = 0;
@@ -115,8 +118,8 @@ struct Apt<'a> {
 }
 
 impl Apt<'_> {
-    /// The package file; where the whole package is kept, also those of the packages that it depends on and the machine has
-    /// not, by the machine's own list of what is installed.
+    /// The package file; where the whole package is kept, also those of the packages that it depends on and
+    /// the machine has not, by the machine's own list of what is installed.
     async fn download(&self) -> Result<Vec<PathBuf>, Error> {
         let name = self.recipe.name;
         if package(self.recipe).whole {
@@ -130,8 +133,8 @@ impl Apt<'_> {
         }
     }
 
-    /// The package files that `apt-get` leaves in a directory. Sources of the machine that do not answer do no harm as long
-    /// as one has the package.
+    /// The package files that `apt-get` leaves in a directory. Sources of the machine that do not answer do
+    /// no harm as long as one has the package.
     async fn archives(
         &self,
         installed: &str,

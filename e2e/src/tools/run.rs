@@ -11,8 +11,8 @@ use crate::Error;
 /// How many words of a command line an error shows.
 const WORDS: usize = 12;
 
-/// Runs a command and returns its standard output. It gets a process group of its own, ended whole when this future is
-/// dropped: `go` alone would leave its compilers behind, `apt-get` its downloads.
+/// Runs a command and returns its standard output. It gets a process group of its own, ended whole when this
+/// future is dropped: `go` alone would leave its compilers behind, `apt-get` its downloads.
 pub async fn output(mut command: Command, missing: impl FnOnce() -> Error) -> Result<String, Error> {
     let program = command.as_std().get_program().to_string_lossy().into_owned();
     let arguments: Vec<_> =

@@ -1,5 +1,5 @@
-//! How API servers admit: those of planes that ask fedhub show its webhooks a client certificate that names their plane, as
-//! docs/admission.md says, and the hub limits Events.
+//! How API servers admit: those of planes that ask fedhub show its webhooks a client certificate that names
+//! their plane, as docs/admission.md says, and the hub limits Events.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,8 @@ pub fn flags(layout: &Layout, plane: &Plane) -> Vec<String> {
     flags
 }
 
-/// The file that a plane's API server has its plugins' configuration from. A cell's has none: it never asks fedhub.
+/// The file that a plane's API server has its plugins' configuration from. A cell's has none: it never asks
+/// fedhub.
 fn configuration(layout: &Layout, plane: &Plane) -> Option<PathBuf> {
     let is_cell = matches!(plane.kind, Kind::Cell { .. });
     (!is_cell).then(|| layout.pki().join(format!("admission-{}.json", plane.name)))
@@ -72,8 +73,8 @@ fn webhooks(kubeconfig: &Path) -> [Value; 2] {
     })
 }
 
-/// Karmada tells each step of each object in Events: without a limit they are a third of the hub's requests and almost
-/// half of its writes, and nothing reads them.
+/// Karmada tells each step of each object in Events: without a limit they are a third of the hub's requests
+/// and almost half of its writes, and nothing reads them.
 fn event_rate_limit() -> Value {
     json!({ "name": EVENT_RATE_LIMIT, "configuration": {
         "apiVersion": "eventratelimit.admission.k8s.io/v1alpha1", "kind": "Configuration",

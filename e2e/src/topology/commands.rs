@@ -34,8 +34,8 @@ const AUTOSCALING: [(&str, &str); 4] = [
     ("cpu-initialization-period", "1s"),
     ("initial-readiness-delay", "1s"),
 ];
-/// What Karmada's detector leaves alone: no policy is for Instances, and it would keep each of them on its list of what
-/// waits for one, through which it goes for every new policy.
+/// What Karmada's detector leaves alone: no policy is for Instances, and it would keep each of them on its
+/// list of what waits for one, through which it goes for every new policy.
 const NEVER_PROPAGATED: &str = "compute.datumapis.com/v1alpha/Instance";
 
 /// The programs.
@@ -157,7 +157,8 @@ impl<'a> Commands<'a> {
         command(name, Role::ApiServer, self.programs.kubernetes.program("kube-apiserver"), arguments)
     }
 
-    /// A plane's controller manager: namespaces are emptied, owned objects go with their owner, and cells scale.
+    /// A plane's controller manager: namespaces are emptied, owned objects go with their owner, and cells
+    /// scale.
     pub fn controller_manager(&self, plane: &Plane) -> Command {
         let name = controller_manager_process(plane.name);
         let kubeconfig =

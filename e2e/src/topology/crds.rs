@@ -36,8 +36,8 @@ struct KustomizationPatch {
 
 /// Installs Karmada's CRDs on the hub, with conversion by the webhook at `webhook`.
 ///
-/// The files go to the server as they are: they are its own format, and reading half a megabyte of YAML here first
-/// would take longer than all the rest.
+/// The files go to the server as they are: they are its own format, and reading half a megabyte of YAML here
+/// first would take longer than all the rest.
 pub async fn install_karmada(
     client: &Client,
     plane: &str,

@@ -129,8 +129,8 @@ impl Hub<'_> {
         .await
     }
 
-    /// Waits until every cell that is `up` is Ready and, where it should be, known to serve deployments: the scheduler
-    /// passes over a cell that it does not know to serve a kind.
+    /// Waits until every cell that is `up` is Ready and, where it should be, known to serve deployments: the
+    /// scheduler passes over a cell that it does not know to serve a kind.
     pub async fn cells_ready(&self, compute: bool, up: impl Fn(&Plane) -> bool) -> Result<(), Error> {
         let kind = GroupVersionKind::gvk("cluster.karmada.io", "v1alpha1", "Cluster");
         let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &ApiResource::from_gvk(&kind));

@@ -1,5 +1,5 @@
-//! fedhub's own identities: service accounts with the rights that `deploy/` gives them, on every plane it works on. The
-//! cell role has others than the management role, and on the hub each cell has its own.
+//! fedhub's own identities: service accounts with the rights that `deploy/` gives them, on every plane it
+//! works on. The cell role has others than the management role, and on the hub each cell has its own.
 
 use std::fs;
 use std::path::PathBuf;
@@ -128,8 +128,8 @@ pub fn of_account(layout: &Layout, namespace: &str, name: &str, plane: &str) -> 
     Holder::of(namespace, name).map(|holder| holder.kubeconfig(layout, plane))
 }
 
-/// The file with what a Secret on a plane holds under `key`, of those that Deployments of `deploy/` mount: a kubeconfig, or
-/// what a suite has put there.
+/// The file with what a Secret on a plane holds under `key`, of those that Deployments of `deploy/` mount: a
+/// kubeconfig, or what a suite has put there.
 pub fn mounted(layout: &Layout, namespace: &str, secret: &str, key: &str, plane: &Plane) -> Option<PathBuf> {
     let holder = [Holder::Fedhub, Holder::Cell].into_iter().find(|holder| holder.account().0 == namespace)?;
     match (secret, holder) {
@@ -163,7 +163,8 @@ pub async fn introduce_cells(hub: &Client, layout: &Layout) -> Result<(), Error>
     Ok(())
 }
 
-/// The UID of a cell's namespace `kube-system`. It is written down, for a cell may be down when the hub is rebuilt.
+/// The UID of a cell's namespace `kube-system`. It is written down, for a cell may be down when the hub is
+/// rebuilt.
 async fn cell_uid(layout: &Layout, cell: &Plane) -> Result<String, Error> {
     let file = layout.cell_role_kubeconfig(cell.name).with_extension("uid");
     if let Ok(uid) = fs::read_to_string(&file) {
@@ -179,8 +180,8 @@ async fn cell_uid(layout: &Layout, cell: &Plane) -> Result<String, Error> {
     Ok(uid)
 }
 
-/// Publishes to fedhub, as Secrets on the management plane, the project planes and the hub; and to cells the project
-/// planes, with credentials for claims only.
+/// Publishes to fedhub, as Secrets on the management plane, the project planes and the hub; and to cells the
+/// project planes, with credentials for claims only.
 pub async fn publish(management: &Client, layout: &Layout) -> Result<(), Error> {
     let mut secrets = vec![(Holder::Fedhub, HUB, json!({ "namespace": NAMESPACE, "name": HUB_SECRET }))];
     for plane in projects() {

@@ -1,14 +1,15 @@
 //! Whether the kernel has enough inotify instances for one more instance of the planes.
 //!
-//! Kubernetes' programs watch their files by inotify, a user has 128 of its instances on many systems, and a server that
-//! gets none ends with "too many open files", which names neither the limit nor what to do.
+//! Kubernetes' programs watch their files by inotify, a user has 128 of its instances on many systems, and a
+//! server that gets none ends with "too many open files", which names neither the limit nor what to do.
 
 use std::fs;
 use std::path::Path;
 
 use crate::progress::Progress;
 
-/// How many an instance of the planes takes: six an API server, one most controllers (43 in all), and what suites start.
+/// How many an instance of the planes takes: six an API server, one most controllers (43 in all), and what
+/// suites start.
 const NEEDED: usize = 48;
 /// What the limit becomes where this process may raise it: enough for a dozen instances.
 const RAISED: usize = 1024;

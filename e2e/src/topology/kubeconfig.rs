@@ -57,7 +57,8 @@ pub async fn client(path: &Path) -> Result<Client, Error> {
     client_at(path, None).await
 }
 
-/// A client with the kubeconfig's identity for the local server at `port`, such as a plane's controller manager.
+/// A client with the kubeconfig's identity for the local server at `port`, such as a plane's controller
+/// manager.
 pub async fn client_at(path: &Path, port: Option<u16>) -> Result<Client, Error> {
     let text = fs::read_to_string(path).map_err(Error::file("read", path))?;
     let unreadable = |error| Error::Kubeconfig { path: path.to_path_buf(), cause: Box::new(error) };

@@ -147,8 +147,8 @@ impl Layout {
         }
     }
 
-    /// Takes the instance for one command. The lock goes with the returned file, so a killed command leaves none.
-    /// Waits a while for a command that is on its way out.
+    /// Takes the instance for one command. The lock goes with the returned file, so a killed command leaves
+    /// none. Waits a while for a command that is on its way out.
     pub async fn lock(&self) -> Result<fs::File, Error> {
         self.create_root()?;
         let path = self.root.join("lock");

@@ -12,8 +12,8 @@
 //! # Ok(()) }
 //! ```
 //!
-//! An instance is a directory; any number of instances run beside each other. What runs is written down in its
-//! `state.json`, so that every later command, also one after a crash, can end exactly that.
+//! An instance is a directory; any number of instances run beside each other. What runs is written down in
+//! its `state.json`, so that every later command, also one after a crash, can end exactly that.
 
 mod admission;
 mod commands;
@@ -86,8 +86,8 @@ pub struct ProcessStatus {
 }
 
 impl Planes {
-    /// Builds what is missing, ends what is left of an instance of this name, and starts a fresh one. Returns when
-    /// it is usable, end to end. When this fails or is dropped, nothing that it started is left running.
+    /// Builds what is missing, ends what is left of an instance of this name, and starts a fresh one. Returns
+    /// when it is usable, end to end. When this fails or is dropped, nothing that it started is left running.
     ///
     /// What runs beside the planes is written down among what goes with them: `end_beside` ends it first.
     pub async fn up(options: &Options, end_beside: EndBeside) -> Result<Self, Error> {
@@ -171,7 +171,8 @@ impl Planes {
         self.end_process(name, Manner::AtOnce).await
     }
 
-    /// Pauses one process (SIGSTOP), as a machine that hangs would: it answers nothing, and its connections stay.
+    /// Pauses one process (SIGSTOP), as a machine that hangs would: it answers nothing, and its connections
+    /// stay.
     pub async fn pause_process(&self, name: &str) -> Result<(), Error> {
         self.signal_process(name, Signal::SIGSTOP).await
     }
@@ -232,9 +233,9 @@ impl Planes {
         ready::serves(&self.supervisor, &self.layout, name).await
     }
 
-    /// Loses the hub's state and sets the hub up again, empty: no namespaces, no objects, new UIDs. fedhub gets a new
-    /// token for it, for the old one was of a service account that is no more. After a failure take the instance
-    /// down.
+    /// Loses the hub's state and sets the hub up again, empty: no namespaces, no objects, new UIDs. fedhub
+    /// gets a new token for it, for the old one was of a service account that is no more. After a failure
+    /// take the instance down.
     pub async fn rebuild_hub(&self, options: &Options) -> Result<(), Error> {
         let programs = programs(&options.progress).await?;
         let _lock = self.layout.lock().await?;
@@ -302,8 +303,8 @@ async fn end_recorded(layout: &Layout, end_beside: EndBeside) -> Result<usize, E
     Ok(ended)
 }
 
-/// A start that clears up after itself unless it is finished, also when it is given up half-way. The supervisor has
-/// ended its processes by then.
+/// A start that clears up after itself unless it is finished, also when it is given up half-way. The
+/// supervisor has ended its processes by then.
 struct Unfinished<'a> {
     layout: &'a Layout,
     finished: bool,

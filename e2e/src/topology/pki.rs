@@ -1,5 +1,5 @@
-//! Certificates, keys and tokens of one instance. EC P-256 throughout, service account tokens included. The CAs' own
-//! keys are never written: nothing can be signed once `up` is over.
+//! Certificates, keys and tokens of one instance. EC P-256 throughout, service account tokens included. The
+//! CAs' own keys are never written: nothing can be signed once `up` is over.
 
 use std::fs;
 use std::io::Read;
@@ -12,8 +12,8 @@ use rcgen::{
 
 use crate::Error;
 
-/// The service names that servers are verified by, beside 127.0.0.1. The aggregator dials 127.0.0.1 and still asks
-/// for `<service>.<namespace>.svc`.
+/// The service names that servers are verified by, beside 127.0.0.1. The aggregator dials 127.0.0.1 and still
+/// asks for `<service>.<namespace>.svc`.
 const SERVER_NAMES: [&str; 7] = [
     "127.0.0.1",
     "localhost",
@@ -71,8 +71,8 @@ impl Pki {
         Ok(pki)
     }
 
-    /// A certificate for a user of group `system:masters`. Each component has a name of its own, so that the audit logs
-    /// show who did what.
+    /// A certificate for a user of group `system:masters`. Each component has a name of its own, so that the
+    /// audit logs show who did what.
     pub fn master(&self, user: &str) -> Result<ClientCertificate, Error> {
         sign_client(&self.ca, user, Some(MASTERS))
     }

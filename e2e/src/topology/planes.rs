@@ -36,8 +36,8 @@ pub const HUB: &str = "hub";
 /// The management plane's name.
 pub const MANAGEMENT: &str = "management";
 
-/// Every plane. The hub and one project plane have an etcd of their own: losing and restoring the state of one
-/// plane cannot be tested otherwise.
+/// Every plane. The hub and one project plane have an etcd of their own: losing and restoring the state of
+/// one plane cannot be tested otherwise.
 pub const PLANES: [Plane; 6] = [
     Plane { name: HUB, kind: Kind::Hub, etcd: "hub" },
     Plane { name: "cell-dfw", kind: Kind::Cell { city: "DFW" }, etcd: "shared" },
@@ -60,8 +60,8 @@ impl Plane {
         })
     }
 
-    /// Whether the compute CRDs belong here. They are installed before any controller starts: Karmada's detector
-    /// looks for new kinds only every 30 s.
+    /// Whether the compute CRDs belong here. They are installed before any controller starts: Karmada's
+    /// detector looks for new kinds only every 30 s.
     pub fn serves_compute(&self) -> bool {
         !matches!(self.kind, Kind::Management)
     }
@@ -90,8 +90,8 @@ pub fn projects() -> impl Iterator<Item = &'static Plane> {
     PLANES.iter().filter(|plane| plane.kind == Kind::Project)
 }
 
-/// When a process is ended: controllers first, for an API server waits for its clients, and etcd last, for an API
-/// server that lost its etcd hangs for twenty seconds.
+/// When a process is ended: controllers first, for an API server waits for its clients, and etcd last, for an
+/// API server that lost its etcd hangs for twenty seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {

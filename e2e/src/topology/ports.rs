@@ -1,10 +1,10 @@
 //! Free ports, also when two instances choose at the same time.
 //!
-//! A port is reserved by a file named after it, in a directory that all instances of a user share; the file names the
-//! instance. A reservation lasts until the instance is taken down, so a process that is stopped for a while finds its
-//! port free when it is started again. The range lies below the ephemeral ports, for an outgoing
-//! connection could otherwise occupy a port that we chose. A process that does not use this directory can still be
-//! quicker than ours: `up` then starts over with other ports.
+//! A port is reserved by a file named after it, in a directory that all instances of a user share; the file
+//! names the instance. A reservation lasts until the instance is taken down, so a process that is stopped for
+//! a while finds its port free when it is started again. The range lies below the ephemeral ports, for an
+//! outgoing connection could otherwise occupy a port that we chose. A process that does not use this
+//! directory can still be quicker than ours: `up` then starts over with other ports.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -69,8 +69,8 @@ fn lock(directory: &Path) -> Result<fs::File, Error> {
     Ok(file)
 }
 
-/// A reservation of an instance whose directory was removed is void. One whose `state.json` does not exist yet is not:
-/// the instance is just starting.
+/// A reservation of an instance whose directory was removed is void. One whose `state.json` does not exist
+/// yet is not: the instance is just starting.
 fn is_reserved(directory: &Path, port: u16) -> bool {
     fs::read_to_string(reservation(directory, port)).is_ok_and(|owner| Path::new(&owner).is_dir())
 }

@@ -1,5 +1,5 @@
-//! Processes as the kernel knows them: a PID alone is not enough, because it may have been reused. A PID with its start
-//! time and its executable identifies one process, regardless of its parent.
+//! Processes as the kernel knows them: a PID alone is not enough, because it may have been reused. A PID with
+//! its start time and its executable identifies one process, regardless of its parent.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,9 +23,9 @@ impl Identity {
         Some(Self { pid, start_time: stat(pid)?.start_time })
     }
 
-    /// Whether this very process still runs this program. One that has ended but was not reaped is not alive. A
-    /// terminating one is alive until its last thread has ended, because it keeps its sockets until then. It releases
-    /// its program before that, so that only its start time identifies it.
+    /// Whether this very process still runs this program. One that has ended but was not reaped is not alive.
+    /// A terminating one is alive until its last thread has ended, because it keeps its sockets until then.
+    /// It releases its program before that, so that only its start time identifies it.
     pub fn runs(&self, program: &Path) -> bool {
         stat(self.pid).is_some_and(|stat| stat.start_time == self.start_time && !stat.ended)
             && executable(self.pid).is_none_or(|path| path == program)
@@ -39,8 +39,8 @@ impl Identity {
     }
 }
 
-/// The process that runs `program` with `variable` (`NAME=value`) in its environment. This finds what was started
-/// by a harness that was killed before it could write the PID down.
+/// The process that runs `program` with `variable` (`NAME=value`) in its environment. This finds what was
+/// started by a harness that was killed before it could write the PID down.
 pub fn find(program: &Path, variable: &str) -> Option<Identity> {
     let processes = fs::read_dir("/proc").ok()?;
     processes

@@ -1,8 +1,8 @@
 //! The way from nothing to usable planes, and from an emptied hub back to a usable one.
 //!
-//! Order matters in four places: etcd serves before an API server starts; the compute CRDs are served before any
-//! controller looks for kinds; Karmada's webhook serves before it is registered, for from then on writes wait for it;
-//! and it is registered before the first policy is made.
+//! Order matters in four places: etcd serves before an API server starts; the compute CRDs are served before
+//! any controller looks for kinds; Karmada's webhook serves before it is registered, for from then on writes
+//! wait for it; and it is registered before the first policy is made.
 
 use std::fs;
 use std::path::PathBuf;
@@ -89,8 +89,8 @@ async fn run(steps: &Steps<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Empties the hub's etcd, Karmada's own part included, and sets the hub up again. The cells keep what they have;
-/// the project and management planes only get fedhub's new token for the hub.
+/// Empties the hub's etcd, Karmada's own part included, and sets the hub up again. The cells keep what they
+/// have; the project and management planes only get fedhub's new token for the hub.
 pub async fn rebuild_hub(
     options: &Options,
     layout: &Layout,

@@ -1,5 +1,5 @@
-//! What an instance consists of while it runs, in `state.json`: enough for any later command to end it, restart
-//! parts of it, or find its way to it.
+//! What an instance consists of while it runs, in `state.json`: enough for any later command to end it,
+//! restart parts of it, or find its way to it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -96,7 +96,8 @@ impl State {
         self.processes.iter_mut().find(|process| process.command.name == name)
     }
 
-    /// The environment entry that marks a process as this run's; its name distinguishes two that run one program.
+    /// The environment entry that marks a process as this run's; its name distinguishes two that run one
+    /// program.
     pub fn mark(&self, process: &str) -> (&'static str, String) {
         (MARK, format!("{}/{process}", self.run))
     }

@@ -47,7 +47,8 @@ struct Applied {
     cell: [&'static str; 1],
 }
 
-/// What `docs/install.md` has an installer apply, and nothing else. Each cell gets its own name and city afterwards.
+/// What `docs/install.md` has an installer apply, and nothing else. Each cell gets its own name and city
+/// afterwards.
 const APPLIED: Applied = Applied {
     management: ["overlays/management-plane", "components/management-for-cells"],
     project: ["components/project-plane", "components/project-plane-for-cells"],

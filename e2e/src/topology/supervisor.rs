@@ -1,5 +1,5 @@
-//! Starts and ends an instance's processes, and records each before and after it is started, so that a later command
-//! can end what a killed harness left.
+//! Starts and ends an instance's processes, and records each before and after it is started, so that a later
+//! command can end what a killed harness left.
 
 use std::collections::HashMap;
 use std::fs;
@@ -19,8 +19,8 @@ use crate::Error;
 /// How long a process may take to end by itself. The rest of its work is not needed here.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Go's collector runs when the heap has grown by so many percent, not by its default of 100: the planes' programs spend
-/// processors, which two lanes have too few of, and not memory.
+/// Go's collector runs when the heap has grown by so many percent, not by its default of 100: the planes'
+/// programs spend processors, which two lanes have too few of, and not memory.
 const GARBAGE_COLLECTION: (&str, &str) = ("GOGC", "400");
 
 /// The processes of one instance.
@@ -38,7 +38,8 @@ struct Inner {
 }
 
 impl Supervisor {
-    /// Supervises an instance. `armed`: every process ends when this value is dropped, until [`Self::disarm`].
+    /// Supervises an instance. `armed`: every process ends when this value is dropped, until
+    /// [`Self::disarm`].
     pub fn new(layout: Layout, state: State, armed: bool) -> Self {
         Self { layout, inner: Mutex::new(Inner { state, children: HashMap::new(), armed }) }
     }

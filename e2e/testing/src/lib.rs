@@ -1,5 +1,5 @@
-//! What tests of controllers share: a [`Process`] over fake API servers under paused time, and what is asked of those
-//! servers afterwards.
+//! What tests of controllers share: a [`Process`] over fake API servers under paused time, and what is asked
+//! of those servers afterwards.
 //!
 //! ```no_run
 //! # async fn example(server: fedhub_fake_apiserver::ApiServer) {
@@ -17,8 +17,8 @@
 //! # }
 //! ```
 //!
-//! Nothing here knows a controller, so that tests of every crate may use it; the `support.rs` of each test sets the
-//! initial objects of the servers and the controllers that run.
+//! Nothing here knows a controller, so that tests of every crate may use it; the `support.rs` of each test
+//! sets the initial objects of the servers and the controllers that run.
 
 #![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "helpers of tests")]
 

@@ -31,8 +31,8 @@ impl Display for Messages {
     }
 }
 
-/// Compares [`Messages`] with `tests/snapshots/<name>.snap` of the calling crate. `make messages` accepts what has
-/// changed.
+/// Compares [`Messages`] with `tests/snapshots/<name>.snap` of the calling crate. `make messages` accepts
+/// what has changed.
 #[macro_export]
 macro_rules! assert_messages {
     ($name:literal, $messages:expr) => {

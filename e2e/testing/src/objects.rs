@@ -31,7 +31,8 @@ pub fn serve_entitlements(server: &ApiServer) {
     server.put(json!({"apiVersion": api, "kind": kind, "metadata": metadata})).unwrap();
 }
 
-/// Has their CRD be deleted: the API server deletes its objects first, and serves the kind until all are gone.
+/// Has their CRD be deleted: the API server deletes its objects first, and serves the kind until all are
+/// gone.
 pub fn delete_entitlements(server: &ApiServer) {
     server.delete("CustomResourceDefinition", "", ENTITLEMENTS).unwrap();
     withdraw(server);

@@ -58,8 +58,8 @@ pub fn cell_uid(cell: &ApiServer) -> String {
     crate::uid(&cell.get("Namespace", "", "kube-system").unwrap())
 }
 
-/// Instances of a plane whose schema lacks `unknown` in spec and status, and has these defaults (I1, I7): part, field and
-/// value.
+/// Instances of a plane whose schema lacks `unknown` in spec and status, and has these defaults (I1, I7):
+/// part, field and value.
 pub fn normalized_instances(defaults: &'static [(&str, &str, &str)]) -> Resource {
     Resource::custom("compute.datumapis.com", "v1alpha", "Instance", "instances")
         .with_status()

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::source::Graph;
 
-/// The largest sets of files of which each knows each other, directly or by others; those of one file are left out.
+/// The largest sets of files of which each knows each other, directly or by others; those of one file are
+/// left out.
 pub fn circles(graph: &Graph) -> Vec<BTreeSet<String>> {
     let reachable: BTreeMap<&String, BTreeSet<&String>> =
         graph.keys().map(|file| (file, reach(graph, file))).collect();

@@ -31,8 +31,8 @@ fn collect(file: PathBuf, root: bool, found: &mut BTreeSet<PathBuf>) {
     found.insert(file);
 }
 
-/// Programs that a crate has beside its one: their allocator counts the memory of the whole process, which no other test may
-/// use meanwhile.
+/// Programs that a crate has beside its one: their allocator counts the memory of the whole process, which no
+/// other test may use meanwhile.
 const COUNTING: [&str; 1] = ["hostile"];
 
 #[test]

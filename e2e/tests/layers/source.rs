@@ -1,6 +1,7 @@
 //! Which files of a crate know which: what `use` lines and paths in the code say, tests aside.
 //!
-//! The methods of a type may stand in several files: a call of one is no edge, only the names that a file writes down.
+//! The methods of a type may stand in several files: a call of one is no edge, only the names that a file
+//! writes down.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -32,8 +33,8 @@ struct Import {
     public: bool,
 }
 
-/// The files of the crate whose root is this file of `src`. A library and a program may share a folder: the root of the
-/// other is left out.
+/// The files of the crate whose root is this file of `src`. A library and a program may share a folder: the
+/// root of the other is left out.
 pub fn of_crate(src: &Path, root: &str) -> Graph {
     let files = files(src);
     let own = files.iter().filter(|(name, _)| name == root || !matches!(name.as_str(), "lib.rs" | "main.rs"));

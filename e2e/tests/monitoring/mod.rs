@@ -1,5 +1,5 @@
-//! The alerts and dashboards of `deploy/`, their runbooks and the metrics that the process has agree. What promtool and
-//! a real Prometheus find, `e2e alerts` tests.
+//! The alerts and dashboards of `deploy/`, their runbooks and the metrics that the process has agree. What
+//! promtool and a real Prometheus find, `e2e alerts` tests.
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -62,7 +62,8 @@ fn names(alerts: &[Value]) -> BTreeSet<String> {
     alerts.iter().map(|alert| text(&alert["alert"]).to_owned()).collect()
 }
 
-/// The metrics that docs/reference/metrics.md names; tests of the program compare that with what it registers.
+/// The metrics that docs/reference/metrics.md names; tests of the program compare that with what it
+/// registers.
 fn metrics() -> BTreeSet<String> {
     let document = read("docs/reference/metrics.md");
     let rows = document.lines().filter_map(|line| line.strip_prefix("| "));

@@ -29,7 +29,8 @@ fn every_alert_has_a_severity_and_says_what_is_wrong() {
     }
 }
 
-/// With other labels than replicas have left off, an alert would fire once for each replica, or forget whose it is.
+/// With other labels than replicas have left off, an alert would fire once for each replica, or forget whose
+/// it is.
 #[test]
 fn every_rule_makes_one_series_of_all_replicas() {
     let rules = yaml(&format!("{ALERTS}/rules.yaml"));
@@ -41,7 +42,8 @@ fn every_rule_makes_one_series_of_all_replicas() {
     }
 }
 
-/// Each alert is tested by promtool with a series that fires it, and before its time or with one that does not.
+/// Each alert is tested by promtool with a series that fires it, and before its time or with one that does
+/// not.
 #[test]
 fn every_alert_is_tested_both_ways() {
     let (mut fires, mut silent) = (BTreeSet::new(), BTreeSet::new());

@@ -154,8 +154,8 @@ fn u5_so_many_wds_are_followed_and_no_more() {
 }
 
 proptest! {
-    /// Whatever the order: no generation is measured twice, none is left that has come back, and none takes longer than
-    /// since the first sight of any.
+    /// Whatever the order: no generation is measured twice, none is left that has come back, and none takes
+    /// longer than since the first sight of any.
     #[test]
     fn u5_each_generation_is_measured_once(steps in prop::collection::vec((0u64..4, 0..4u8, 0i64..12), 0..60)) {
         let (start, wd, mut convergence) = (Instant::now(), key("web"), Convergence::default());

@@ -160,7 +160,8 @@ async fn i3_f9_a_hub_that_lost_its_state_proves_nothing() {
         let run = world.federated().await;
         let space = hub_space(&world.alpha);
         run.stop().await;
-        // While no process runs, the namespace and all in it are deleted, perhaps created again; and the WD is deleted.
+        // While no process runs, the namespace and all in it are deleted, perhaps created again; and the WD
+        // is deleted.
         world.hub.delete("Namespace", "", &space).unwrap();
         assert!(world.hub_wd(WD).is_none());
         if recreated {

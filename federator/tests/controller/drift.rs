@@ -220,7 +220,8 @@ async fn f2_a_namespace_made_anew_during_a_gap_has_a_hub_namespace_of_its_own() 
     run.stop().await;
 }
 
-/// A client of a plane whose tenant has a webhook that writes another hub namespace into each mark of ours. It counts them.
+/// A client of a plane whose tenant has a webhook that writes another hub namespace into each mark of ours.
+/// It counts them.
 fn behind_a_webhook(server: &ApiServer, marks: &Arc<AtomicUsize>) -> kube::Client {
     let (server, marks) = (server.clone(), marks.clone());
     let service = service_fn(move |request: Request<Body>| {

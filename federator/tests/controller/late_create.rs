@@ -1,5 +1,5 @@
-//! Creates that land after their request was given up, and after their WD was released: what they make is an orphan, which is
-//! counted, named, and left to the operator (F11).
+//! Creates that land after their request was given up, and after their WD was released: what they make is an
+//! orphan, which is counted, named, and left to the operator (F11).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,8 +13,8 @@ use tower::{Layer, ServiceExt, service_fn};
 
 use crate::controller::support::*;
 
-/// A line to the hub on which the first create of `alpha`'s WD is on its way until it is let through, whatever becomes
-/// of its sender.
+/// A line to the hub on which the first create of `alpha`'s WD is on its way until it is let through,
+/// whatever becomes of its sender.
 #[derive(Clone, Default)]
 struct Slow {
     caught: Arc<AtomicBool>,

@@ -14,9 +14,9 @@ const DEPLOYMENT: &str = "WorkloadDeployment";
 const POLICY: &str = "PropagationPolicy";
 pub(super) const BINDING: &str = "ResourceBinding";
 
-/// The part of Karmada that a move needs, in the order of its detector: a policy that changed releases what it does not
-/// select; what is unclaimed is claimed by the policy that selects it; what is claimed and selected is bound to the
-/// city's cell.
+/// The part of Karmada that a move needs, in the order of its detector: a policy that changed releases what
+/// it does not select; what is unclaimed is claimed by the policy that selects it; what is claimed and
+/// selected is bound to the city's cell.
 pub(super) struct Karmada {
     hub: ApiServer,
     /// Policies by name and space, at the version that was looked at.

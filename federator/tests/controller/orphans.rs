@@ -1,4 +1,5 @@
-//! F11: hub WDs whose project WD is proven gone although its finalizer never ran are counted and named, and left.
+//! F11: hub WDs whose project WD is proven gone although its finalizer never ran are counted and named, and
+//! left.
 
 use fedhub_core::names::UPSTREAM_NAMESPACE;
 use fedhub_fake_apiserver::Fault;

@@ -86,7 +86,8 @@ async fn u2_a_wd_that_waits_for_a_hub_that_is_not_in_sync_says_so_and_one_in_its
     run.stop().await;
 }
 
-/// The time begins anew with each generation, so that one that its cell takes at once costs no write of its own.
+/// The time begins anew with each generation, so that one that its cell takes at once costs no write of its
+/// own.
 #[tokio::test(start_paused = true)]
 async fn u2_each_generation_has_its_own_time() {
     let world = World::telling();

@@ -6,8 +6,9 @@ use serde_json::json;
 
 use crate::controller::support::*;
 
-/// A process, and a backup of the hub without `alpha`'s hub WD, on which a cell has reported since. It has that of another
-/// WD of its namespace, whose city does not report: the hub is not trusted once it is restored.
+/// A process, and a backup of the hub without `alpha`'s hub WD, on which a cell has reported since. It has
+/// that of another WD of its namespace, whose city does not report: the hub is not trusted once it is
+/// restored.
 async fn backed_up() -> (World, Run, Snapshot) {
     let world = World::new();
     world.delete(WD);

@@ -115,8 +115,8 @@ async fn f8_i7_a_cell_that_is_silent_is_asked_after_ever_more_seldom_and_that_is
     run.stop().await;
 }
 
-/// Karmada compares a status with a cache of its `Work`: of a status that changes and is what it was again within
-/// moments, it can keep the one in between, which lacks the generation.
+/// Karmada compares a status with a cache of its `Work`: of a status that changes and is what it was again
+/// within moments, it can keep the one in between, which lacks the generation.
 #[tokio::test(start_paused = true)]
 async fn f8_karmada_is_made_to_pass_on_the_last_status_where_it_kept_an_older_one() {
     let world = World::telling();
@@ -145,7 +145,8 @@ async fn f8_karmada_is_made_to_pass_on_the_last_status_where_it_kept_an_older_on
 const DENIED: &str = "Failed to apply all manifests (0/1): workloaddeployments.compute.datumapis.com \"web\" is \
     forbidden: ValidatingAdmissionPolicy 'freeze' with binding 'freeze' denied request: nothing may be created now";
 
-/// Until an operator acts, the user reads what the cell refuses and who has to act, before and after a restart.
+/// Until an operator acts, the user reads what the cell refuses and who has to act, before and after a
+/// restart.
 #[tokio::test(start_paused = true)]
 async fn u2_i7_a_refusal_of_the_cell_is_told_within_two_minutes_and_taken_back_with_its_report() {
     let world = World::telling();

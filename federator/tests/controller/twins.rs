@@ -30,8 +30,8 @@ fn namespace(name: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
 }
 
-/// Everything in that namespace of `alpha`, and the namespace, goes as its watches tell of a storage that is emptied: no
-/// finalizer runs.
+/// Everything in that namespace of `alpha`, and the namespace, goes as its watches tell of a storage that is
+/// emptied: no finalizer runs.
 fn empty(world: &World) {
     world.alpha.patch("WorkloadDeployment", SPACE, WD, &json!({"metadata": {"finalizers": null}})).unwrap();
     world.delete(WD);

@@ -59,7 +59,8 @@ proptest! {
         if plan.policy.is_some() || plan.deployment.is_some() && plan.delete.is_none() {
             let namespace = judged.hub_namespace.as_ref().unwrap();
             let recorded = annotation_after(&seen, &plan, HUB_NAMESPACE_UID);
-            // F9: while a loss stands, the project WD names the namespace that was lost, and the hub WD says so.
+            // F9: while a loss stands, the project WD names the namespace that was lost, and the hub WD says
+            // so.
             prop_assert!(recorded.as_deref() == Some(namespace.uid()) || loss::stands(&judged.snapshot()), "{:?}", recorded);
             prop_assert!(!namespace.is_terminating());
             if let Some(write) = &plan.deployment {

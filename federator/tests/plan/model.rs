@@ -121,7 +121,8 @@ impl Model {
         })
     }
 
-    /// Observes, plans and performs until nothing is left to do. Panics where that takes more than ten rounds.
+    /// Observes, plans and performs until nothing is left to do. Panics where that takes more than ten
+    /// rounds.
     pub fn settle(&mut self) -> &mut Self {
         for _ in 0..12 {
             if self.step() {

@@ -1,5 +1,5 @@
-//! I7: where digests show that nothing is to be done, rendering changes nothing; and what the federator left in sync,
-//! digests show as in sync.
+//! I7: where digests show that nothing is to be done, rendering changes nothing; and what the federator left
+//! in sync, digests show as in sync.
 
 use fedhub_core::object::ObjectView;
 use proptest::prelude::*;

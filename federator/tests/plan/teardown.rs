@@ -74,8 +74,8 @@ fn f9_a_wd_with_copies_is_recalled_before_it_is_deleted() {
     assert!(shown(&begun).is_none(), "what takes a moment is not shown");
 }
 
-/// For how long it is recalled; for how long its cell is away; what is shown; when it is looked at again, `None` where the
-/// hub WD is deleted.
+/// For how long it is recalled; for how long its cell is away; what is shown; when it is looked at again,
+/// `None` where the hub WD is deleted.
 type Row = (&'static str, u64, Option<u64>, Option<&'static str>, Option<u64>);
 
 #[test]

@@ -32,8 +32,8 @@ fn variable(flag: &str) -> String {
     format!("FEDHUB_{}", flag.trim_start_matches('-').replace('-', "_").to_uppercase())
 }
 
-/// Translates a command line to the present names, and returns the former ones that it and the environment use. A former
-/// variable becomes a flag, unless flag or variable are given under the present name.
+/// Translates a command line to the present names, and returns the former ones that it and the environment
+/// use. A former variable becomes a flag, unless flag or variable are given under the present name.
 pub fn translate(
     mut line: Vec<OsString>,
     environment: impl Fn(&str) -> Option<OsString>,

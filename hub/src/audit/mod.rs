@@ -1,8 +1,9 @@
-//! `fedhub audit`: whether planes and hub are as fedhub would have them. Reads only, but for `--reclaim`, and asks no
-//! fedhub (U4).
+//! `fedhub audit`: whether planes and hub are as fedhub would have them. Reads only, but for `--reclaim`, and
+//! asks no fedhub (U4).
 //!
-//! `read` gathers whole objects into a [`world::World`]; `compare` decides on it alone, by the plans of federator and
-//! projector; what seems to differ is read once more, and what still differs is reported (`report`).
+//! `read` gathers whole objects into a [`world::World`]; `compare` decides on it alone, by the plans of
+//! federator and projector; what seems to differ is read once more, and what still differs is reported
+//! (`report`).
 
 mod compare;
 mod finding;
@@ -67,8 +68,8 @@ pub struct AuditArgs {
     /// Delete nothing where more orphans than this are proven.
     #[arg(long, default_value_t = 10, requires = "reclaim", value_name = "N")]
     pub at_most: usize,
-    /// Delete orphans although they are a large share of the WDs that the plane has on the hub, as after the plane was
-    /// restored from an old backup.
+    /// Delete orphans although they are a large share of the WDs that the plane has on the hub, as after the
+    /// plane was restored from an old backup.
     #[arg(long, requires_all = ["reclaim", "plane"])]
     pub any_share: bool,
     /// The format.

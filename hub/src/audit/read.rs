@@ -1,6 +1,6 @@
-//! Reads what the audit compares: lists of two kinds on each project plane and of seven on the hub, page by page, so many
-//! planes at a time; where one plane is audited, what its namespaces on the hub hold alone. Then, of what seems to differ,
-//! every object once more.
+//! Reads what the audit compares: lists of two kinds on each project plane and of seven on the hub, page by
+//! page, so many planes at a time; where one plane is audited, what its namespaces on the hub hold alone.
+//! Then, of what seems to differ, every object once more.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -233,7 +233,8 @@ async fn companions(hub: &Connection, kind: Kind, namespace: &str) -> anyhow::Re
     Ok(found)
 }
 
-/// Reads a project plane whole, of WDs those with the labels of `deployments`, if it is the cluster that fedhub remembers for the name.
+/// Reads a project plane whole, of WDs those with the labels of `deployments`, if it is the cluster that
+/// fedhub remembers for the name.
 async fn project_of(
     name: &PlaneName,
     plane: &Connection,
@@ -288,8 +289,8 @@ async fn cell_of(plane: &Connection) -> Result<Cell, ReadError> {
 }
 
 impl Gathered {
-    /// Reads once more what the findings rest on, each object by itself: the lists were made at different times. A plane
-    /// that fails now is read no more.
+    /// Reads once more what the findings rest on, each object by itself: the lists were made at different
+    /// times. A plane that fails now is read no more.
     pub async fn refresh(&mut self, findings: &[Finding]) -> anyhow::Result<()> {
         let keys: BTreeSet<&Key> =
             findings.iter().filter(|it| it.is_problem()).flat_map(|it| &it.rests_on).collect();
@@ -329,8 +330,8 @@ impl Gathered {
         Ok(())
     }
 
-    /// What is read together, one after the other: of a project plane all, so that a slow one takes one turn; of the hub
-    /// each object by itself.
+    /// What is read together, one after the other: of a project plane all, so that a slow one takes one turn;
+    /// of the hub each object by itself.
     fn reads(&self, keys: &BTreeSet<&Key>) -> Vec<(Connection, Vec<Key>)> {
         let mut reads = Vec::new();
         let mut of_planes: BTreeMap<&PlaneName, Vec<Key>> = BTreeMap::new();

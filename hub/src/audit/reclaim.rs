@@ -1,7 +1,9 @@
-//! `fedhub audit --reclaim`: deletes orphans on the hub (F11), each proven anew just before, once an operator has agreed.
+//! `fedhub audit --reclaim`: deletes orphans on the hub (F11), each proven anew just before, once an operator
+//! has agreed.
 //!
-//! An orphan is proven where its plane answers as the very cluster that fedhub remembers for its name, a read of that plane
-//! finds no WD of its UID, and the hub WD is read again; it is deleted as it was read and not otherwise.
+//! An orphan is proven where its plane answers as the very cluster that fedhub remembers for its name, a read
+//! of that plane finds no WD of its UID, and the hub WD is read again; it is deleted as it was read and not
+//! otherwise.
 
 use std::collections::BTreeMap;
 
@@ -82,7 +84,8 @@ pub fn deployments(gathered: &Gathered) -> BTreeMap<PlaneName, usize> {
 
 /// Up to how many orphans of a plane are no sign of anything, whatever share of its WDs they are.
 const FEW: usize = 3;
-/// The share of a plane's WDs on the hub, one of so many, above which orphans are a sign that the plane lost its state.
+/// The share of a plane's WDs on the hub, one of so many, above which orphans are a sign that the plane lost
+/// its state.
 const SHARE: usize = 4;
 
 /// Why so many are not deleted at once, a line for each reason: ending what runs is not taken back.

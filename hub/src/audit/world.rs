@@ -31,7 +31,8 @@ impl Stored {
     }
 }
 
-/// The objects of one kind on one plane, by namespace and name; of cluster-scoped kinds the namespace is empty.
+/// The objects of one kind on one plane, by namespace and name; of cluster-scoped kinds the namespace is
+/// empty.
 #[derive(Clone, Debug, Default)]
 pub struct Objects(BTreeMap<String, BTreeMap<String, Stored>>);
 
@@ -144,8 +145,8 @@ pub struct World {
 }
 
 impl World {
-    /// The objects of a kind on a plane; `None` where they were not read. Cells are not told apart by [`PlaneId`], and not
-    /// read anew.
+    /// The objects of a kind on a plane; `None` where they were not read. Cells are not told apart by
+    /// [`PlaneId`], and not read anew.
     pub fn objects_mut(&mut self, plane: &PlaneId, kind: Kind) -> Option<&mut Objects> {
         match (plane, kind) {
             (PlaneId::Hub, Kind::Namespace) => Some(&mut self.hub.namespaces),

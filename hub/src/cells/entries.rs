@@ -1,5 +1,5 @@
-//! The entries by which the hub's policies know the cells: `data` of the `ConfigMap` `fedhub-cells`, a line for each,
-//! `<name of the Cluster>: <city code>/<UID of the cell's kube-system>`. Pure.
+//! The entries by which the hub's policies know the cells: `data` of the `ConfigMap` `fedhub-cells`, a line
+//! for each, `<name of the Cluster>: <city code>/<UID of the cell's kube-system>`. Pure.
 
 use std::collections::BTreeMap;
 use std::fmt;

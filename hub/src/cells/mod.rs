@@ -1,5 +1,5 @@
-//! `fedhub cells`: the cells that the hub knows, how they are, and what they hold. Reads only, and asks no fedhub;
-//! `fedhub cells admit`, in `admit`, enters a cell.
+//! `fedhub cells`: the cells that the hub knows, how they are, and what they hold. Reads only, and asks no
+//! fedhub; `fedhub cells admit`, in `admit`, enters a cell.
 
 mod admit;
 pub mod entries;
@@ -51,7 +51,8 @@ pub struct CellsArgs {
     /// The hub.
     #[command(flatten)]
     pub hub: HubArgs,
-    /// Name and kubeconfig of a project plane whose quota claims are to be counted; may be given more than once.
+    /// Name and kubeconfig of a project plane whose quota claims are to be counted; may be given more than
+    /// once.
     #[arg(long = "project-kubeconfig", value_name = "NAME=FILE", value_parser = named_file)]
     pub project_kubeconfigs: Vec<(String, PathBuf)>,
     /// The format.
@@ -62,7 +63,8 @@ pub struct CellsArgs {
 /// The commands of `fedhub cells`.
 #[derive(Debug, clap::Subcommand)]
 pub enum CellsCommand {
-    /// Give a cell its identity on the hub: a `ServiceAccount` of its own, and the entry by which the hub's policies know it.
+    /// Give a cell its identity on the hub: a `ServiceAccount` of its own, and the entry by which the hub's
+    /// policies know it.
     Admit(Box<AdmitArgs>),
 }
 

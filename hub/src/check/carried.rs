@@ -1,4 +1,5 @@
-//! What of `deploy/` the program carries to compare it with the hub, and the kinds of Karmada that fedhub uses.
+//! What of `deploy/` the program carries to compare it with the hub, and the kinds of Karmada that fedhub
+//! uses.
 
 use anyhow::Context;
 use serde_json::Value;
@@ -11,7 +12,8 @@ pub const KARMADA: [(&str, &str); 5] = [
     ("cluster.karmada.io/v1alpha1", "clusters"),
     ("config.karmada.io/v1alpha1", "resourceinterpretercustomizations"),
 ];
-/// A kind that Karmada serves since 1.14. The API server does not show Karmada's version, and knows Kubernetes' only.
+/// A kind that Karmada serves since 1.14. The API server does not show Karmada's version, and knows
+/// Kubernetes' only.
 pub const SINCE_1_14: (&str, &str) = ("policy.karmada.io/v1alpha1", "clustertaintpolicies");
 
 const INTERPRETER: &str = include_str!("../../../deploy/components/hub/workloaddeployment-interpreter.yaml");

@@ -103,8 +103,8 @@ impl PlaneFacts {
 /// What is read of the hub beside what is read of every plane.
 #[derive(Clone, Debug, Default)]
 pub struct HubFacts {
-    /// Karmada's kinds that fedhub uses, by group and version, and what the hub serves there; one that it does not serve
-    /// is absent.
+    /// Karmada's kinds that fedhub uses, by group and version, and what the hub serves there; one that it
+    /// does not serve is absent.
     pub karmada: Vec<(String, Read<Vec<String>>)>,
     /// The Clusters.
     pub clusters: Read<Vec<Object>>,

@@ -6,8 +6,8 @@ use fedhub_core::clock::parse_duration;
 
 use fedhub_terminal::output::OutputArgs;
 
-/// The flags that are shown: those that say what runs, and where planes are. The others of `fedhub run` are accepted as well,
-/// so that a check takes the arguments and the environment of a Pod as they are.
+/// The flags that are shown: those that say what runs, and where planes are. The others of `fedhub run` are
+/// accepted as well, so that a check takes the arguments and the environment of a Pod as they are.
 const SHOWN: [&str; 23] = [
     "pre",
     "concurrency",
@@ -48,7 +48,8 @@ Exit codes: 0: all is in order, or skipped; 1: it could not be done; 2: misuse; 
 /// The flags of `fedhub check`.
 #[derive(Debug, clap::Args)]
 pub struct CheckArgs {
-    /// Check what has to be there before an installation: without CRDs, interpreter, policies and cell identities.
+    /// Check what has to be there before an installation: without CRDs, interpreter, policies and cell
+    /// identities.
     #[arg(long)]
     pub pre: bool,
     /// How many planes are asked at a time.

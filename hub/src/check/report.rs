@@ -19,8 +19,8 @@ pub fn print(findings: &[Finding], format: Format, colours: bool) -> String {
     })
 }
 
-/// The header, and two lines for each finding that needs something to be done. Of project planes those that are in order
-/// are one line for each check, unless all are asked for.
+/// The header, and two lines for each finding that needs something to be done. Of project planes those that
+/// are in order are one line for each check, unless all are asked for.
 fn rows(findings: &[Finding], wide: bool) -> Vec<Vec<String>> {
     let mut rows = vec![["STATE", "PLANE", "CHECK", "FOUND"].map(str::to_owned).to_vec()];
     let many = |finding: &&Finding| !wide && finding.plane.part.is_project() && finding.state == State::Ok;

@@ -1,4 +1,5 @@
-//! The rights that the roles of `deploy/` grant, read from those very files: a role that changes changes what is asked.
+//! The rights that the roles of `deploy/` grant, read from those very files: a role that changes changes what
+//! is asked.
 
 use anyhow::Context;
 use fedhub_planes::discovery::Discovery;

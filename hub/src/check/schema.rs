@@ -27,7 +27,8 @@ pub struct Ours {
     pub kinds: Vec<OurKind>,
 }
 
-/// The kind of the catalogue: only its source and what gets copies needs it, for without a catalogue there is the built-in type.
+/// The kind of the catalogue: only its source and what gets copies needs it, for without a catalogue there is
+/// the built-in type.
 const CATALOG: &str = "InstanceType";
 
 impl Ours {
@@ -55,8 +56,8 @@ pub fn ours() -> anyhow::Result<Ours> {
     Ok(ours)
 }
 
-/// The fields of ours that a plane would prune, by kind, from its `OpenAPI` document of our version. A kind that has no
-/// schema there is left out.
+/// The fields of ours that a plane would prune, by kind, from its `OpenAPI` document of our version. A kind
+/// that has no schema there is left out.
 pub fn lacking(ours: &Ours, openapi: &Value) -> BTreeMap<String, Vec<String>> {
     let of = |kind: &OurKind| {
         let served = of_kind(openapi, ours, &kind.kind)?;

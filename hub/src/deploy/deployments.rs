@@ -296,7 +296,8 @@ fn its_probes_ask_where_the_program_answers_and_its_end_may_take_its_time() {
         let (ports, served) = (container["ports"].as_array().unwrap(), &service["spec"]["ports"]);
         let scraped = overlay.has("metrics-auth") || overlay.has("cell-metrics-auth");
         assert_eq!(args.metrics.address.is_some(), scraped, "{overlay:?}");
-        // Elsewhere than on the same host metrics are served over HTTPS only, so that is what is called by their name.
+        // Elsewhere than on the same host metrics are served over HTTPS only, so that is what is called by
+        // their name.
         assert_eq!(served[0]["name"] == "metrics", scraped, "{overlay:?}");
         assert_eq!(served[0]["targetPort"], ports[usize::from(scraped)]["name"], "{overlay:?}");
         if let Some(address) = args.metrics.address {
@@ -329,8 +330,8 @@ fn its_containers_request_what_they_need() {
     }
 }
 
-/// The port of admission is that of the program, of its Service and of the policy; what certificates are for is the Secret that
-/// is mounted.
+/// The port of admission is that of the program, of its Service and of the policy; what certificates are for
+/// is the Secret that is mounted.
 #[test]
 fn w4_admission_is_reached_where_it_answers() {
     let overlay = Overlay::of("base", &["network-policy", "webhooks", "webhooks-cert-manager"]);

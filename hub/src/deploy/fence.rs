@@ -1,4 +1,5 @@
-//! The policies of the hub that fence cells off name what the code writes, and match the subjects of the roles.
+//! The policies of the hub that fence cells off name what the code writes, and match the subjects of the
+//! roles.
 
 use fedhub_core::names::{CELL_SOURCE, INSTANCE_CITY, LOST_CLUSTER};
 use fedhub_core::object::Kind;

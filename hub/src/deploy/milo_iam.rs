@@ -52,8 +52,8 @@ fn protected(milo: &str) -> BTreeSet<String> {
     all
 }
 
-/// The rules of these directories' `ClusterRole`s as permissions. Where a Milo's authorization does not tell a subresource
-/// from its resource, the resource's permission is asked for.
+/// The rules of these directories' `ClusterRole`s as permissions. Where a Milo's authorization does not tell
+/// a subresource from its resource, the resource's permission is asked for.
 fn granted(directories: &[&str]) -> BTreeSet<String> {
     let mut all = BTreeSet::new();
     let objects = directories.iter().flat_map(|directory| overlay(directory, &[]));

@@ -1,7 +1,9 @@
-//! What registers the API with a Milo: its quota is of what cells claim, its metrics are of kinds that the CRDs define.
+//! What registers the API with a Milo: its quota is of what cells claim, its metrics are of kinds that the
+//! CRDs define.
 //!
-//! Their fields are those of `quota.miloapis.com/v1alpha1` (github.com/milo-os/milo), `services.miloapis.com/v1alpha1`
-//! (github.com/milo-os/service-catalog) and `resourcemetrics.miloapis.com/v1alpha1` (github.com/milo-os/resource-metrics).
+//! Their fields are those of `quota.miloapis.com/v1alpha1` (github.com/milo-os/milo),
+//! `services.miloapis.com/v1alpha1` (github.com/milo-os/service-catalog) and
+//! `resourcemetrics.miloapis.com/v1alpha1` (github.com/milo-os/resource-metrics).
 
 use std::collections::BTreeSet;
 
@@ -33,7 +35,8 @@ fn a_claim() -> Object {
     claim::of(&bare(Kind::Instance, "ns-1", "web-0"), &cell, &consumer, size)
 }
 
-/// A Milo refuses a claim of a type that is not registered for its consumer, or not for the kind that it is for.
+/// A Milo refuses a claim of a type that is not registered for its consumer, or not for the kind that it is
+/// for.
 #[test]
 fn c6_what_cells_claim_is_registered_and_granted() {
     let claim = a_claim();

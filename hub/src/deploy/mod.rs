@@ -1,5 +1,5 @@
-//! `deploy/` says what the program understands and what its code needs. A kubelet is not here to find out, and neither is
-//! an installer.
+//! `deploy/` says what the program understands and what its code needs. A kubelet is not here to find out,
+//! and neither is an installer.
 
 mod deployments;
 mod fence;

@@ -1,5 +1,5 @@
-//! The policy of the hub that fences fedhub itself names what the code writes, and matches the subject of the role. That it
-//! decides as it should is for the suite `hub-fenced`, on a real API server.
+//! The policy of the hub that fences fedhub itself names what the code writes, and matches the subject of the
+//! role. That it decides as it should is for the suite `hub-fenced`, on a real API server.
 
 use std::collections::BTreeSet;
 

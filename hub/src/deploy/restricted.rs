@@ -1,4 +1,5 @@
-//! What the Pod Security Standard `restricted` asks of a Pod, whatever its version, and a read-only root file system.
+//! What the Pod Security Standard `restricted` asks of a Pod, whatever its version, and a read-only root file
+//! system.
 
 use serde_json::Value;
 

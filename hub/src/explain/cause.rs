@@ -1,7 +1,7 @@
 //! The closed list of causes that `fedhub explain` names, with who has to act and what to do.
 //!
-//! Who acts on a reason of a condition is decided in one place, `fedhub_api::reason`: a cause that stands for a
-//! reason takes it from there.
+//! Who acts on a reason of a condition is decided in one place, `fedhub_api::reason`: a cause that stands for
+//! a reason takes it from there.
 
 use fedhub_api::reason::{Reason, Responsible};
 

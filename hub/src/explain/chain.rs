@@ -1,4 +1,5 @@
-//! What was read of a WD on all planes, errors of reading included. The diagnosis and the table are made of this alone.
+//! What was read of a WD on all planes, errors of reading included. The diagnosis and the table are made of
+//! this alone.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -53,7 +54,8 @@ pub struct LeaseFacts {
 /// What the management plane has.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Management {
-    /// The plane's kubeconfig: found, absent (no such plane), invalid (the Secret), or the plane could not be asked.
+    /// The plane's kubeconfig: found, absent (no such plane), invalid (the Secret), or the plane could not be
+    /// asked.
     pub source: Read<()>,
     /// The Lease.
     pub lease: Read<LeaseFacts>,
@@ -201,7 +203,8 @@ pub fn deleted_at(object: &Object) -> Option<Timestamp> {
     object.metadata.deletion_timestamp.as_ref().map(|time| time.0)
 }
 
-/// When a part of an object was written last by a manager that `counts`: its status, or with an empty `part` the rest.
+/// When a part of an object was written last by a manager that `counts`: its status, or with an empty `part`
+/// the rest.
 fn written(object: &Object, part: &str, counts: impl Fn(&str) -> bool) -> Option<Timestamp> {
     let fields = object.metadata.managed_fields.iter().flatten();
     let writes = fields

@@ -1,7 +1,7 @@
 //! The hops of a WD from its project to its cell and back, and how long each may take.
 //!
-//! Within `usual` a hop is on its way; after that it is slow, and after its `deadline` stuck. The times are those of a
-//! hub under load, with room: a single change takes a second or two from end to end.
+//! Within `usual` a hop is on its way; after that it is slow, and after its `deadline` stuck. The times are
+//! those of a hub under load, with room: a single change takes a second or two from end to end.
 
 use std::time::Duration;
 

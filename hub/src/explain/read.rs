@@ -148,8 +148,9 @@ enum Space {
     NotIts(Read<Object>),
 }
 
-/// The hub namespace that the WD names, where that is the subject's; else the one that the project namespace's UID names. A
-/// tenant can write anything in both places: whose a hub namespace is, its labels say, which fedhub alone writes.
+/// The hub namespace that the WD names, where that is the subject's; else the one that the project
+/// namespace's UID names. A tenant can write anything in both places: whose a hub namespace is, its labels
+/// say, which fedhub alone writes.
 async fn space_of(hub: &Connection, subject: &Subject, wd: &Read<Object>, own: &Read<Object>) -> Space {
     let marked = wd.found().and_then(|wd| wd.annotation(FEDERATION_NAMESPACE)).map(str::to_owned);
     let named = own.found().map(|namespace| hub_namespace(namespace.uid()));

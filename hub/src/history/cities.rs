@@ -70,8 +70,8 @@ impl Cities {
         }
     }
 
-    /// What an operator has to know before the restore is accepted: a line for each city in use, and for each declaration
-    /// that begins to count.
+    /// What an operator has to know before the restore is accepted: a line for each city in use, and for each
+    /// declaration that begins to count.
     pub fn describe(&self, remembered: &Remembered, clusters: &[ObjectRef], now: Timestamp) -> String {
         let used: BTreeSet<&String> = self.deployments.values().chain(self.copies.keys()).collect();
         let cells = |city: &str| {

@@ -19,7 +19,8 @@ const SHORTEST: Duration = Duration::from_mins(10);
 /// The commands of `fedhub kubeconfig`.
 #[derive(Debug, clap::Subcommand)]
 pub enum KubeconfigCommand {
-    /// Create a token of a `ServiceAccount`, and store a kubeconfig with it in the Secret where fedhub reads it.
+    /// Create a token of a `ServiceAccount`, and store a kubeconfig with it in the Secret where fedhub reads
+    /// it.
     #[command(after_help = "\
 Examples:
   fedhub kubeconfig mint --for hub --hub-context HUB --management-context MANAGEMENT
@@ -55,7 +56,8 @@ pub struct MintArgs {
     /// Print the kubeconfig, and write no Secret.
     #[arg(long, conflicts_with_all = ["dry_run", "force", "output", "json"])]
     pub print: bool,
-    /// Overwrite a Secret that holds anything but an earlier token of the same `ServiceAccount` for the same server.
+    /// Overwrite a Secret that holds anything but an earlier token of the same `ServiceAccount` for the same
+    /// server.
     #[arg(long)]
     pub force: bool,
     /// Where planes are.

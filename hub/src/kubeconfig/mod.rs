@@ -1,7 +1,8 @@
-//! `fedhub kubeconfig`: kubeconfigs with tokens of `ServiceAccount`s, made, stored where fedhub reads them, and renewed.
+//! `fedhub kubeconfig`: kubeconfigs with tokens of `ServiceAccount`s, made, stored where fedhub reads them,
+//! and renewed.
 //!
-//! `purpose` says what `deploy/` has of each; `plan` decides on what a Secret holds, `render` writes a kubeconfig, and
-//! `requests` asks the planes. A token is in no output but that of `--print`.
+//! `purpose` says what `deploy/` has of each; `plan` decides on what a Secret holds, `render` writes a
+//! kubeconfig, and `requests` asks the planes. A token is in no output but that of `--print`.
 
 pub mod args;
 mod mint;

@@ -95,8 +95,8 @@ fn foreign(secret: &Object, wanted: &Wanted) -> Option<String> {
     differs(&held, &wanted.account, Some(&wanted.server))
 }
 
-/// What a kubeconfig names in place of what is expected. Its token is not verified: whoever writes the Secret makes one
-/// that names any `ServiceAccount`.
+/// What a kubeconfig names in place of what is expected. Its token is not verified: whoever writes the Secret
+/// makes one that names any `ServiceAccount`.
 fn differs(held: &Held, account: &Account, server: Option<&str>) -> Option<String> {
     if let Some(server) = server.filter(|server| *server != held.server()) {
         return Some(format!("the Secret names the server {}, not {server}", held.server()));
@@ -108,9 +108,9 @@ fn differs(held: &Held, account: &Account, server: Option<&str>) -> Option<Strin
     }
 }
 
-/// Whether a kubeconfig is renewed, or why it cannot be. `account` is the one that its purpose has, and `server` that of
-/// the context which the operator named; without one it renews itself, by its own token at its own server, and has to be
-/// valid still.
+/// Whether a kubeconfig is renewed, or why it cannot be. `account` is the one that its purpose has, and
+/// `server` that of the context which the operator named; without one it renews itself, by its own token at
+/// its own server, and has to be valid still.
 pub fn rotate(
     held: &Held,
     account: &Account,

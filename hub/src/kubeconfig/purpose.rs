@@ -1,5 +1,5 @@
-//! What a kubeconfig is for: whose server it names, which `ServiceAccount` it acts as, and which Secret holds it. As
-//! `deploy/` has them. Pure.
+//! What a kubeconfig is for: whose server it names, which `ServiceAccount` it acts as, and which Secret holds
+//! it. As `deploy/` has them. Pure.
 
 use std::fmt;
 

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use super::purpose::Account;
 
-/// A kubeconfig that acts as a `ServiceAccount` at a server, and has nothing else of `config` but whom to trust there.
+/// A kubeconfig that acts as a `ServiceAccount` at a server, and has nothing else of `config` but whom to
+/// trust there.
 pub fn kubeconfig(server: &str, config: &Config, account: &Account, token: &str) -> anyhow::Result<String> {
     if config.accept_invalid_certs {
         bail!(

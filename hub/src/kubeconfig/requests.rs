@@ -84,8 +84,8 @@ pub struct Terms<'a> {
     pub timeout: Duration,
 }
 
-/// A kubeconfig for `server` with a new token, which that server accepts. It trusts whom the target's own configuration
-/// trusts.
+/// A kubeconfig for `server` with a new token, which that server accepts. It trusts whom the target's own
+/// configuration trusts.
 pub async fn made(terms: &Terms<'_>, target: &Target, server: &str) -> Result<(String, Minted), String> {
     let content = |token: &str| {
         let content = render::kubeconfig(server, &target.config, terms.account, token);
@@ -156,8 +156,8 @@ fn shortened(asked: Duration, granted: SignedDuration) -> Option<String> {
     })
 }
 
-/// Whether the server of a kubeconfig accepts it: an error where it does not, and a warning where it cannot be asked from
-/// here.
+/// Whether the server of a kubeconfig accepts it: an error where it does not, and a warning where it cannot
+/// be asked from here.
 pub async fn tried(content: &str, timeout: Duration) -> Result<Option<String>, String> {
     let config = from_secret(content).map_err(|error| errors::chain(&error))?;
     let plane = connect::plane(config, timeout).map_err(|error| errors::chain(error.as_ref()))?;

@@ -1,5 +1,5 @@
-//! Connections of the commands for operators: over the transport of `fedhub run`, which ends every wait and weighs every
-//! answer (I8).
+//! Connections of the commands for operators: over the transport of `fedhub run`, which ends every wait and
+//! weighs every answer (I8).
 
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};

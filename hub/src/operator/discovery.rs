@@ -31,8 +31,8 @@ pub struct Found {
     pub secret: Option<String>,
     /// How to reach it, or why it cannot be reached.
     pub config: Result<Config, String>,
-    /// Whether fedhub engages it by itself: a Project may be not Ready, or be deleted, and WDs of it have fedhub's finalizer
-    /// all the same.
+    /// Whether fedhub engages it by itself: a Project may be not Ready, or be deleted, and WDs of it have
+    /// fedhub's finalizer all the same.
     pub ready: bool,
 }
 
@@ -114,8 +114,8 @@ impl PlaneSource {
         }
     }
 
-    /// The labels by which the WDs of projects are listed there. Where the plane may be a cell as well, those that Karmada
-    /// brings are the cell's, as `fedhub run` has it.
+    /// The labels by which the WDs of projects are listed there. Where the plane may be a cell as well, those
+    /// that Karmada brings are the cell's, as `fedhub run` has it.
     pub fn deployments(&self) -> String {
         let own = (self.mode == Discovery::Single)
             .then(|| Watched::without(Kind::WorkloadDeployment, UPSTREAM_NAMESPACE).selector());
@@ -126,7 +126,8 @@ impl PlaneSource {
         Found { name: single::NAME.to_owned(), secret: None, config: self.config.clone(), ready: true }
     }
 
-    /// A Secret that has its plane's name is one read; only for one that an annotation names is the metadata of all read.
+    /// A Secret that has its plane's name is one read; only for one that an annotation names is the metadata
+    /// of all read.
     async fn find_secret(&self, name: &str) -> Read<Found> {
         let secret = |secret: String| async move {
             get(&self.server, Kind::Secret.resource(), &self.namespace, &secret).await

@@ -1,4 +1,5 @@
-//! The project planes that a command works on: those that discovery finds and those given, and which cluster each is.
+//! The project planes that a command works on: those that discovery finds and those given, and which cluster
+//! each is.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -34,8 +35,8 @@ impl Unread {
     }
 }
 
-/// The project planes that fedhub works on, and the identities that it remembers: of Projects that are not Ready, or are
-/// being deleted, those that it has worked on.
+/// The project planes that fedhub works on, and the identities that it remembers: of Projects that are not
+/// Ready, or are being deleted, those that it has worked on.
 pub async fn discover(
     source: &PlaneSource,
     management: &Connection,
@@ -96,8 +97,8 @@ pub fn planes_of(
     (planes, unread)
 }
 
-/// Whether a plane answers, as the cluster that fedhub remembers for its name. Where it remembers none for the name, none of
-/// another name either.
+/// Whether a plane answers, as the cluster that fedhub remembers for its name. Where it remembers none for
+/// the name, none of another name either.
 pub async fn check_identity(
     name: &PlaneName,
     plane: &Connection,

@@ -1,5 +1,6 @@
 //! What the commands for operators share: connections, reads that keep their errors, project planes as
-//! each discovery finds them. How they print is in `shared/terminal`. They read only, and ask no fedhub process (U4).
+//! each discovery finds them. How they print is in `shared/terminal`. They read only, and ask no fedhub
+//! process (U4).
 
 pub mod concurrent;
 pub mod connect;

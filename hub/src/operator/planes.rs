@@ -1,4 +1,5 @@
-//! What is known of project planes: the kubeconfigs in their Secrets, which clusters they are, what is paused.
+//! What is known of project planes: the kubeconfigs in their Secrets, which clusters they are, what is
+//! paused.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! Planes in a file: what `fedhub snapshot` writes, and a client that answers reads from it.
 //!
-//! A command that reads a file asks the same requests of the same clients; what answers them is the file in place of a
-//! server. Nothing can be written to it.
+//! A command that reads a file asks the same requests of the same clients; what answers them is the file in
+//! place of a server. Nothing can be written to it.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;

@@ -107,8 +107,8 @@ pub struct Query<'a> {
     pub fields: &'a str,
 }
 
-/// Calls `visit` with each object, page by page, until it breaks off. Each page may take as long as a read, and all of them
-/// as long as a plane as a whole.
+/// Calls `visit` with each object, page by page, until it breaks off. Each page may take as long as a read,
+/// and all of them as long as a plane as a whole.
 pub async fn each(
     plane: &Connection,
     query: Query<'_>,

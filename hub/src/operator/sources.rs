@@ -15,14 +15,16 @@ use super::read::Read;
 use crate::common::{HubArgs, ManagementArgs, OwnNamespaceArgs};
 use crate::discovery::{DiscoveryArgs, of_operators};
 
-/// The flags of the planes that a command reads. A command that takes longer reads sets another default of `timeout`.
+/// The flags of the planes that a command reads. A command that takes longer reads sets another default of
+/// `timeout`.
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("discovery", of_operators))]
 pub struct SourceArgs {
     /// The hub.
     #[command(flatten)]
     pub hub: HubArgs,
-    /// The management plane, which has fedhub's Lease and, of discovery `kubeconfigs`, the Secrets of project planes.
+    /// The management plane, which has fedhub's Lease and, of discovery `kubeconfigs`, the Secrets of project
+    /// planes.
     #[command(flatten)]
     pub management: ManagementArgs,
     /// Where fedhub is on it.
@@ -34,7 +36,8 @@ pub struct SourceArgs {
     /// Name and kubeconfig of a project plane, in place of what discovery finds; may be given more than once.
     #[arg(long = "project-kubeconfig", value_name = "NAME=FILE", value_parser = named_file)]
     pub project_kubeconfigs: Vec<(String, PathBuf)>,
-    /// Name, as Karmada has it, and kubeconfig of a cell, which is read too then; may be given more than once.
+    /// Name, as Karmada has it, and kubeconfig of a cell, which is read too then; may be given more than
+    /// once.
     #[arg(long = "cell-kubeconfig", value_name = "NAME=FILE", value_parser = named_file)]
     pub cell_kubeconfigs: Vec<(String, PathBuf)>,
     /// How long each read may take, of a list each page; all reads of a plane may take 24 times as long.

@@ -17,7 +17,8 @@ pub enum Change {
 }
 
 impl Change {
-    /// Pauses that plane, or all of them. A pause that stands is kept: who was first, and why, is not forgotten.
+    /// Pauses that plane, or all of them. A pause that stands is kept: who was first, and why, is not
+    /// forgotten.
     pub fn pause(stored: &mut PausedPlanes, plane: Option<&PlaneName>, new: &Pause) -> Self {
         let stands = match plane {
             Some(plane) => stored.planes.get(plane.as_str()),

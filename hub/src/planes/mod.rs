@@ -1,5 +1,5 @@
-//! `fedhub planes`: the project planes that discovery finds, and how each answers. Reads only, and asks no fedhub (U4);
-//! `fedhub planes withdraw`, in `withdraw`, decides on a project whose entitlement is missing.
+//! `fedhub planes`: the project planes that discovery finds, and how each answers. Reads only, and asks no
+//! fedhub (U4); `fedhub planes withdraw`, in `withdraw`, decides on a project whose entitlement is missing.
 
 mod count;
 mod report;

@@ -1,5 +1,5 @@
-//! `fedhub planes withdraw`: an operator's decision that a project has lost the service. fedhub decides it by itself only
-//! where it saw the entitlement go (I4).
+//! `fedhub planes withdraw`: an operator's decision that a project has lost the service. fedhub decides it by
+//! itself only where it saw the entitlement go (I4).
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -131,8 +131,8 @@ fn standing(project: &PlaneName, remembered: Option<&IdentityEntry>) -> anyhow::
     }
 }
 
-/// How many WDs the plane of a project has whose entitlement is missing; an error where it is not, or where that cannot be
-/// told.
+/// How many WDs the plane of a project has whose entitlement is missing; an error where it is not, or where
+/// that cannot be told.
 async fn missing(
     args: &WithdrawArgs,
     source: &PlaneSource,

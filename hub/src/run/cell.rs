@@ -1,8 +1,9 @@
-//! The cell role: makes the Instances of the cell's `WorkloadDeployments`, judges them, and copies them to the hub.
+//! The cell role: makes the Instances of the cell's `WorkloadDeployments`, judges them, and copies them to
+//! the hub.
 //!
-//! Two registries: one around the cell, and one around the hub, whose project planes are those with quota. The role is
-//! ready when the cell is in sync and is who its name says: neither the hub nor a project plane keeps a cell from its
-//! work.
+//! Two registries: one around the cell, and one around the hub, whose project planes are those with quota.
+//! The role is ready when the cell is in sync and is who its name says: neither the hub nor a project plane
+//! keeps a cell from its work.
 
 use std::sync::Arc;
 
@@ -159,8 +160,8 @@ fn work<C: Controller + Listener>(runtime: &Runtime, role: &Role, controller: &A
     Ok(())
 }
 
-/// What the role watches in the cell. Where the cell is a project plane too, what has no label of Karmada's hub is a user's
-/// WD, and what has the label of a project is a projection: they are the management role's.
+/// What the role watches in the cell. Where the cell is a project plane too, what has no label of Karmada's
+/// hub is a user's WD, and what has the label of a project is a projection: they are the management role's.
 pub fn in_cell(args: &RunArgs) -> Vec<Watched> {
     let mut kinds = if args.is_single_cluster() {
         vec![
@@ -171,7 +172,8 @@ pub fn in_cell(args: &RunArgs) -> Vec<Watched> {
         watched::all(&[Kind::WorkloadDeployment, Kind::Instance])
     };
     kinds.push(Watched::all(Kind::Namespace));
-    // A ClusterRole of an older version says nothing of them: a cell works on without, and what scales says so.
+    // A ClusterRole of an older version says nothing of them: a cell works on without, and what scales says
+    // so.
     kinds.push(Watched::all(Kind::HorizontalPodAutoscaler).if_served());
     // W8: without a catalogue there is the built-in type.
     kinds.push(Watched::all(Kind::InstanceType).if_served());
@@ -213,7 +215,8 @@ mod tests {
     use super::*;
     use crate::args::{Args, Command};
 
-    /// What the first version of the cell's `ClusterRole` granted, and what a flag asks for, may be relied on.
+    /// What the first version of the cell's `ClusterRole` granted, and what a flag asks for, may be relied
+    /// on.
     #[test]
     fn c13_a_cell_upgraded_before_its_cluster_role_waits_for_no_autoscalers() {
         let parsed = Args::try_parse_from(["fedhub", "run", "--enable-cell-controllers"]).unwrap();

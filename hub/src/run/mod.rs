@@ -154,8 +154,8 @@ async fn serve_pages(
     Ok(())
 }
 
-/// Answers admission reviews, where that is asked for, until `draining`; those under way are among the tasks that a shutdown
-/// waits for.
+/// Answers admission reviews, where that is asked for, until `draining`; those under way are among the tasks
+/// that a shutdown waits for.
 async fn serve_webhooks(
     runtime: &Runtime,
     management: Option<&management::Management>,

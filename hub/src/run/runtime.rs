@@ -45,7 +45,8 @@ pub struct Runtime {
 pub struct Controlled {
     /// The metric label.
     pub name: &'static str,
-    /// What its keys are about, unless those are another controller's objects, which must not be counted twice.
+    /// What its keys are about, unless those are another controller's objects, which must not be counted
+    /// twice.
     pub kind: Option<Kind>,
     /// Its queue.
     pub queue: Arc<Queue>,
@@ -151,15 +152,16 @@ impl Runtime {
         Controlled { name, kind: kind.into(), queue: Arc::new(Queue::new(config)) }
     }
 
-    /// Takes part in the election on that plane by the Lease of that name, unless the process is alone. Each role has a
-    /// Lease of its own: both may be on the same plane.
+    /// Takes part in the election on that plane by the Lease of that name, unless the process is alone. Each
+    /// role has a Lease of its own: both may be on the same plane.
     pub fn election(&self, client: kube::Client, lease: String) -> Option<Leadership> {
         let start = || Leadership::start(client, self.lease_config(lease), Clock::system(), &self.metrics);
         self.args.leader_elect.then(start)
     }
 
-    /// Names the process, as holder of a Lease and in traces. The suffix makes it another than any other process, a restarted
-    /// container of the same name included: none may take the lease of another for its own.
+    /// Names the process, as holder of a Lease and in traces. The suffix makes it another than any other
+    /// process, a restarted container of the same name included: none may take the lease of another for its
+    /// own.
     pub fn identity(&self) -> String {
         let host = || {
             let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
@@ -182,7 +184,8 @@ impl Runtime {
         }
     }
 
-    /// Shuts down: no reconcile starts any more, running ones may finish, then the lease is released and the watches end.
+    /// Shuts down: no reconcile starts any more, running ones may finish, then the lease is released and the
+    /// watches end.
     pub async fn shut_down(self, roles: Vec<Running>) {
         for running in &roles {
             if let Some(leadership) = &running.leadership {
@@ -216,8 +219,8 @@ impl Runtime {
         tracing::info!("shutdown complete");
     }
 
-    /// Starts what finds the project planes, where `home` is. `projects` is the server with the Projects, unless it is
-    /// that.
+    /// Starts what finds the project planes, where `home` is. `projects` is the server with the Projects,
+    /// unless it is that.
     pub fn discover(
         &self,
         planes: &Arc<Planes>,

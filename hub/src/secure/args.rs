@@ -5,11 +5,13 @@ use std::path::PathBuf;
 
 use super::tls::TlsFiles;
 
-/// Where the pages are served to callers on other hosts, and how the server and its callers show who they are.
+/// Where the pages are served to callers on other hosts, and how the server and its callers show who they
+/// are.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct MetricsArgs {
-    /// Address of /metrics and /status over HTTPS, for callers on other hosts: who has the right to get the path by the RBAC
-    /// of the cluster that the process runs in, or for /metrics shows a client certificate. Off without it.
+    /// Address of /metrics and /status over HTTPS, for callers on other hosts: who has the right to get the
+    /// path by the RBAC of the cluster that the process runs in, or for /metrics shows a client certificate.
+    /// Off without it.
     #[arg(
         id = "metrics_address",
         long = "metrics-address",
@@ -17,8 +19,8 @@ pub struct MetricsArgs {
         value_name = "IP:PORT"
     )]
     pub address: Option<SocketAddr>,
-    /// Certificate of --metrics-address, in PEM with its chain; read again when it changes. Without it, one that the
-    /// process makes at its start and signs itself.
+    /// Certificate of --metrics-address, in PEM with its chain; read again when it changes. Without it, one
+    /// that the process makes at its start and signs itself.
     #[arg(
         id = "metrics_tls_cert",
         long = "metrics-tls-cert",
@@ -34,8 +36,8 @@ pub struct MetricsArgs {
         value_name = "FILE"
     )]
     pub tls_key: Option<PathBuf>,
-    /// CA, in PEM, whose client certificates may get /metrics at --metrics-address without a token; read again when it
-    /// changes.
+    /// CA, in PEM, whose client certificates may get /metrics at --metrics-address without a token; read
+    /// again when it changes.
     #[arg(
         id = "metrics_client_ca",
         long = "metrics-client-ca",

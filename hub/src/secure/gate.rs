@@ -1,8 +1,8 @@
 //! Who may read the pages: what a request shows, what is asked about it, and what the answers mean.
 //!
 //! As `controller-runtime` does it (`pkg/metrics/filters`): a `TokenReview` says whose a token is, and a
-//! `SubjectAccessReview` whether that user may get the path. A client certificate of the given CA is let in to `/metrics`
-//! without either.
+//! `SubjectAccessReview` whether that user may get the path. A client certificate of the given CA is let in
+//! to `/metrics` without either.
 
 use fedhub_core::message::excerpt;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -25,7 +25,8 @@ pub enum Credential<'a> {
 }
 
 impl<'a> Credential<'a> {
-    /// What a request has, for whose path a verified client certificate of its connection counts, or does not.
+    /// What a request has, for whose path a verified client certificate of its connection counts, or does
+    /// not.
     pub fn of(is_certified: bool, headers: &'a HeaderMap) -> Self {
         if is_certified {
             return Self::Certificate;

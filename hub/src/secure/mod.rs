@@ -1,5 +1,5 @@
-//! The pages for callers on other hosts: over HTTPS, to whom the cluster says may read them, or to whom shows a client
-//! certificate (`gate`). What the pages are is not known here: they are those of `crate::admin`.
+//! The pages for callers on other hosts: over HTTPS, to whom the cluster says may read them, or to whom shows
+//! a client certificate (`gate`). What the pages are is not known here: they are those of `crate::admin`.
 //!
 //! `server` is the HTTPS server, which `crate::webhooks` stands on too. Bounded in all: so many connections,
 //! a time for the handshake, for a request's headers and for a connection as a whole, so many reviews at
@@ -28,7 +28,8 @@ use reviews::Reviews;
 use server::{Answers, Caller, TlsServer};
 use tls::Tls;
 
-/// What connections for pages may take. Client certificates are checked at the beginning of a connection only.
+/// What connections for pages may take. Client certificates are checked at the beginning of a connection
+/// only.
 const LIMITS: Limits = Limits {
     connections: 64,
     // A token with many claims has room.
@@ -72,8 +73,8 @@ impl Secure {
         }
     }
 
-    /// Who asks, where they may read that path. A certificate is for scrapers: it names no user of the cluster whose right to
-    /// another path could be asked about.
+    /// Who asks, where they may read that path. A certificate is for scrapers: it names no user of the
+    /// cluster whose right to another path could be asked about.
     async fn admit(&self, caller: &Caller, request: &Parts) -> Result<String, Refusal> {
         if ![Method::GET, Method::HEAD].contains(&request.method) {
             return Err(Refusal::Method);

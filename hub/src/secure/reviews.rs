@@ -14,8 +14,8 @@ use super::cache::{Cache, Digest, digest};
 use super::gate::{Refusal, is_allowed, may_get, user, whose};
 use crate::places::Places;
 
-/// How long an answer stands that lets a caller in, and one that does not: a right that is taken away ends within the first,
-/// one that is given counts within the second.
+/// How long an answer stands that lets a caller in, and one that does not: a right that is taken away ends
+/// within the first, one that is given counts within the second.
 const STANDS: (Duration, Duration) = (Duration::from_mins(1), Duration::from_secs(10));
 /// How many answers of each kind are remembered.
 const REMEMBERED: usize = 512;

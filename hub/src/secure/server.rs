@@ -52,8 +52,9 @@ impl<A: Answers> TlsServer<A> {
         Self { answers, tls, limits, metrics, room }
     }
 
-    /// Listens on `address` and answers until `stop`, with files that are looked at every `interval`. Connections that are
-    /// open at its end finish what is under way, among `tasks`. Returns the address that was bound.
+    /// Listens on `address` and answers until `stop`, with files that are looked at every `interval`.
+    /// Connections that are open at its end finish what is under way, among `tasks`. Returns the address that
+    /// was bound.
     pub async fn serve(
         self,
         address: SocketAddr,
@@ -97,7 +98,8 @@ impl<A: Answers> TlsServer<A> {
         }
     }
 
-    /// Serves one connection to its end. A caller that does not keep to the protocols is no concern of the others'.
+    /// Serves one connection to its end. A caller that does not keep to the protocols is no concern of the
+    /// others'.
     pub(crate) async fn connection<S>(&self, stream: S, address: IpAddr, stop: &CancellationToken)
     where
         S: AsyncRead + AsyncWrite + Unpin,

@@ -1,5 +1,5 @@
-//! The certificate of the secure server, and the CA that it trusts: from files that change while the process runs, as
-//! cert-manager and the kubelet write them, or made at the start.
+//! The certificate of the secure server, and the CA that it trusts: from files that change while the process
+//! runs, as cert-manager and the kubelet write them, or made at the start.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -173,12 +173,13 @@ impl Tls {
         self.current.read().1.clone()
     }
 
-    /// Looks at the files every `interval`, until `stop`, and takes what has changed. What cannot be used changes nothing, is
-    /// said once and looked at again.
+    /// Looks at the files every `interval`, until `stop`, and takes what has changed. What cannot be used
+    /// changes nothing, is said once and looked at again.
     pub async fn follow(self: Arc<Self>, interval: Duration, metrics: Metrics, stop: CancellationToken) {
         let (mut failure, name) = (None, self.source.name);
         loop {
-            // A certificate and its key are two files: half of a change does not fit together, and is looked at again.
+            // A certificate and its key are two files: half of a change does not fit together, and is looked
+            // at again.
             let this = self.clone();
             let looked = tokio::task::spawn_blocking(move || this.look().map_err(|e| errors::chain(&e)));
             let looked = looked.await.unwrap_or_else(|error| Err(error.to_string()));

@@ -5,8 +5,9 @@ use std::path::Path;
 
 use anyhow::Context;
 
-/// Writes it. What stands at the path is replaced, a link itself and not where it leads; others on this machine can
-/// neither read the new file nor have it written elsewhere, because it begins under an unpredictable name.
+/// Writes it. What stands at the path is replaced, a link itself and not where it leads; others on this
+/// machine can neither read the new file nor have it written elsewhere, because it begins under an
+/// unpredictable name.
 pub fn write(path: &Path, content: &[u8]) -> anyhow::Result<()> {
     let doing = || format!("failed to write {}", path.display());
     let directory = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));

@@ -1,4 +1,5 @@
-//! `fedhub snapshot`: writes what `fedhub explain` reads of all planes into one file. Reads only, and asks no fedhub (U4).
+//! `fedhub snapshot`: writes what `fedhub explain` reads of all planes into one file. Reads only, and asks no
+//! fedhub (U4).
 
 mod file;
 mod strip;
@@ -197,8 +198,9 @@ where
     Ok(recorded.await?.into_iter().collect())
 }
 
-/// Reads a project plane. fedhub's own credentials may get its namespaces and not list them: then those are read that have
-/// something in them, there or on the hub, which are `known`, and those by which the plane is identified.
+/// Reads a project plane. fedhub's own credentials may get its namespaces and not list them: then those are
+/// read that have something in them, there or on the hub, which are `known`, and those by which the plane is
+/// identified.
 async fn record_project(connection: &Connection, mut known: BTreeSet<String>) -> Recording {
     let mut recording = record(connection, &on_project()).await;
     let is_forbidden =

@@ -1,5 +1,5 @@
-//! What of an object goes into a snapshot: metadata and status, and of its spec what `fedhub explain` decides by. A
-//! workload's template, with its environment, does not.
+//! What of an object goes into a snapshot: metadata and status, and of its spec what `fedhub explain` decides
+//! by. A workload's template, with its environment, does not.
 
 use fedhub_core::names::SOURCE_GENERATION;
 use fedhub_core::object::{Kind, Object, set_field};

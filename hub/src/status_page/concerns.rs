@@ -12,8 +12,8 @@ pub struct Concern {
     pub to: Option<Route>,
 }
 
-/// All of them, in the order in which they are to be looked at: the process itself, what all planes need, planes, cities,
-/// single objects.
+/// All of them, in the order in which they are to be looked at: the process itself, what all planes need,
+/// planes, cities, single objects.
 pub fn concerns(snapshot: &Snapshot) -> Vec<Concern> {
     let mut found = Vec::new();
     let mut add = |text: String, to: Option<Route>| found.push(Concern { text, to });

@@ -49,7 +49,8 @@ pub enum PlaneState {
     Refused,
     /// The first lists are not complete.
     Engaging,
-    /// An operator paused the plane, whether it answers or not: nothing is written there, nor for it on the hub.
+    /// An operator paused the plane, whether it answers or not: nothing is written there, nor for it on the
+    /// hub.
     Paused,
     /// The project is suspended: the plane is read, not written.
     Suspended,

@@ -21,13 +21,14 @@ const LIMIT: Duration = Duration::from_secs(5);
 /// How long one read of it may: one plane that hangs is to be seen as that.
 const READ: Duration = Duration::from_secs(2);
 
-/// How many chains are read at a time, whoever asks: each may hold some forty megabytes of a plane that is made for it.
+/// How many chains are read at a time, whoever asks: each may hold some forty megabytes of a plane that is
+/// made for it.
 const TURNS: usize = 2;
 /// How much is taken of a list: many times the Instances of one WD.
 const LIMITS: ListLimits = ListLimits { objects: 2_000, bytes: 8 << 20 };
 
-/// Reads chains: with the rights of this process, for each caller one at a time, and out of the memory that all planes
-/// share.
+/// Reads chains: with the rights of this process, for each caller one at a time, and out of the memory that
+/// all planes share.
 pub struct Explainer {
     planes: Arc<Planes>,
     management: Client,

@@ -56,8 +56,8 @@ impl Buckets {
         self.0.last().map_or(0, |(_, count)| *count)
     }
 
-    /// The value that this part of all is not above, estimated as Prometheus does: evenly within a bucket, and never
-    /// above the last bound.
+    /// The value that this part of all is not above, estimated as Prometheus does: evenly within a bucket,
+    /// and never above the last bound.
     #[allow(clippy::cast_precision_loss)] // Counts are far from 2^52.
     pub fn quantile(&self, part: f64) -> Option<f64> {
         let rank = self.count() as f64 * part;

@@ -1,7 +1,8 @@
-//! An object of a plane whose server sends far more than any chain has: no more of it is read than is taken of a list (I8).
+//! An object of a plane whose server sends far more than any chain has: no more of it is read than is taken
+//! of a list (I8).
 //!
-//! Time is paused: it passes only where everybody waits, however slow the machine is, so that a limit of the explainer that is
-//! reached is a read that hangs.
+//! Time is paused: it passes only where everybody waits, however slow the machine is, so that a limit of the
+//! explainer that is reached is a read that hangs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -26,8 +27,8 @@ use super::explainer::Explainer;
 
 const MIB: usize = 1 << 20;
 
-/// A client of a plane that answers the list of a WD's Instances with one page of so many of these, and the bytes that were
-/// read of it.
+/// A client of a plane that answers the list of a WD's Instances with one page of so many of these, and the
+/// bytes that were read of it.
 fn client(server: &ApiServer, item: String, items: usize) -> (Client, Arc<AtomicUsize>) {
     let (read, server) = (Arc::<AtomicUsize>::default(), server.clone());
     let counted = read.clone();

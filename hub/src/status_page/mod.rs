@@ -1,8 +1,10 @@
-//! The status page: the fleet at a glance, one plane, an object's chain. It reads only, and loads nothing from elsewhere.
+//! The status page: the fleet at a glance, one plane, an object's chain. It reads only, and loads nothing
+//! from elsewhere.
 //!
-//! [`StatusPage`] is a [`Page`], which whoever has a listener can mount; who may see it is for the mount to decide. `route` is the
-//! addresses, `collect` what the process knows as the plain values of `data`, `explainer` an object's chain, `samples` a
-//! short history for sparklines, and `view` makes a response of all that, as a pure function.
+//! [`StatusPage`] is a [`Page`], which whoever has a listener can mount; who may see it is for the mount to
+//! decide. `route` is the addresses, `collect` what the process knows as the plain values of `data`,
+//! `explainer` an object's chain, `samples` a short history for sparklines, and `view` makes a response of
+//! all that, as a pure function.
 //!
 //! What the process knows is read at most once a second, however many ask.
 

@@ -1,8 +1,8 @@
 //! A short history of a few totals, for sparklines.
 //!
-//! The series are those of the hops and the controllers of the process, never of a plane: their number is fixed, and each
-//! keeps [`KEPT`] numbers of four bytes. With four hops and seven controllers that is about 11 kB, whatever the number of
-//! planes.
+//! The series are those of the hops and the controllers of the process, never of a plane: their number is
+//! fixed, and each keeps [`KEPT`] numbers of four bytes. With four hops and seven controllers that is about
+//! 11 kB, whatever the number of planes.
 
 use std::collections::VecDeque;
 use std::time::Duration;

@@ -1,8 +1,8 @@
-//! Traces over OTLP/HTTP: a span for each reconcile that had something to do, below one for the whole way of the change
-//! that it answers (`fedhub_core::trace`). Off without `--traces`.
+//! Traces over OTLP/HTTP: a span for each reconcile that had something to do, below one for the whole way of
+//! the change that it answers (`fedhub_core::trace`). Off without `--traces`.
 //!
-//! Spans go through a bounded queue to a thread of the SDK, and are dropped where that is full: a collector that hangs or
-//! fails holds up nothing.
+//! Spans go through a bounded queue to a thread of the SDK, and are dropped where that is full: a collector
+//! that hangs or fails holds up nothing.
 
 mod http;
 pub mod settings;
@@ -159,7 +159,8 @@ impl Recorder for Traces {
     }
 }
 
-/// What `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` say, and else that it is fedhub, with these attributes.
+/// What `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` say, and else that it is fedhub, with these
+/// attributes.
 fn resource(attributes: Vec<KeyValue>) -> Resource {
     let said = Resource::builder().build();
     let name = said.get(&"service.name".into()).map(|name| name.to_string());

@@ -1,5 +1,5 @@
-//! What the standard variables of OpenTelemetry say, as far as the SDK does not read them itself: it reads those of the
-//! endpoint, of headers, of the resource and of batches.
+//! What the standard variables of OpenTelemetry say, as far as the SDK does not read them itself: it reads
+//! those of the endpoint, of headers, of the resource and of batches.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,7 +1,8 @@
 //! Empties the hub, and leaves what runs in the cells.
 //!
-//! Karmada deletes in a cell what is deleted on the hub, unless the policy says `preserveResourcesOnDeletion` (Karmada 1.13).
-//! So that is said first, and no WD is deleted before its `ResourceBinding` and its Works say it too.
+//! Karmada deletes in a cell what is deleted on the hub, unless the policy says `preserveResourcesOnDeletion`
+//! (Karmada 1.13). So that is said first, and no WD is deleted before its `ResourceBinding` and its Works say
+//! it too.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;

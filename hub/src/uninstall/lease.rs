@@ -39,8 +39,8 @@ enum Standing {
     Released,
     /// A Deployment of that name runs fedhub without leader election.
     Unelected(String),
-    /// Whether a fedhub runs that does not elect, nothing tells: there is no Lease, or nobody holds it and Deployments cannot
-    /// be read.
+    /// Whether a fedhub runs that does not elect, nothing tells: there is no Lease, or nobody holds it and
+    /// Deployments cannot be read.
     Unknown,
 }
 
@@ -88,7 +88,8 @@ async fn unelected(plane: &Plane, seat: &Seat) -> Unelected {
     }
 }
 
-/// Whether a Deployment has Pods that run `fedhub run` without leader election, by its arguments or its environment.
+/// Whether a Deployment has Pods that run `fedhub run` without leader election, by its arguments or its
+/// environment.
 pub fn runs_unelected(deployment: &Deployment) -> bool {
     let wanted = deployment.spec.replicas.unwrap_or(1);
     let left = deployment.status.as_ref().and_then(|status| status.replicas).unwrap_or_default();
@@ -108,8 +109,8 @@ fn runs_without_election(container: &Container) -> bool {
         && (words().any(|word| word == "--leader-elect=false") || apart() || by_environment())
 }
 
-/// An error while fedhub runs; whether that is certain. Clocks are not compared: a holder that renews its Lease within its
-/// duration runs, one that does not has ended.
+/// An error while fedhub runs; whether that is certain. Clocks are not compared: a holder that renews its
+/// Lease within its duration runs, one that does not has ended.
 pub async fn refuse_while_held(plane: &Plane, seat: &Seat) -> anyhow::Result<bool> {
     let seen = match standing(plane, seat).await? {
         Standing::Held(record) => record,

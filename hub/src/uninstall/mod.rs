@@ -1,7 +1,8 @@
 //! `fedhub uninstall`: takes fedhub away from planes without ending what runs.
 //!
-//! fedhub has to be stopped: its Leases say whether it is (`lease`). Then its finalizers go, plane by plane (`strip`), and where
-//! it is wanted the hub is emptied (`hub`). `plan` decides both; each write is of an object as it was read.
+//! fedhub has to be stopped: its Leases say whether it is (`lease`). Then its finalizers go, plane by plane
+//! (`strip`), and where it is wanted the hub is emptied (`hub`). `plan` decides both; each write is of an
+//! object as it was read.
 
 mod hub;
 mod lease;
@@ -272,7 +273,8 @@ fn unknown(hub: &plan::Hub, known: &BTreeSet<String>) -> Vec<Line> {
     missing.map(|plane| Line { plane, entries: Vec::new(), problem: Some(problem.to_owned()) }).collect()
 }
 
-/// Planes that fedhub remembers, and to which nothing leads: without the hub nothing shows that they have no WDs.
+/// Planes that fedhub remembers, and to which nothing leads: without the hub nothing shows that they have no
+/// WDs.
 fn forgotten(remembered: &BTreeMap<String, String>, known: &BTreeSet<String>) -> Vec<Line> {
     let missing = remembered.keys().filter(|name| !known.contains(*name));
     let problem = "fedhub remembers it, and discovery does not find it: give its --project-kubeconfig, or \

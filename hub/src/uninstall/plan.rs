@@ -102,7 +102,8 @@ pub struct Emptying {
     pub left: Vec<(Object, &'static str)>,
 }
 
-/// What is deleted on the hub: what carries fedhub's marks in namespaces that carry fedhub's labels (I6), and nothing else.
+/// What is deleted on the hub: what carries fedhub's marks in namespaces that carry fedhub's labels (I6), and
+/// nothing else.
 pub fn emptying(hub: &Hub) -> Emptying {
     let homes: BTreeMap<&str, ProjectNamespace> =
         hub.namespaces.iter().filter_map(|it| Some((it.name(), ProjectNamespace::of(it)?))).collect();
@@ -140,12 +141,14 @@ pub fn emptying(hub: &Hub) -> Emptying {
     plan
 }
 
-/// Whether Karmada keeps what a `ResourceBinding`, a Work or a policy stands for when that is deleted (Karmada 1.13).
+/// Whether Karmada keeps what a `ResourceBinding`, a Work or a policy stands for when that is deleted
+/// (Karmada 1.13).
 pub fn is_preserved(object: &Object) -> bool {
     object.spec()["preserveResourcesOnDeletion"] == true
 }
 
-/// The bindings in these namespaces of which something would be deleted in a cell, by themselves or by a Work of theirs.
+/// The bindings in these namespaces of which something would be deleted in a cell, by themselves or by a Work
+/// of theirs.
 pub fn unpreserved<'a>(
     namespaces: &BTreeSet<String>,
     bindings: &'a [Object],

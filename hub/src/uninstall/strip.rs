@@ -86,7 +86,8 @@ async fn carrying(plane: &Connection, kind: Kind, ours: &[&str]) -> Result<Vec<O
     }
 }
 
-/// What carries one of the finalizers still, and is not among what is known to remain: somebody puts it there.
+/// What carries one of the finalizers still, and is not among what is known to remain: somebody puts it
+/// there.
 async fn remaining(plane: &Connection, kind: Kind, ours: &[&str], known: &[Entry]) -> Option<String> {
     let remains = |entry: &&Entry| matches!(entry.outcome, Outcome::Left(_) | Outcome::Failed(_));
     let is_known = |object: &Object| {

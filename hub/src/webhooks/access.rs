@@ -1,4 +1,5 @@
-//! What the plane that a request comes from is asked: whether its user may use a network, and whether that user is fedhub.
+//! What the plane that a request comes from is asked: whether its user may use a network, and whether that
+//! user is fedhub.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,7 +26,8 @@ use crate::places::Places;
 use crate::secure::cache::{Cache, Digest, digest};
 use crate::secure::gate::{about, is_allowed};
 
-/// How long an answer that allows stands (W4: at most 10 s). A denial does not: who is given a right uses it at once.
+/// How long an answer that allows stands (W4: at most 10 s). A denial does not: who is given a right uses it
+/// at once.
 const STANDS: Duration = Duration::from_secs(10);
 /// How many answers are remembered.
 const REMEMBERED: usize = 4096;

@@ -8,7 +8,8 @@ use crate::secure::tls::TlsFiles;
 /// Whether the process answers admission reviews, and where.
 #[derive(Clone, Debug, clap::Args)]
 pub struct WebhookArgs {
-    /// Answer the admission reviews of project planes over HTTPS: defaults and rules of what users write. Every replica does.
+    /// Answer the admission reviews of project planes over HTTPS: defaults and rules of what users write.
+    /// Every replica does.
     #[arg(id = "enable_webhooks", long = "enable-webhooks", env = "FEDHUB_ENABLE_WEBHOOKS")]
     pub enabled: bool,
     /// Address of the admission reviews.
@@ -20,8 +21,8 @@ pub struct WebhookArgs {
         value_name = "IP:PORT"
     )]
     pub address: SocketAddr,
-    /// Certificate of --webhook-address, in PEM with its chain, that the `caBundle` of the webhooks vouches for; read again
-    /// when it changes.
+    /// Certificate of --webhook-address, in PEM with its chain, that the `caBundle` of the webhooks vouches
+    /// for; read again when it changes.
     #[arg(
         id = "webhook_tls_cert",
         long = "webhook-tls-cert",
@@ -38,8 +39,8 @@ pub struct WebhookArgs {
     )]
     pub tls_key: Option<PathBuf>,
     /// CA, in PEM, one of whose client certificates an API server has to show for a review: that of a project
-    /// plane with the URI `fedhub://planes/<plane>` among its subject alternative names, that of a Milo's root
-    /// server with `fedhub://root`. Read again when it changes.
+    /// plane with the URI `fedhub://planes/<plane>` among its subject alternative names, that of a Milo's
+    /// root server with `fedhub://root`. Read again when it changes.
     #[arg(
         id = "webhook_client_ca",
         long = "webhook-client-ca",
@@ -79,7 +80,8 @@ impl WebhookArgs {
         }
     }
 
-    /// Validates the flags together, and returns a line for each fault. `manages`: the process has the management role.
+    /// Validates the flags together, and returns a line for each fault. `manages`: the process has the
+    /// management role.
     pub fn faults(&self, manages: bool) -> Vec<String> {
         if !self.enabled {
             let needless = self.files().into_iter().filter(|(_, file)| file.is_some()).map(|(flag, _)| flag);

@@ -1,7 +1,9 @@
-//! The body of a review: read within a time, in the room that is there for bodies, and weighed before anything is decoded.
+//! The body of a review: read within a time, in the room that is there for bodies, and weighed before
+//! anything is decoded.
 //!
-//! Room is taken for what has arrived, not for what a header promises: a caller that trickles holds what it sent. The first
-//! bytes of each connection need none, so that large bodies never keep small ones waiting; there are so many connections only.
+//! Room is taken for what has arrived, not for what a header promises: a caller that trickles holds what it
+//! sent. The first bytes of each connection need none, so that large bodies never keep small ones waiting;
+//! there are so many connections only.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +18,8 @@ use tokio::time::{Instant, timeout_at};
 pub const ARRIVES_WITHIN: Duration = Duration::from_secs(2);
 /// How large a body may be, in KiB: it holds an object twice, each of which etcd takes up to 1.5 MiB of.
 pub const LARGEST: usize = 4096;
-/// How much memory a review may need once it is decoded, in KiB: twice what an object may that is kept of a project plane.
+/// How much memory a review may need once it is decoded, in KiB: twice what an object may that is kept of a
+/// project plane.
 pub const HEAVIEST: usize = 32 << 10;
 /// How large all bodies on their way may be, in KiB, beside the first bytes of each.
 const AT_ONCE: usize = 16 << 10;

@@ -1,9 +1,10 @@
-//! Admission reviews of project planes, over HTTPS (W4). What is admitted is decided in `fedhub_workload::admission`; here is
-//! who asks (`route`, `identity`), what the plane is asked (`access`), and the answer (`verdict`).
+//! Admission reviews of project planes, over HTTPS (W4). What is admitted is decided in
+//! `fedhub_workload::admission`; here is who asks (`route`, `identity`), what the plane is asked (`access`),
+//! and the answer (`verdict`).
 //!
-//! Served by every replica. Bounded in all: connections and the time until they ask, bytes of reviews on their way (`body`), memory
-//! and threads of those that are judged (`rules`), the time of an answer, which is less than an API server waits. What cannot be
-//! decided is refused.
+//! Served by every replica. Bounded in all: connections and the time until they ask, bytes of reviews on
+//! their way (`body`), memory and threads of those that are judged (`rules`), the time of an answer, which is
+//! less than an API server waits. What cannot be decided is refused.
 
 mod access;
 pub mod args;
@@ -40,8 +41,8 @@ pub use route::Route;
 use rules::{Judged, Rules, Undecoded};
 use verdict::Verdict;
 
-/// What connections may take. API servers keep theirs, and close them after 90 seconds without a request: whoever closes one
-/// that the other side is about to use makes a review fail. They open one to ask at once.
+/// What connections may take. API servers keep theirs, and close them after 90 seconds without a request:
+/// whoever closes one that the other side is about to use makes a review fail. They open one to ask at once.
 const LIMITS: Limits = Limits {
     connections: 1024,
     headers: 32 << 10,
@@ -62,7 +63,8 @@ pub struct Webhooks {
 }
 
 impl Webhooks {
-    /// The server that the flags describe, for the planes of that registry, with that catalogue of instance types.
+    /// The server that the flags describe, for the planes of that registry, with that catalogue of instance
+    /// types.
     pub fn of(
         args: &WebhookArgs,
         discovery: Discovery,

@@ -1,7 +1,7 @@
 //! Whether a process that has just started can answer reviews: until then others do (W4).
 //!
-//! It is asked for at the start only, and for so long: a plane that cannot be reached, or one that comes later, keeps no process
-//! from being ready (specification, section 2).
+//! It is asked for at the start only, and for so long: a plane that cannot be reached, or one that comes
+//! later, keeps no process from being ready (specification, section 2).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,7 +24,8 @@ pub struct Readiness {
 }
 
 impl Readiness {
-    /// Of admission for the planes of that registry, with that catalogue of instance types, in a process that starts now.
+    /// Of admission for the planes of that registry, with that catalogue of instance types, in a process that
+    /// starts now.
     pub fn new(planes: Arc<Planes>, catalog: Option<Catalog>) -> Self {
         Self { planes, catalog, end: Instant::now() + WAITS, settled: AtomicBool::new(false) }
     }

@@ -1,9 +1,9 @@
 //! Which webhook of which plane a request is for: its path.
 //!
-//! `/validate-compute-datumapis-com-v1alpha-workload` and its like, as controller-runtime names them. Where planes are found
-//! by kubeconfigs, `/planes/<plane>` stands before it: nothing else in a request says which plane it comes from. A Milo says so
-//! in the extras of the user, and of a single plane there is no other. Types of instances may be reviewed without a plane: nobody
-//! is asked about them.
+//! `/validate-compute-datumapis-com-v1alpha-workload` and its like, as controller-runtime names them. Where
+//! planes are found by kubeconfigs, `/planes/<plane>` stands before it: nothing else in a request says which
+//! plane it comes from. A Milo says so in the extras of the user, and of a single plane there is no other.
+//! Types of instances may be reviewed without a plane: nobody is asked about them.
 
 use fedhub_core::message::Quoted;
 use fedhub_core::names::PlaneName;

@@ -1,7 +1,8 @@
 //! The rules over an object, on threads of their own: those that also renew the Lease never wait for them.
 //!
-//! An object is decoded and judged where there is room for the memory that it takes, and each counts for so much at least that
-//! there are few at a time. What is under way keeps its room to its end, also where nobody waits for it any more.
+//! An object is decoded and judged where there is room for the memory that it takes, and each counts for so
+//! much at least that there are few at a time. What is under way keeps its room to its end, also where nobody
+//! waits for it any more.
 
 use std::sync::Arc;
 
@@ -21,7 +22,8 @@ use super::verdict::Verdict;
 
 /// How much memory all objects may take that are decoded and judged at once, in KiB.
 const AT_ONCE: usize = 48 << 10;
-/// How much each counts for at least, in KiB: so many are under way at once, at most, as there is room for these.
+/// How much each counts for at least, in KiB: so many are under way at once, at most, as there is room for
+/// these.
 const LEAST: usize = 3 << 10;
 
 /// The object of a request, unless that is deleted, and the one before it.

@@ -345,7 +345,8 @@ async fn w4_only_fedhub_and_masters_change_what_a_cell_awaits() {
     assert_eq!(world.ask(&path, &same).await.unwrap()["allowed"], true);
 }
 
-/// fedhub writes WDs of Workloads that were reviewed before, or stored before anything was: whatever name it has on a plane.
+/// fedhub writes WDs of Workloads that were reviewed before, or stored before anything was: whatever name it
+/// has on a plane.
 #[tokio::test(start_paused = true)]
 async fn w4_a_deployment_of_a_users_is_reviewed_and_one_of_fedhubs_is_not() {
     let world = world(Discovery::Kubeconfigs).await;

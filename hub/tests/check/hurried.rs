@@ -1,5 +1,5 @@
-//! What an operator who is in a hurry is kept from: taking planes for done that were not read, accepting a restore unseen,
-//! ending more than was meant.
+//! What an operator who is in a hurry is kept from: taking planes for done that were not read, accepting a
+//! restore unseen, ending more than was meant.
 
 use serde_json::json;
 
@@ -51,7 +51,8 @@ async fn i3_a_remembered_plane_that_is_not_read_is_a_problem_unless_the_hub_show
     assert!(with_hub.code == 3 && with_hub.text.contains("project-b"), "{}", with_hub.text);
 }
 
-/// A hub that was restored at a version beyond those that its server counts; its cell has a copy that was not written since.
+/// A hub that was restored at a version beyond those that its server counts; its cell has a copy that was not
+/// written since.
 async fn restored() -> Planes {
     let planes = Planes::installed().await;
     let data = json!({

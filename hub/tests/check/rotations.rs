@@ -1,5 +1,5 @@
-//! `fedhub kubeconfig rotate` and Secrets that others write: what such a Secret names decides neither whose token is
-//! created nor who is sent it (I14).
+//! `fedhub kubeconfig rotate` and Secrets that others write: what such a Secret names decides neither whose
+//! token is created nor who is sent it (I14).
 
 use std::fs;
 

@@ -9,8 +9,8 @@ use super::planes::{Checked, Planes, wd};
 
 const FINALIZER: &str = "compute.datumapis.com/federator";
 
-/// An installation with WDs on its project plane, one of them with a finalizer of somebody else, too, and one that is being
-/// deleted.
+/// An installation with WDs on its project plane, one of them with a finalizer of somebody else, too, and one
+/// that is being deleted.
 async fn planes() -> Planes {
     let planes = Planes::installed().await;
     for (name, finalizers) in [

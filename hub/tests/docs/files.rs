@@ -83,8 +83,8 @@ fn w6_the_build_context_is_what_the_build_needs() {
     }
 }
 
-/// Where one cluster has several parts, what is applied later takes the place of what has its kind and its name: rights
-/// with one name are the same rights.
+/// Where one cluster has several parts, what is applied later takes the place of what has its kind and its
+/// name: rights with one name are the same rights.
 #[test]
 fn i14_no_two_roles_within_a_namespace_have_one_name_and_different_rules() {
     let mut seen = BTreeMap::<(String, String), (String, Value)>::new();

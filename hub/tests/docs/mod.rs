@@ -28,8 +28,8 @@ fn has_extension(path: &str, extension: &str) -> bool {
     Path::new(path).extension().is_some_and(|it| it == extension)
 }
 
-/// Every file of the repository whose name ends like this, by its path in the repository; not what is built or
-/// downloaded.
+/// Every file of the repository whose name ends like this, by its path in the repository; not what is built
+/// or downloaded.
 fn files(ending: &str) -> Vec<String> {
     let root = repository();
     let (mut directories, mut found) = (vec![root.clone()], Vec::new());

@@ -1,4 +1,5 @@
-//! `docs/reference` and `docs/testing.md` name what there is: flags, metrics, reasons, names of the wire, suites.
+//! `docs/reference` and `docs/testing.md` name what there is: flags, metrics, reasons, names of the wire,
+//! suites.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -142,8 +142,8 @@ fn in_words(rights: &Rights) -> BTreeSet<(&str, &str)> {
     words
 }
 
-/// What fedhub in the wrong hands can and cannot do is what its roles permit: all that they let it write, and that they let it
-/// read Secrets.
+/// What fedhub in the wrong hands can and cannot do is what its roles permit: all that they let it write, and
+/// that they let it read Secrets.
 #[test]
 fn the_worst_case_claims_what_the_roles_permit() {
     let document = read("docs/security.md");

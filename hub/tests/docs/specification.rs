@@ -1,4 +1,5 @@
-//! The table of `docs/specification.md`: each rule is decided in one file, which says so, and has tests of its name.
+//! The table of `docs/specification.md`: each rule is decided in one file, which says so, and has tests of
+//! its name.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
-//! `fedhub audit`: what is changed on the planes is named, nothing is written but what an operator asks for, and nothing is
-//! said of a plane that was not read.
+//! `fedhub audit`: what is changed on the planes is named, nothing is written but what an operator asks for,
+//! and nothing is said of a plane that was not read.
 
 use fedhub_fake_apiserver::{ApiServer, Fault};
 use serde_json::{Value, json};

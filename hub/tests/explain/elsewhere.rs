@@ -1,4 +1,5 @@
-//! The planes of a test in other places: behind a server with Projects, and in one cluster that is all but the hub.
+//! The planes of a test in other places: behind a server with Projects, and in one cluster that is all but
+//! the hub.
 
 use std::fs;
 
@@ -15,8 +16,8 @@ const WD: &str = "WorkloadDeployment";
 const INSTANCE: &str = "Instance";
 
 impl Planes {
-    /// Puts Projects on a server of their own, each with whether it is Ready: the management plane's objects and, below the
-    /// path of project-a, its plane.
+    /// Puts Projects on a server of their own, each with whether it is Ready: the management plane's objects
+    /// and, below the path of project-a, its plane.
     pub async fn put_projects(&self, projects: &[(&str, &str)]) {
         self.management.register(resource::project());
         for (name, ready) in projects {

@@ -1,4 +1,5 @@
-//! Project planes whose servers send without an end: each is a line of the answer, and the others are answered (I8).
+//! Project planes whose servers send without an end: each is a line of the answer, and the others are
+//! answered (I8).
 
 use std::process::Command;
 use std::time::{Duration, Instant};

@@ -16,7 +16,8 @@ use tower::{BoxError, Service};
 use super::objects::put_audited;
 use super::planes::Planes;
 
-/// A title, the clipboard, a cleared screen (by ESC and by CSI), a row of its own, the other direction, a line of its own.
+/// A title, the clipboard, a cleared screen (by ESC and by CSI), a row of its own, the other direction, a
+/// line of its own.
 const HOSTILE: &str = "\u{1b}]0;owned\u{7}\u{1b}]52;c;eA==\u{9c}\u{1b}[2J\u{9b}2J\u{1b}[32m\r\nall in order\u{202e}\u{2066}\u{200f}\u{2028}\u{7f}";
 /// A part of it, as it is shown, in whatever format: of errors the control characters are gone.
 const SHOWN: &str = "202e";
@@ -139,7 +140,8 @@ async fn planes(manner: Manner, everything: bool) -> Planes {
     planes
 }
 
-/// Each command that reads a server, and the flags that make it read those here: `@NAME` is the file of a plane.
+/// Each command that reads a server, and the flags that make it read those here: `@NAME` is the file of a
+/// plane.
 const COMMANDS: &[(&str, &[&str])] = &[
     ("planes", &["planes -o table M", "planes -o wide M", "planes -o json M", "planes -o yaml M"]),
     (

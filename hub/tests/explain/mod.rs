@@ -1,5 +1,5 @@
-//! `fedhub explain`, `planes` and `audit` over real HTTP, against API servers in memory (U4): with no fedhub process
-//! anywhere, but for `running`.
+//! `fedhub explain`, `planes` and `audit` over real HTTP, against API servers in memory (U4): with no fedhub
+//! process anywhere, but for `running`.
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "helpers of tests")]
 

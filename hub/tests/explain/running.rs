@@ -1,4 +1,5 @@
-//! Faults beside a real fedhub that leads, and beside one that was killed. A seed picks them: `PROPTEST_RNG_SEED`.
+//! Faults beside a real fedhub that leads, and beside one that was killed. A seed picks them:
+//! `PROPTEST_RNG_SEED`.
 
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -101,7 +102,8 @@ async fn u4_a_fault_that_a_seed_picks_is_named_with_fedhub_running_and_killed() 
     }
 }
 
-/// U4: once the Lease has run out, what only fedhub would repair is its absence, and everything else has the same cause.
+/// U4: once the Lease has run out, what only fedhub would repair is its absence, and everything else has the
+/// same cause.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn u4_every_fault_is_named_when_fedhub_has_been_dead_for_long() {
     for (cause, code, provoke) in CASES {

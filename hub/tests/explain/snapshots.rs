@@ -10,8 +10,8 @@ use super::faults::CASES;
 use super::objects::put_identity;
 use super::planes::{Planes, Ran};
 
-/// What a snapshot cannot show: without the management plane there are no planes to read, and a right to get is not one
-/// to list.
+/// What a snapshot cannot show: without the management plane there are no planes to read, and a right to get
+/// is not one to list.
 const LIVE_ONLY: [&str; 2] = ["management-unreachable", "plane-forbidden"];
 
 /// What is decided by the project's namespace, which of the last one the hub alone names.

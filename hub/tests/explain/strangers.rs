@@ -1,4 +1,5 @@
-//! `fedhub explain` and hub namespaces of other tenants: what a tenant writes leads to none of them (I6, I14).
+//! `fedhub explain` and hub namespaces of other tenants: what a tenant writes leads to none of them (I6,
+//! I14).
 
 use fedhub_fake_apiserver::Mark;
 use serde_json::{Value, json};
@@ -49,8 +50,8 @@ fn name(planes: &Planes, space: &str) {
     planes.project.patch("WorkloadDeployment", "shop", "web", &mark).unwrap();
 }
 
-/// Has the plane show another UID of the project namespace, with the same objects in it. An object that stands keeps its
-/// UID in the server in memory, and a namespace goes with what is in it.
+/// Has the plane show another UID of the project namespace, with the same objects in it. An object that
+/// stands keeps its UID in the server in memory, and a namespace goes with what is in it.
 fn show_as_the_namespace(planes: &Planes, uid: &str) {
     let names = [("WorkloadDeployment", "web"), ("Instance", "web-0")];
     let objects: Vec<_> =

@@ -1,5 +1,5 @@
-//! One trace for a change on its way from its project to the cell and back: both roles as processes, on planes in memory,
-//! with an OTLP receiver. The test is Karmada.
+//! One trace for a change on its way from its project to the cell and back: both roles as processes, on
+//! planes in memory, with an OTLP receiver. The test is Karmada.
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "helpers of tests")]
 

@@ -121,7 +121,8 @@ impl Planes {
         Process(command.stdin(Stdio::null()).spawn().unwrap())
     }
 
-    /// Does what Karmada does: the WD down, with its labels and annotations, and its status up, as the interpreter has it.
+    /// Does what Karmada does: the WD down, with its labels and annotations, and its status up, as the
+    /// interpreter has it.
     pub fn carry(&self) {
         let Some(of_hub) = self.hub.get(WD, SPACE, "web") else { return };
         let Some(of_cell) = self.cell.get(WD, SPACE, "web") else {

@@ -28,8 +28,8 @@ async fn bounded_nothing_is_left_of_planes_that_joined_worked_and_left() {
         world.hub.patch("Instance", NS_A, "wd-999", &odd).unwrap();
         until("the projections", || names.iter().all(|name| world.projection(name).is_some())).await;
         until("the quarantine", || run.quarantined("contradictory") == 1).await;
-        // Two are deleted on an unbroken watch, the plane cannot be written to for two more, one stays until it is
-        // gone.
+        // Two are deleted on an unbroken watch, the plane cannot be written to for two more, one stays until
+        // it is gone.
         for name in &names[..2] {
             world.hub.delete("Instance", NS_A, name).unwrap();
         }

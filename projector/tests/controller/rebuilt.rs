@@ -5,8 +5,8 @@ use serde_json::json;
 use crate::controller::relist::with_instances;
 use crate::controller::support::*;
 
-/// Planes whose hub has lost `alpha`'s namespace with so many Instances, and has it again with a WD that its cell reports
-/// with `replicas`.
+/// Planes whose hub has lost `alpha`'s namespace with so many Instances, and has it again with a WD that its
+/// cell reports with `replicas`.
 async fn rebuilt(count: usize, replicas: usize) -> World {
     let world = with_instances(count).await;
     let mut space = world.hub.get("Namespace", "", NS_A).unwrap();

@@ -1,4 +1,5 @@
-//! What was missed without a watch (I4): a projection is deleted only where it is proven that its Instance is gone.
+//! What was missed without a watch (I4): a projection is deleted only where it is proven that its Instance is
+//! gone.
 
 use fedhub_core::names::CITY_CODE;
 use fedhub_fake_apiserver::Fault;
@@ -312,7 +313,8 @@ async fn p5_an_instance_replaced_in_a_gap_shows_nothing_of_the_one_before_it() {
     assert_eq!(writes(&world.alpha, from).len(), 2, "and that is that");
 }
 
-/// A process and a hub that lost its last Instance of `count` to a restore, and a status that a cell had reported.
+/// A process and a hub that lost its last Instance of `count` to a restore, and a status that a cell had
+/// reported.
 async fn restored(count: usize) -> (World, Run) {
     let world = with_instances(count - 1).await;
     let backup = world.hub.snapshot();

@@ -1,4 +1,5 @@
-//! What tenants do to projections by hand, what servers refuse, and planes that were restored before they are listed again.
+//! What tenants do to projections by hand, what servers refuse, and planes that were restored before they are
+//! listed again.
 
 use fedhub_core::names::{PROJECTED_FROM, UPSTREAM_CLUSTER};
 use fedhub_fake_apiserver::{ApiServer, Fault, Resource, Snapshot, resource};
@@ -176,8 +177,8 @@ async fn p7_a_projection_that_an_empty_list_hid_is_found_again() {
     run.stop().await;
 }
 
-/// A process whose hub Instance and projection have both changed since a backup of their planes, with nothing of them
-/// kept in memory, and the watches of Instances on `plane` silent.
+/// A process whose hub Instance and projection have both changed since a backup of their planes, with nothing
+/// of them kept in memory, and the watches of Instances on `plane` silent.
 async fn changed_since_a_backup(world: &World, plane: &ApiServer) -> (Run, Snapshot) {
     world.put_instance(NS_A, "wd-0");
     let run = world.run();

@@ -53,7 +53,8 @@ impl World {
         world
     }
 
-    /// The hub WD as the federator makes it for the project WD of that name that lives now, reported on by a cell.
+    /// The hub WD as the federator makes it for the project WD of that name that lives now, reported on by a
+    /// cell.
     pub fn put_hub_wd(&self, space: &str, name: &str) {
         let plane = if space == NS_B { &self.beta } else { &self.alpha };
         let source = plane.get("WorkloadDeployment", SPACE, name).as_ref().map(uid);

@@ -225,8 +225,8 @@ pub fn living_owner(seen: &Observed) -> Option<String> {
     agree.then(|| owner.uid.to_string())
 }
 
-/// P6: whether nothing but its deletion keeps the owner from being the living one, and what stands is the projection of that
-/// very Instance.
+/// P6: whether nothing but its deletion keeps the owner from being the living one, and what stands is the
+/// projection of that very Instance.
 pub fn shows_its_end(seen: &Observed) -> bool {
     let mut before = seen.clone();
     let Some(owner) = before.owner.as_mut().filter(|owner| owner.terminating) else { return false };
@@ -237,8 +237,8 @@ pub fn shows_its_end(seen: &Observed) -> bool {
     living_owner(&before).is_some() && mark.is_some_and(|mark| mark.ends_with(&format!("/{uid}")))
 }
 
-/// P5, stated independently: the Instance that took the name of the projection's has no report yet, and the status of
-/// the one before it is removed before the projection is written.
+/// P5, stated independently: the Instance that took the name of the projection's has no report yet, and the
+/// status of the one before it is removed before the projection is written.
 fn is_reset(seen: &Observed, projection: &Object) -> bool {
     let instance = seen.instance.as_ref().unwrap();
     let replaced = projection.annotation(PROJECTED_FROM).is_some_and(|mark| {

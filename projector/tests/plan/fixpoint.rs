@@ -1,5 +1,5 @@
-//! I7, P8: against a server that prunes and defaults as it likes, plans come to rest, and rest is kept: nothing is
-//! written for what is right, also when all memory of earlier writes is lost.
+//! I7, P8: against a server that prunes and defaults as it likes, plans come to rest, and rest is kept:
+//! nothing is written for what is right, also when all memory of earlier writes is lost.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! P8: where nothing is planned, rendering changes nothing; and what rendering changes is planned. So what the caches
-//! keep of objects decides what the objects themselves would.
+//! P8: where nothing is planned, rendering changes nothing; and what rendering changes is planned. So what
+//! the caches keep of objects decides what the objects themselves would.
 
 use std::sync::Arc;
 
@@ -18,8 +18,8 @@ use serde_json::json;
 use crate::plan::arbitrary::{living_owner, shows_its_end, worlds};
 use crate::plan::support::*;
 
-/// Whether a projection that is there differs from what it is to be, by the whole objects; `None` where there is nothing
-/// to compare.
+/// Whether a projection that is there differs from what it is to be, by the whole objects; `None` where there
+/// is nothing to compare.
 fn differs(seen: &Observed) -> Option<bool> {
     let owner = Uid::new(&living_owner(seen)?);
     let (instance, projection) = (seen.instance.as_ref()?, seen.projection.as_ref()?);

@@ -1,5 +1,5 @@
-//! A world of whole objects around one hub Instance: its snapshot is what the caches would say of it, and what is planned
-//! is rendered as it would be written.
+//! A world of whole objects around one hub Instance: its snapshot is what the caches would say of it, and
+//! what is planned is rendered as it would be written.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! Cells as the hub knows them: who they are (C10), whether Karmada reaches them (U2), and whether an operator declared
-//! one lost (C11).
+//! Cells as the hub knows them: who they are (C10), whether Karmada reaches them (U2), and whether an
+//! operator declared one lost (C11).
 
 mod declaration;
 mod down;

@@ -79,7 +79,8 @@ pub fn stand(
     let reason = reason.into();
     let reason = reason.as_str();
     let message = bounded(message);
-    // A schema default was reported by no controller: the first report of its status begins a time of its own.
+    // A schema default was reported by no controller: the first report of its status begins a time of its
+    // own.
     let stands =
         |c: &&Value| c["status"] == status && (!is_default(c) || said(c) == (status, reason, message));
     let since = old
@@ -106,8 +107,9 @@ pub fn explained(
 /// How long something may last on which nobody has to act, before its condition says that it lasts.
 pub const WAIT_DEADLINE: Duration = Duration::from_mins(10);
 
-/// The same of what a controller waits for that looks again after [`next_deadline`]. Where the condition has not been true
-/// for [`WAIT_DEADLINE`], nor anything else has `moved` on the way to it, it says so in the place of that nobody has to act.
+/// The same of what a controller waits for that looks again after [`next_deadline`]. Where the condition has
+/// not been true for [`WAIT_DEADLINE`], nor anything else has `moved` on the way to it, it says so in the
+/// place of that nobody has to act.
 pub fn awaited(
     old: Option<&Value>,
     kind: &str,

@@ -1,7 +1,8 @@
-//! The CRDs of the group's kinds, generated from the types, and those of other services' kinds that fedhub uses.
+//! The CRDs of the group's kinds, generated from the types, and those of other services' kinds that fedhub
+//! uses.
 //!
-//! The files in `deploy/crds` and `deploy/external-crds`, and `docs/reference/api.md`, are checked in and compared with the
-//! types by unit tests; `make crds` writes them anew.
+//! The files in `deploy/crds` and `deploy/external-crds`, and `docs/reference/api.md`, are checked in and
+//! compared with the types by unit tests; `make crds` writes them anew.
 
 use std::io::{self, Write};
 use std::sync::LazyLock;
@@ -30,7 +31,8 @@ use super::{
 #[cfg(test)]
 mod reference;
 
-/// Why the CRDs could not be produced. The first two would be faults in the types, which the unit tests exclude.
+/// Why the CRDs could not be produced. The first two would be faults in the types, which the unit tests
+/// exclude.
 #[derive(Debug, Error)]
 pub enum CrdError {
     /// A derived schema is none that a CRD can hold.

@@ -112,8 +112,8 @@ pub struct WorkloadReference {
 #[serde(rename_all = "camelCase")]
 pub struct WorkloadDeploymentStatus {
     /// Conditions: `Available`, `ReplicasReady`, `Federated`, where the template refers to other objects
-    /// `ReferencedDataReady`, and where the metrics scale it `ScalingActive`; `TerminationOverdue` where an instance takes
-    /// longer to go than it may.
+    /// `ReferencedDataReady`, and where the metrics scale it `ScalingActive`; `TerminationOverdue` where an
+    /// instance takes longer to go than it may.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "conditions")]
     pub conditions: Option<Vec<Condition>>,

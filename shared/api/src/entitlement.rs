@@ -6,7 +6,8 @@ use serde_json::Value;
 use crate::conditions::{find, said};
 use crate::reason::ServiceReason;
 
-/// Whether an entitlement is to this service: by the name that the platform resolved, else by what was asked for.
+/// Whether an entitlement is to this service: by the name that the platform resolved, else by what was asked
+/// for.
 pub fn is_ours(spec: &Value, status: &Value) -> bool {
     let asked = || spec["serviceRef"]["name"].as_str();
     match resolved(status) {
@@ -20,7 +21,8 @@ pub fn resolved(status: &Value) -> Option<&str> {
     status["serviceName"].as_str().filter(|name| !name.is_empty())
 }
 
-/// Whether it is rejected because its service is not published: its provider's affair, and no decision on the project.
+/// Whether it is rejected because its service is not published: its provider's affair, and no decision on the
+/// project.
 pub fn is_unpublished(status: &Value) -> bool {
     find(status, "Ready")
         .is_some_and(|ready| ServiceReason::parse(said(ready).1) == Some(ServiceReason::ServiceNotPublished))

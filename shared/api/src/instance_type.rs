@@ -49,8 +49,8 @@ pub struct InstanceTypeSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct InstanceTypeLifecycle {
-    /// `Active`; `Deprecated`, which users are warned of; `Disabled`, which no template can be given any more. A phase is
-    /// followed by the next one, and never by an earlier one.
+    /// `Active`; `Deprecated`, which users are warned of; `Disabled`, which no template can be given any
+    /// more. A phase is followed by the next one, and never by an earlier one.
     pub phase: InstanceTypePhase,
     /// The type to use in place of one that is not Active.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,5 @@
-//! The catalogue of instance types: the types that there are without one, and what an `InstanceType` of one says.
+//! The catalogue of instance types: the types that there are without one, and what an `InstanceType` of one
+//! says.
 
 use fedhub_core::object::{Object, ObjectView};
 use fedhub_core::quantity::{self, BadQuantity};
@@ -38,8 +39,8 @@ impl Size {
 /// The type of a template that names none.
 pub const DEFAULT: &str = "datumcloud/d1-standard-2";
 
-/// The names of all types that there are without a catalogue: the API whose placements have `cityCodes` has one, under the
-/// names that its versions gave it.
+/// The names of all types that there are without a catalogue: the API whose placements have `cityCodes` has
+/// one, under the names that its versions gave it.
 pub const NAMES: [&str; 3] = [DEFAULT, "datumcloud-d1-standard-2", "d1-standard-2"];
 
 /// The size of a type of that name that there is without a catalogue.
@@ -47,8 +48,8 @@ pub fn built_in(name: &str) -> Option<Size> {
     NAMES.contains(&name).then_some(Size { millicores: 1000, mebibytes: 2048 })
 }
 
-/// What a catalogue has under a name that a template gives, or under another name of the same type: [`DEFAULT`] is not a
-/// name that an object can have.
+/// What a catalogue has under a name that a template gives, or under another name of the same type:
+/// [`DEFAULT`] is not a name that an object can have.
 pub fn find<T>(name: &str, get: impl Fn(&str) -> Option<T>) -> Option<T> {
     let others = NAMES.into_iter().filter(|other| NAMES.contains(&name) && *other != name);
     std::iter::once(name).chain(others).find_map(get)

@@ -1,18 +1,19 @@
 //! The API group `compute.datumapis.com/v1alpha`: Workload, WorkloadDeployment and Instance.
 //!
-//! The types serve two purposes: the schemas of the CRDs are derived from them ([`crds`]), and code that builds
-//! or looks at an object may use them for convenience. They are *not* the way an object travels: the controllers
-//! carry objects as untyped JSON, because a typed object loses every field that this version does not name.
+//! The types serve two purposes: the schemas of the CRDs are derived from them ([`crds`]), and code that
+//! builds or looks at an object may use them for convenience. They are *not* the way an object travels: the
+//! controllers carry objects as untyped JSON, because a typed object loses every field that this version does
+//! not name.
 //!
-//! Beside them is what objects of these kinds say, read from their JSON: [`conditions`], whose job it is to act on them
-//! ([`reason`]), which Events they are worth ([`transitions`]), and which cell something is of ([`cells`]).
-//! [`entitlement`] is what a Milo says of the service in a project.
-//! [`hub_metadata`] is the table of the labels and annotations that the federator owns on a hub WD.
-//! [`references`] is what a spec refers to, [`instance_types`] are the types of instances that there are.
-//! [`facts`] is what the stores keep of a WD and of an Instance, and names the stores that keep it.
+//! Beside them is what objects of these kinds say, read from their JSON: [`conditions`], whose job it is to
+//! act on them ([`reason`]), which Events they are worth ([`transitions`]), and which cell something is of
+//! ([`cells`]). [`entitlement`] is what a Milo says of the service in a project. [`hub_metadata`] is the
+//! table of the labels and annotations that the federator owns on a hub WD. [`references`] is what a spec
+//! refers to, [`instance_types`] are the types of instances that there are. [`facts`] is what the stores keep
+//! of a WD and of an Instance, and names the stores that keep it.
 //!
-//! The doc comment of a type or field is its description in the schema. `Workload::crd()` and its like have no
-//! schema; the whole CRDs come from [`crds::all`].
+//! The doc comment of a type or field is its description in the schema. `Workload::crd()` and its like have
+//! no schema; the whole CRDs come from [`crds::all`].
 
 pub mod cells;
 mod condition_schema;

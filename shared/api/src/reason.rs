@@ -1,7 +1,7 @@
 //! The closed list of reasons, and who has to act on each (C9); the table is `table`.
 //!
-//! Every message of a condition that is not True ends with who has to act, on every plane: the user (image, quota, template),
-//! the platform operator (location, network service), or nobody (moving).
+//! Every message of a condition that is not True ends with who has to act, on every plane: the user (image,
+//! quota, template), the platform operator (location, network service), or nobody (moving).
 //!
 //! Decides C9.
 
@@ -22,7 +22,8 @@ pub use text::{AnyReason, ServiceReason};
 use about::Source;
 
 impl Reason {
-    /// The reason of that text; `None` for one that this version does not know, such as a provider's own or a later version's.
+    /// The reason of that text; `None` for one that this version does not know, such as a provider's own or a
+    /// later version's.
     pub fn parse(text: &str) -> Option<Self> {
         text.parse().ok()
     }
@@ -136,8 +137,8 @@ impl AsRef<str> for Reason {
     }
 }
 
-/// Whether the user or the platform operator has to act on the reason of that text. A reason that this version does not know
-/// may pass.
+/// Whether the user or the platform operator has to act on the reason of that text. A reason that this
+/// version does not know may pass.
 pub fn needs_action(text: &str) -> bool {
     Reason::parse(text).is_some_and(Reason::needs_action)
 }

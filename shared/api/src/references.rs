@@ -1,5 +1,6 @@
-//! What a spec refers to: the `ConfigMap`s and Secrets of its own namespace that an Instance needs (W5). The one place that
-//! collects them, for the project's side, which copies them, and for the cell, which awaits them.
+//! What a spec refers to: the `ConfigMap`s and Secrets of its own namespace that an Instance needs (W5). The
+//! one place that collects them, for the project's side, which copies them, and for the cell, which awaits
+//! them.
 
 use fedhub_core::object::Kind;
 use serde_json::Value;
@@ -15,8 +16,9 @@ pub struct Reference<'a> {
     pub optional: bool,
 }
 
-/// The references of an Instance's spec, or of the spec of a WD's template, in variables, volumes and pull secrets: sorted,
-/// `ConfigMap`s first, each once. One that is optional in one place and not in another is not; pull secrets never are.
+/// The references of an Instance's spec, or of the spec of a WD's template, in variables, volumes and pull
+/// secrets: sorted, `ConfigMap`s first, each once. One that is optional in one place and not in another is
+/// not; pull secrets never are.
 pub fn references(spec: &Value) -> Vec<Reference<'_>> {
     let mut all = in_variables_and_volumes(spec);
     let pull_secrets = list(spec, "/runtime/sandbox/imagePullSecrets").iter();

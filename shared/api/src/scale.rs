@@ -13,8 +13,8 @@ pub const MOST_REPLICAS: u32 = 1000;
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("required" = ["instanceManagementPolicy", "minReplicas"]))]
 pub struct ScaleSettings {
-    /// In which order instances are created, replaced and removed. `OrderedReady` is the one policy there is: by
-    /// ordinal, one after the other, each Ready before the next.
+    /// In which order instances are created, replaced and removed. `OrderedReady` is the one policy there is:
+    /// by ordinal, one after the other, each Ready before the next.
     #[serde(default = "ordered_ready")]
     pub instance_management_policy: String,
     /// The largest number of instances that the metrics may scale to. It goes together with `metrics`.

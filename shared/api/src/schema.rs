@@ -1,8 +1,8 @@
 //! From Rust types to structural schemas as the API server wants them.
 //!
-//! kube's own derivation marks every optional field `nullable`, which the reference CRDs are not (a `null` would be
-//! stored, where they refuse it), and puts the description of an optional field's type in place of the field's.
-//! So the schemas are generated here, and simplified step by step.
+//! kube's own derivation marks every optional field `nullable`, which the reference CRDs are not (a `null`
+//! would be stored, where they refuse it), and puts the description of an optional field's type in place of
+//! the field's. So the schemas are generated here, and simplified step by step.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -18,8 +18,8 @@ pub(super) fn of<T: JsonSchema>() -> Value {
     schema
 }
 
-/// Rewrites a schema and all schemas in it. Only places where a schema can stand are visited: a *property* that is
-/// called `type` or `enum` is no keyword.
+/// Rewrites a schema and all schemas in it. Only places where a schema can stand are visited: a *property*
+/// that is called `type` or `enum` is no keyword.
 fn simplify(schema: &mut Value) {
     let Some(keywords) = schema.as_object_mut() else {
         return;

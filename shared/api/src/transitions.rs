@@ -1,9 +1,10 @@
 //! Events for changes of a status (U3): few and stable, one for each transition, never one per retry.
 //!
-//! A transition is the step from the status on a plane to the one that was just stored in its place. So the object itself
-//! remembers what was reported: after a restart, a relist or a replay the status is unchanged, nothing is written, and no
-//! Event is sent. Lost are the Event of a write whose response or process was lost, and states that passed between two
-//! writes. Cell and project report the same transitions, by the reasons of the conditions.
+//! A transition is the step from the status on a plane to the one that was just stored in its place. So the
+//! object itself remembers what was reported: after a restart, a relist or a replay the status is unchanged,
+//! nothing is written, and no Event is sent. Lost are the Event of a write whose response or process was
+//! lost, and states that passed between two writes. Cell and project report the same transitions, by the
+//! reasons of the conditions.
 //!
 //! Decides U3.
 
@@ -25,7 +26,8 @@ pub struct Transition {
     pub reason: AnyReason,
     /// The condition's message.
     pub note: String,
-    /// Whether the transition is expected: published in the cell only, for in the project the conditions show it.
+    /// Whether the transition is expected: published in the cell only, for in the project the conditions show
+    /// it.
     pub routine: bool,
 }
 
@@ -89,8 +91,8 @@ impl State {
     }
 }
 
-/// The Event for the transition of an Instance to that status; `None` for a stage on the way, and for another message of
-/// the same reason.
+/// The Event for the transition of an Instance to that status; `None` for a stage on the way, and for another
+/// message of the same reason.
 pub fn of_instance(old: Signal, new: &Value) -> Option<Transition> {
     let ready = find(new, "Ready").map(said)?;
     if let Some((problem, cause)) = instance_problem(new).and_then(with_cause) {
@@ -161,14 +163,16 @@ fn with_cause(problem: Said<'_>) -> Option<(Said<'_>, Reason)> {
     cause(problem.1).map(|cause| (problem, cause))
 }
 
-/// What the quota service refuses an Instance; that it cannot be asked about one that has passed is no problem of it.
+/// What the quota service refuses an Instance; that it cannot be asked about one that has passed is no
+/// problem of it.
 fn refusal(status: &Value) -> Option<Said<'_>> {
     find(status, "QuotaGranted")
         .map(said)
         .filter(|(status, reason, _)| *status == "False" || *reason == Reason::QuotaNoBudget.as_str())
 }
 
-/// The condition of an Instance that needs action: `Ready`, or else its quota, which has reasons of its own for a refusal.
+/// The condition of an Instance that needs action: `Ready`, or else its quota, which has reasons of its own
+/// for a refusal.
 fn instance_problem(status: &Value) -> Option<Said<'_>> {
     let ready = find(status, "Ready").map(said)?;
     if ready.0 == "True" {
@@ -183,7 +187,8 @@ fn instance_problem(status: &Value) -> Option<Said<'_>> {
     [Some(ready), quota.filter(|_| waits)].into_iter().flatten().find(|said| cause(said.1).is_some())
 }
 
-/// The condition of a deployment that needs action; a termination that hangs has [`TERMINATION_OVERDUE`] beside it.
+/// The condition of a deployment that needs action; a termination that hangs has [`TERMINATION_OVERDUE`]
+/// beside it.
 fn deployment_problem(status: &Value) -> Option<Said<'_>> {
     let not = |kind| find(status, kind).map(said).filter(|(status, ..)| *status != "True");
     ["ReplicasReady", "Available"]

@@ -40,12 +40,12 @@ use super::{InstanceTemplateSpec, ScaleSettings};
     printcolumn(name = "Up-to-date", type_ = "string", json_path = ".status.updatedReplicas")
 )]
 pub struct WorkloadSpec {
-    /// Where instances run and how many there are, at least one entry. Every city of every placement becomes a
-    /// WorkloadDeployment.
+    /// Where instances run and how many there are, at least one entry. Every city of every placement becomes
+    /// a WorkloadDeployment.
     #[schemars(length(min = 1))]
     pub placements: Vec<WorkloadPlacement>,
-    /// Whether all instances are suspended: kept, but not running. A deployment that is suspended by itself stays so when
-    /// this does not say so any more.
+    /// Whether all instances are suspended: kept, but not running. A deployment that is suspended by itself
+    /// stays so when this does not say so any more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspend: Option<bool>,
     /// What the instances are made from.

@@ -13,19 +13,18 @@ use tokio::sync::OwnedSemaphorePermit;
 use self::share::{SHARE, Share, Shares};
 use crate::packed::Packed;
 
-/// The size of objects that are read and reconciled without a permit. Most objects are a few kilobytes; those above this
-/// are large.
+/// The size of objects that are read and reconciled without a permit. Most objects are a few kilobytes; those
+/// above this are large.
 pub const FREE: usize = 64 << 10;
 /// How many times the object a reconcile holds: both sides, what is to be written, and the answer.
 const COPIES: usize = 8;
-/// The memory that objects of all planes share: half of it for those that wait to be reconciled, a quarter each for large
-/// ones that are being read and reconciled.
+/// The memory that objects of all planes share: half of it for those that wait to be reconciled, a quarter
+/// each for large ones that are being read and reconciled.
 ///
-/// Objects wait as their JSON text, a fifth of what they take as trees. The oldest makes room for the newest, but large ones
-/// only for large ones. It is still known by its digest then, and read from its server when its turn comes: a flood costs
-/// its own plane reads, and no plane memory.
-/// Very large objects of one plane are reconciled one after the other, so that they take neither memory nor processors
-/// from others.
+/// Objects wait as their JSON text, a fifth of what they take as trees. The oldest makes room for the newest,
+/// but large ones only for large ones. It is still known by its digest then, and read from its server when
+/// its turn comes: a flood costs its own plane reads, and no plane memory. Very large objects of one plane
+/// are reconciled one after the other, so that they take neither memory nor processors from others.
 #[derive(Clone, Debug)]
 pub struct MemoryBudget(Option<Arc<Budget>>);
 
@@ -62,10 +61,11 @@ pub struct Permit(Arc<Slot>);
 /// Whose answers are read.
 #[derive(Clone, Copy, Debug)]
 pub enum Reader<'a> {
-    /// Of one plane among many that have nothing to do with each other. It has a share, and holds no more of what there is
-    /// for all: one that sends slowly holds up its own reads alone.
+    /// Of one plane among many that have nothing to do with each other. It has a share, and holds no more of
+    /// what there is for all: one that sends slowly holds up its own reads alone.
     OneOfMany(&'a PlaneId),
-    /// Of a plane that all work depends on. It takes no more than a quarter, so that it need not wait for each of the many.
+    /// Of a plane that all work depends on. It takes no more than a quarter, so that it need not wait for
+    /// each of the many.
     Single,
 }
 
@@ -123,8 +123,8 @@ impl MemoryBudget {
         }
     }
 
-    /// Reserves memory for a reconcile of an object of `plane` that takes so many bytes. While one waits for others of its own
-    /// plane it holds nothing of the shared part.
+    /// Reserves memory for a reconcile of an object of `plane` that takes so many bytes. While one waits for
+    /// others of its own plane it holds nothing of the shared part.
     pub async fn working(&self, plane: &PlaneId, bytes: usize) -> Reserved {
         let Some(budget) = self.0.as_ref().filter(|_| bytes > FREE) else { return Reserved::default() };
         let bytes = bytes.saturating_mul(COPIES);

@@ -31,8 +31,8 @@ pub enum Change<F> {
     Deleted {
         /// The last that was known of it.
         last: Known<F>,
-        /// Whether its absence was inferred and not seen (I4): from a list after a gap, or from a watch of what carries a
-        /// label, which an object leaves that loses it.
+        /// Whether its absence was inferred and not seen (I4): from a list after a gap, or from a watch of
+        /// what carries a label, which an object leaves that loses it.
         inferred: bool,
     },
 }

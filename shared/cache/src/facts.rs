@@ -13,8 +13,8 @@ pub trait ObjectFacts: Clone + PartialEq {
     /// Bytes that they take beside their own size.
     fn heap(&self) -> usize;
 
-    /// The value by which [`Store::by_index`](crate::Store::by_index) finds the object among those of its namespace, where it
-    /// is to be found so.
+    /// The value by which [`Store::by_index`](crate::Store::by_index) finds the object among those of its
+    /// namespace, where it is to be found so.
     fn index_value(&self) -> Option<u64> {
         None
     }

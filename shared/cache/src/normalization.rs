@@ -1,8 +1,8 @@
 //! How a server normalizes what we send (I7).
 //!
-//! A schema may prune, default or normalize a write, so that the stored object differs from the one that was sent
-//! although nothing is left to do. The pair is remembered in the store beside the object; where it is not (after a
-//! restart), a dry run of the write shows it.
+//! A schema may prune, default or normalize a write, so that the stored object differs from the one that was
+//! sent although nothing is left to do. The pair is remembered in the store beside the object; where it is
+//! not (after a restart), a dry run of the write shows it.
 //!
 //! Decides I7.
 

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use fedhub_core::object::{Object, ObjectRef, from_json};
 
-/// An object as its JSON text: one piece of memory, where a tree is a hundred. What comes and goes by the thousand leaves
-/// no pages half empty then.
+/// An object as its JSON text: one piece of memory, where a tree is a hundred. What comes and goes by the
+/// thousand leaves no pages half empty then.
 #[derive(Clone, Debug)]
 pub struct Packed(Arc<[u8]>);
 
 impl Packed {
-    /// The text of an object. `None` where it cannot be written as JSON, which no object that a server sent is.
+    /// The text of an object. `None` where it cannot be written as JSON, which no object that a server sent
+    /// is.
     pub(crate) fn of(object: &Object) -> Option<Self> {
         // Room for most of them, so that the text does not move while it is written.
         let mut text = Vec::with_capacity(4 << 10);

@@ -94,8 +94,9 @@ impl RequestError {
         self.source.status().is_some_and(|status| immutability(status).next().is_some())
     }
 
-    /// Whether the object that was to be changed is gone from the server: the watch will report its deletion. A create is refused
-    /// with the same code where its namespace is missing, and any request where the plane does not serve the kind.
+    /// Whether the object that was to be changed is gone from the server: the watch will report its deletion.
+    /// A create is refused with the same code where its namespace is missing, and any request where the plane
+    /// does not serve the kind.
     pub fn gone(&self) -> bool {
         let names_it = |status: &Status| status.details.as_ref().is_some_and(|it| !it.name.is_empty());
         self.source.status().is_some_and(|status| {
@@ -172,7 +173,8 @@ impl Error {
         }
     }
 
-    /// Whether a plane refused a write because its project is suspended, which discovery has not reported yet, or no longer reports.
+    /// Whether a plane refused a write because its project is suspended, which discovery has not reported
+    /// yet, or no longer reports.
     pub fn is_suspension(&self) -> bool {
         match self {
             Self::Request(e) => e.source.status().is_some_and(is_suspension),

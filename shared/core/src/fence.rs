@@ -29,7 +29,8 @@ tokio::task_local! {
     static EPOCH: i32;
 }
 
-/// Runs a pass that belongs to `epoch`: in a later one its writes are refused, for what it has read may be old.
+/// Runs a pass that belongs to `epoch`: in a later one its writes are refused, for what it has read may be
+/// old.
 pub async fn in_epoch<T>(epoch: i32, pass: impl Future<Output = T>) -> T {
     EPOCH.scope(epoch, pass).await
 }
@@ -45,7 +46,8 @@ impl Fence {
         Self(Some(term))
     }
 
-    /// Whether a write may leave now. Asks the monotonic clock: a process that was stopped for a while notices.
+    /// Whether a write may leave now. Asks the monotonic clock: a process that was stopped for a while
+    /// notices.
     pub fn holds(&self) -> bool {
         let Some(term) = &self.0 else { return true };
         let term = *term.borrow();
@@ -58,8 +60,9 @@ impl Fence {
         self.0.as_ref().map_or(Some(0), |term| term.borrow().map(|term| term.epoch))
     }
 
-    /// Sends `request` if the process may write, and drops it when it no longer may: a request that waits for its
-    /// turn or for a connection must not leave later. Where it had left already, its end is as unknown as after a crash.
+    /// Sends `request` if the process may write, and drops it when it no longer may: a request that waits for
+    /// its turn or for a connection must not leave later. Where it had left already, its end is as unknown as
+    /// after a crash.
     pub async fn guard<T>(&self, request: impl Future<Output = T>) -> Result<T, NotSent> {
         let mut request = pin!(request);
         let mut lapse = pin!(sleep_until(self.until()));

@@ -1,5 +1,5 @@
-//! Hashes: [`text`] for what is stored and compared by other processes, [`KeyedHasher`] for what this process compares
-//! with itself.
+//! Hashes: [`text`] for what is stored and compared by other processes, [`KeyedHasher`] for what this process
+//! compares with itself.
 
 use std::hash::{BuildHasher, DefaultHasher, Hasher, RandomState};
 use std::sync::LazyLock;
@@ -19,8 +19,8 @@ pub fn json(value: &Value) -> u64 {
     KeyedHasher::default().json(value).end()
 }
 
-/// A hash of several parts, keyed with a secret of this process: two different objects have one hash by chance only
-/// (2^-64), and a tenant, who does not know the secret, cannot make an edit that goes unnoticed.
+/// A hash of several parts, keyed with a secret of this process: two different objects have one hash by
+/// chance only (2^-64), and a tenant, who does not know the secret, cannot make an edit that goes unnoticed.
 #[derive(Clone)]
 pub struct KeyedHasher(DefaultHasher);
 

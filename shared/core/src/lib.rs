@@ -1,5 +1,5 @@
-//! What every crate of fedhub stands on: objects and their keys, names of the wire contract, errors, clock, hashes,
-//! metrics, logs, and the fence of leadership. Nothing in here speaks to a server.
+//! What every crate of fedhub stands on: objects and their keys, names of the wire contract, errors, clock,
+//! hashes, metrics, logs, and the fence of leadership. Nothing in here speaks to a server.
 //!
 //! # The way through
 //!

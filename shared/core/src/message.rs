@@ -14,8 +14,8 @@ pub fn bounded(message: &str) -> &str {
     &message[..message.floor_char_boundary(MESSAGE_MAX)]
 }
 
-/// User input as a message may contain it: at most [`EXCERPT_MAX`] characters, the last one an ellipsis where the rest
-/// was cut off.
+/// User input as a message may contain it: at most [`EXCERPT_MAX`] characters, the last one an ellipsis where
+/// the rest was cut off.
 pub fn excerpt(text: &str) -> Cow<'_, str> {
     shortened(text, EXCERPT_MAX)
 }

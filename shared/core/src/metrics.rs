@@ -28,8 +28,8 @@ pub enum Hop {
 const SECONDS: [f64; 14] =
     [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0, 300.0];
 
-/// Gauges, without `fedhub_`, of what only the leader works on: a standby does not export them, so that rules need not ask
-/// who leads.
+/// Gauges, without `fedhub_`, of what only the leader works on: a standby does not export them, so that rules
+/// need not ask who leads.
 pub const LEADER_ONLY: [&str; 14] = [
     "oldest_unsynced_seconds",
     "oldest_unsynced_plane_seconds",
@@ -58,7 +58,8 @@ fn buckets(name: &str) -> Vec<f64> {
 /// The prefix of all names.
 const PREFIX: &str = "fedhub";
 
-/// Makes [`Metrics`] of one line for each metric: its help, its field and type, its name without `fedhub_`, its labels.
+/// Makes [`Metrics`] of one line for each metric: its help, its field and type, its name without `fedhub_`,
+/// its labels.
 macro_rules! metrics {
     ($($help:literal $visibility:vis $field:ident: $type:ty = $name:literal [$($label:literal),*];)+) => {
         /// All metrics of the process, in a registry of their own. Cheap to clone.
@@ -236,8 +237,8 @@ impl Metrics {
         self.propagation.with_label_values(&[hop.as_ref()]).observe(took.as_secs_f64());
     }
 
-    /// What there is now. Of [`LEADER_ONLY`], those series are left out whose controller does not lead by `leads`, which is
-    /// asked with no name about series without a controller.
+    /// What there is now. Of [`LEADER_ONLY`], those series are left out whose controller does not lead by
+    /// `leads`, which is asked with no name about series without a controller.
     pub fn gather(&self, leads: impl Fn(Option<&str>) -> bool) -> Vec<MetricFamily> {
         let mut families = self.registry.gather();
         for family in families.iter_mut().filter(|family| is_leader_only(family.name())) {

@@ -20,8 +20,8 @@ enum Scope {
     Namespaced,
 }
 
-/// Makes [`Kind`] and all that follows from a kind alone, so that nothing can be said of one kind and forgotten of
-/// another.
+/// Makes [`Kind`] and all that follows from a kind alone, so that nothing can be said of one kind and
+/// forgotten of another.
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident: $group:literal, $version:literal, $plural:literal, $scope:ident;)+) => {
         /// The kinds that fedhub watches.
@@ -183,11 +183,12 @@ pub struct Unreadable {
     pub error: String,
 }
 
-/// The field that says so beside the metadata and status of an object of which nothing else was read. Servers' objects
-/// have no such field.
+/// The field that says so beside the metadata and status of an object of which nothing else was read.
+/// Servers' objects have no such field.
 const TOO_LARGE: &str = "federation.datumapis.com/too-large";
 
-/// Says of an object that the rest of it was not read; without `too_large`, that all was, whatever a server claims.
+/// Says of an object that the rest of it was not read; without `too_large`, that all was, whatever a server
+/// claims.
 pub fn set_too_large(object: &mut Object, too_large: Option<TooLarge>) {
     let value = too_large.map_or(Value::Null, |TooLarge { size, limit }| serde_json::json!([size, limit]));
     if object.data.get(TOO_LARGE).is_some() || too_large.is_some() {

@@ -7,8 +7,8 @@ use tokio::time::Instant;
 
 use crate::object::Key;
 
-/// A token bucket: holds `capacity`, filled at `capacity` a minute. Who comes to an empty one is promised a token of
-/// its own, so that those who wait come one after another and not all for each token.
+/// A token bucket: holds `capacity`, filled at `capacity` a minute. Who comes to an empty one is promised a
+/// token of its own, so that those who wait come one after another and not all for each token.
 #[derive(Clone, Debug)]
 pub struct TokenBucket {
     capacity: f64,

@@ -45,8 +45,8 @@ impl fmt::Debug for LogFilter {
     }
 }
 
-/// Starts logging. `filter` is in the syntax of `tracing_subscriber::EnvFilter`, such as `info,fedhub_planes=debug`.
-/// Returns the filter, to be replaced.
+/// Starts logging. `filter` is in the syntax of `tracing_subscriber::EnvFilter`, such as
+/// `info,fedhub_planes=debug`. Returns the filter, to be replaced.
 pub fn start(filter: &str, format: LogFormat) -> Result<LogFilter, String> {
     let colours = std::io::stderr().is_terminal();
     let (subscriber, filter) = subscriber(filter, format, colours, std::io::stderr)?;
@@ -86,7 +86,8 @@ const PAINT: [&str; 9] = [
     "\u{1b}[35m",
 ];
 
-/// Writes log lines in which nothing that others wrote steers a terminal, turns the direction of a text, or begins a line.
+/// Writes log lines in which nothing that others wrote steers a terminal, turns the direction of a text, or
+/// begins a line.
 struct PlainWriter<M> {
     writer: M,
     format: LogFormat,
@@ -133,8 +134,8 @@ fn parse(filter: &str) -> Result<Box<dyn Filter<Registry> + Send + Sync>, String
     Ok(Box::new(parsed.and(filter_fn(|metadata| !is_verbose_client_target(metadata.target())))))
 }
 
-/// The Kubernetes client logs whole answers that it cannot decode and dumps of refusals, some of them as warnings. What
-/// counts of them is in the errors that it returns, which [`crate::errors::chain`] renders.
+/// The Kubernetes client logs whole answers that it cannot decode and dumps of refusals, some of them as
+/// warnings. What counts of them is in the errors that it returns, which [`crate::errors::chain`] renders.
 fn is_verbose_client_target(target: &str) -> bool {
     ["kube_client::client", "kube_client::api"].contains(&target)
         || target.split("::").next() == Some("kube_runtime")

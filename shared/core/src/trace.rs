@@ -1,10 +1,12 @@
 //! One trace for each change, across the processes that carry it.
 //!
-//! A change is a generation of a project's `WorkloadDeployment`. The hub WD and the cell's carry its UID and generation as
-//! their origin mark (annotations `source-uid` and `source-generation`), which is written with the change itself: from it
-//! every process derives the same trace, so that a trace costs no write and makes no object differ (I7).
+//! A change is a generation of a project's `WorkloadDeployment`. The hub WD and the cell's carry its UID and
+//! generation as their origin mark (annotations `source-uid` and `source-generation`), which is written with
+//! the change itself: from it every process derives the same trace, so that a trace costs no write and makes
+//! no object differ (I7).
 //!
-//! Where the spans go is not known here: see [`record_to`]. Without a recorder nothing of this costs anything.
+//! Where the spans go is not known here: see [`record_to`]. Without a recorder nothing of this costs
+//! anything.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;

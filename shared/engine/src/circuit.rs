@@ -1,12 +1,14 @@
 //! The circuit breaker of one plane: whether the keys that need it may run.
 //!
-//! A plane that does not do what it is asked (time-outs, connections refused, 5xx, garbage, 429) costs each key a
-//! time-out of its own. So after [`THRESHOLD`] such failures in a row its circuit opens and its keys wait without
-//! running. After a back-off of the plane's own it is half open: one key runs as the probe. If the plane answers, the
-//! circuit closes at once; if it fails again, it opens for twice as long, to [`LONGEST`].
+//! A plane that does not do what it is asked (time-outs, connections refused, 5xx, garbage, 429) costs each
+//! key a time-out of its own. So after [`THRESHOLD`] such failures in a row its circuit opens and its keys
+//! wait without running. After a back-off of the plane's own it is half open: one key runs as the probe. If
+//! the plane answers, the circuit closes at once; if it fails again, it opens for twice as long, to
+//! [`LONGEST`].
 //!
-//! Pure: the queue brings the time, the jitter and the responses of the plane. The failure of a reconcile that began
-//! before the circuit last opened or closed is outdated and does not count; an answer always counts.
+//! Pure: the queue brings the time, the jitter and the responses of the plane. The failure of a reconcile
+//! that began before the circuit last opened or closed is outdated and does not count; an answer always
+//! counts.
 
 use std::time::Duration;
 
@@ -61,8 +63,8 @@ impl Circuit {
         }
     }
 
-    /// Whether the plane has not failed since it last answered. Of one that has, one key at a time has its turn, so that a
-    /// plane that hangs holds one worker.
+    /// Whether the plane has not failed since it last answered. Of one that has, one key at a time has its
+    /// turn, so that a plane that hangs holds one worker.
     pub fn is_well(&self) -> bool {
         matches!(self.state, State::Closed { failures: 0 })
     }
@@ -80,8 +82,8 @@ impl Circuit {
         }
     }
 
-    /// The plane failed a pass that began at `began`. `chance`, from 0 to 1, spreads the wait over its upper half, so
-    /// that planes that were lost together are not tried together.
+    /// The plane failed a pass that began at `began`. `chance`, from 0 to 1, spreads the wait over its upper
+    /// half, so that planes that were lost together are not tried together.
     pub fn failed(&mut self, began: Instant, now: Instant, chance: f64) {
         if self.since.is_some_and(|since| began < since) {
             return;
@@ -223,7 +225,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever happens: it opens for no longer than the longest time, is half open then, and an answer closes it.
+        /// Whatever happens: it opens for no longer than the longest time, is half open then, and an answer
+        /// closes it.
         #[test]
         fn i8_it_is_never_stuck(steps in prop::collection::vec(prop_oneof![
             4 => (0..20_000u64, 0.0..=1.0f64).prop_map(|(ago, chance)| Step::Failed { ago, chance }),

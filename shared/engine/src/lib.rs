@@ -1,7 +1,8 @@
 //! The engine: fair queues, and the workers that take keys from them.
 //!
-//! A listener of a registry puts keys on its [`Queue`]; workers take them in fair turns over planes and hand them to the
-//! [`Controller`]. Keys of a plane that fails wait for its [`circuit`] breaker, so that it does not slow others (I8).
+//! A listener of a registry puts keys on its [`Queue`]; workers take them in fair turns over planes and hand
+//! them to the [`Controller`]. Keys of a plane that fails wait for its [`circuit`] breaker, so that it does
+//! not slow others (I8).
 //!
 //! # The way through
 //!

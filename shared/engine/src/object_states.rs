@@ -1,5 +1,5 @@
-//! States of objects that no reconcile can bring in sync by itself: each is logged once, and shown by a gauge for as long
-//! as it lasts. They are kept in memory and derived again after a restart.
+//! States of objects that no reconcile can bring in sync by itself: each is logged once, and shown by a gauge
+//! for as long as it lasts. They are kept in memory and derived again after a restart.
 
 use std::collections::BTreeMap;
 

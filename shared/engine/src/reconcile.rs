@@ -1,9 +1,9 @@
 //! The one reconcile loop: snapshot, plan, apply, until nothing is left to do.
 //!
-//! A controller implements [`Reconciler`] on a value that lives for one reconcile of one key. Its fields hold what live
-//! reads of this reconcile have said, so that the next snapshot includes it. [`Reconciler::plan`] is the only step that
-//! decides, and it is pure; [`reconcile`] owns the rest: the check of what is known to be in sync, the number of rounds
-//! and the outcome.
+//! A controller implements [`Reconciler`] on a value that lives for one reconcile of one key. Its fields hold
+//! what live reads of this reconcile have said, so that the next snapshot includes it. [`Reconciler::plan`]
+//! is the only step that decides, and it is pure; [`reconcile`] owns the rest: the check of what is known to
+//! be in sync, the number of rounds and the outcome.
 
 use std::future::Future;
 use std::ops::ControlFlow;

@@ -31,8 +31,8 @@ pub trait Controller: Send + Sync + 'static {
     fn reconcile(&self, job: &Job) -> impl Future<Output = Result<Outcome, Error>> + Send;
 }
 
-/// Has up to `count` workers take keys until the queue is closed; a reconcile that has begun is finished. A worker is a task
-/// only while keys are ready: the hundreds that are idle take no memory.
+/// Has up to `count` workers take keys until the queue is closed; a reconcile that has begun is finished. A
+/// worker is a task only while keys are ready: the hundreds that are idle take no memory.
 pub fn run_workers<C: Controller>(
     controller: &Arc<C>,
     queue: &Arc<Queue>,
@@ -77,7 +77,8 @@ async fn reconcile<C: Controller>(
     let started = Instant::now();
     metrics.queue_wait.observe(job.waited.as_secs_f64());
     let span = tracing::debug_span!("reconcile", controller = name, key = %job.key);
-    // In a box for as long as it lasts: a worker's task would hold room for the largest pass there is, also in a short one.
+    // In a box for as long as it lasts: a worker's task would hold room for the largest pass there is, also
+    // in a short one.
     let running = Box::pin(in_epoch(job.epoch, controller.reconcile(job).instrument(span)));
     let running = AssertUnwindSafe(running).catch_unwind();
     let (reconciled, mut responses) = recording(job.asks_hub, running).await;
@@ -116,7 +117,8 @@ fn failure(error: &Error) -> (Outcome, &'static str) {
     let category = error.category();
     // Out of sync is no fault of the object: the plane's own event enqueues it again, or the next term.
     let outcome = match category {
-        // The root server reports when the project is suspended and resumed; its planes may know it sooner, or later.
+        // The root server reports when the project is suspended and resumed; its planes may know it sooner,
+        // or later.
         Category::NotEngaged if error.is_suspension() => Outcome::RequeueAfter(SUSPENDED),
         Category::NotEngaged => Outcome::AwaitChange,
         Category::Bug => Outcome::Diverged,
@@ -134,8 +136,8 @@ fn outcome_label(outcome: Outcome) -> &'static str {
     }
 }
 
-/// Logs a failure: as a warning where it is `news`, which part of the daily round never is, as the next reconcile reads
-/// again.
+/// Logs a failure: as a warning where it is `news`, which part of the daily round never is, as the next
+/// reconcile reads again.
 fn log_failure(controller: &str, job: &Job, error: &Error, news: bool) {
     let category = error.category();
     let error = errors::chain(error);

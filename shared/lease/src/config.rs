@@ -15,14 +15,14 @@ pub struct LeaseConfig {
     pub duration: Duration,
     /// How often the leader renews.
     pub renew: Duration,
-    /// How long a process that is not in sync yet leaves a free lease to others, which may be: until it is in sync
-    /// itself it could do nothing with it.
+    /// How long a process that is not in sync yet leaves a free lease to others, which may be: until it is in
+    /// sync itself it could do nothing with it.
     pub warm_up: Duration,
 }
 
 impl LeaseConfig {
-    /// How long before the end of its lease a leader stops to write. It covers what a write that has left takes to
-    /// arrive, and clocks that do not run at the same speed.
+    /// How long before the end of its lease a leader stops to write. It covers what a write that has left
+    /// takes to arrive, and clocks that do not run at the same speed.
     pub fn margin(&self) -> Duration {
         self.duration / 5
     }

@@ -8,8 +8,8 @@ use tokio::time::Instant;
 
 use crate::config::LeaseConfig;
 
-/// What a released Lease says as its duration. An empty holder alone does not free a Lease: another writer may have emptied
-/// it by hand, and its leader not know yet.
+/// What a released Lease says as its duration. An empty holder alone does not free a Lease: another writer
+/// may have emptied it by hand, and its leader not know yet.
 pub(super) const RELEASED: Duration = Duration::from_secs(1);
 /// How long to wait after another writer was first, so that two never chase each other.
 const CONFLICT: Duration = Duration::from_millis(20);
@@ -196,7 +196,8 @@ impl Election {
         self.presence = Presence::There;
         if !self.mine() {
             self.reign = None;
-            // There was a write after that claim: should it still be carried out, whoever leads then may not know.
+            // There was a write after that claim: should it still be carried out, whoever leads then may not
+            // know.
             self.claimed = None;
         }
     }
@@ -221,8 +222,8 @@ impl Election {
                 let since = since.or(self.seen.as_ref().map(|seen| seen.changed)).unwrap_or(sent);
                 self.not_before = now;
                 self.observe(Some(record), Source::Answer, now);
-                // A renewal that comes too late does not mend its term: passes were refused meanwhile, and only a
-                // new term looks at everything again.
+                // A renewal that comes too late does not mend its term: passes were refused meanwhile, and
+                // only a new term looks at everything again.
                 if self.mine() && (self.reign.is_some() || !self.renews) {
                     self.reign = Some(Reign { epoch, renewed: sent, since });
                 }

@@ -73,7 +73,8 @@ pub struct Leadership {
 }
 
 impl Leadership {
-    /// Takes part from now on, with a client of the management plane. `clock` is for what people read in the Lease.
+    /// Takes part from now on, with a client of the management plane. `clock` is for what people read in the
+    /// Lease.
     pub fn start(client: kube::Client, config: LeaseConfig, clock: Clock, metrics: &Metrics) -> Self {
         let (sender, term) = watch::channel(None);
         let elector = Elector {
@@ -283,8 +284,8 @@ impl Elector {
         self.election.answered(answer, epoch, sent, Instant::now());
     }
 
-    /// Writes into the Lease of exactly that version, or makes one. A patch, so that what others have put on the
-    /// Lease stays (I9).
+    /// Writes into the Lease of exactly that version, or makes one. A patch, so that what others have put on
+    /// the Lease stays (I9).
     async fn write(&self, version: Option<String>, spec: LeaseSpec) -> kube::Result<Lease> {
         let Some(version) = version else {
             let metadata = ObjectMeta {

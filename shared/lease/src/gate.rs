@@ -1,5 +1,5 @@
-//! What a term means for the rest of the process: whether its workers are given keys; and what the rest means for it:
-//! whether it is worth to have one.
+//! What a term means for the rest of the process: whether its workers are given keys; and what the rest means
+//! for it: whether it is worth to have one.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -45,9 +45,9 @@ impl Listener for WarmUp {
     }
 }
 
-/// Holds the queues from now on while the process does not lead, and lets them go in each term, until the election has
-/// ended. They keep nothing meanwhile, however long that is; at the beginning of a term everything that is known is
-/// looked at once.
+/// Holds the queues from now on while the process does not lead, and lets them go in each term, until the
+/// election has ended. They keep nothing meanwhile, however long that is; at the beginning of a term
+/// everything that is known is looked at once.
 pub fn follow(
     mut terms: watch::Receiver<Option<Term>>,
     registries: Vec<Arc<Planes>>,
@@ -86,7 +86,8 @@ pub fn follow(
     }
 }
 
-/// Reads what is paused, and returns whether that succeeded in the same term. An error where the election has ended.
+/// Reads what is paused, and returns whether that succeeded in the same term. An error where the election has
+/// ended.
 async fn read_pauses(
     terms: &mut watch::Receiver<Option<Term>>,
     registries: &[Arc<Planes>],

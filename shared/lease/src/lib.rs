@@ -1,19 +1,21 @@
-//! Leadership: of several replicas one writes. It holds a Lease on the management plane. By hand, since the crates for
-//! leader election do not fence single writes.
+//! Leadership: of several replicas one writes. It holds a Lease on the management plane. By hand, since the
+//! crates for leader election do not fence single writes.
 //!
-//! Every replica engages, watches and keeps its stores warm; only the leader's queues give keys out ([`follow`]), and
-//! every write passes the [`Fence`](fedhub_core::fence::Fence). [`Election`] decides what to do next from what was seen
-//! and from the process's own monotonic clock; [`Elector`] does it.
+//! Every replica engages, watches and keeps its stores warm; only the leader's queues give keys out
+//! ([`follow`]), and every write passes the [`Fence`](fedhub_core::fence::Fence). [`Election`] decides what
+//! to do next from what was seen and from the process's own monotonic clock; [`Elector`] does it.
 //!
-//! Two replicas never compare their clocks. A leader counts its lease from the moment *before* it sent its last
-//! successful renewal, and stops writing a margin before that lease ends; a standby counts from the moment it *saw* the
-//! Lease change. What is sent is seen later than it is sent, so the standby's count ends last.
+//! Two replicas never compare their clocks. A leader counts its lease from the moment *before* it sent its
+//! last successful renewal, and stops writing a margin before that lease ends; a standby counts from the
+//! moment it *saw* the Lease change. What is sent is seen later than it is sent, so the standby's count ends
+//! last.
 //!
 //! # What a leader sent that lands in a later term
 //!
-//! A process may be stopped between the check of the fence and the moment in which a request leaves its sockets, and a
-//! proxy may hold a request up; so it may land when another leads. Of all such requests one leaves an effect once
-//! things have settled, the create of a hub WD; none needs the epoch on the object for that:
+//! A process may be stopped between the check of the fence and the moment in which a request leaves its
+//! sockets, and a proxy may hold a request up; so it may land when another leads. Of all such requests one
+//! leaves an effect once things have settled, the create of a hub WD; none needs the epoch on the object for
+//! that:
 //!
 //! - An **update, patch or delete** carries the resourceVersion or the UID that it was decided by. Where the new leader,
 //!   or any other writer, wrote meanwhile, it is refused; otherwise it is what the new leader would write itself.

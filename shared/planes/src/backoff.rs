@@ -1,9 +1,9 @@
-//! The waits of one watch between its attempts: a sequence for each kind of failure, each reset by the answer that it
-//! waited for.
+//! The waits of one watch between its attempts: a sequence for each kind of failure, each reset by the answer
+//! that it waited for.
 //!
-//! A server that is away, one that refuses and one that has forgotten where a watch was are three different things. A
-//! minute without a server must not make the first refusal after it wait half a minute, and a watch whose place is gone
-//! lists at once.
+//! A server that is away, one that refuses and one that has forgotten where a watch was are three different
+//! things. A minute without a server must not make the first refusal after it wait half a minute, and a watch
+//! whose place is gone lists at once.
 
 use std::time::Duration;
 
@@ -68,7 +68,8 @@ impl Failure {
         }
     }
 
-    /// The reason that it is logged and counted by: a plane that does not answer is unreachable, whatever was asked.
+    /// The reason that it is logged and counted by: a plane that does not answer is unreachable, whatever was
+    /// asked.
     pub fn reason(self, otherwise: &'static str) -> &'static str {
         if self == Self::Unreachable { "unreachable" } else { otherwise }
     }
@@ -157,8 +158,9 @@ impl Backoffs {
     }
 }
 
-/// The next of a sequence that doubles from [`FIRST`] to `longest`. Past that it is not counted on: where `longest` is short
-/// because the server is starting, the wait after that must not be as long as if it had been refusing all the time.
+/// The next of a sequence that doubles from [`FIRST`] to `longest`. Past that it is not counted on: where
+/// `longest` is short because the server is starting, the wait after that must not be as long as if it had
+/// been refusing all the time.
 fn next(failures: &mut u8, longest: Duration) -> Duration {
     let wait = FIRST.saturating_mul(2u32.saturating_pow(u32::from(*failures)));
     if wait < longest {

@@ -1,10 +1,10 @@
 //! `ConfigMap`s and Secrets whose content is copied from one plane to another (W6).
 //!
-//! Their content takes a way of its own: it is in no store, no log and no error, nothing that holds it can be printed, and
-//! each buffer of this module that held it is wiped when it is dropped, the request's body included. What a server answers
-//! to such a write is asked for without the content. The buffers of TLS and HTTP that bytes pass through on their way are
-//! not this module's: they are those of connections that carry nothing else and are closed soon after, and the allocator of
-//! the process overwrites what is freed.
+//! Their content takes a way of its own: it is in no store, no log and no error, nothing that holds it can be
+//! printed, and each buffer of this module that held it is wiped when it is dropped, the request's body
+//! included. What a server answers to such a write is asked for without the content. The buffers of TLS and
+//! HTTP that bytes pass through on their way are not this module's: they are those of connections that carry
+//! nothing else and are closed soon after, and the allocator of the process overwrites what is freed.
 //!
 //! Decides W6.
 
@@ -35,7 +35,8 @@ const LIMIT: usize = 4 << 20;
 const METADATA_ONLY: HeaderValue =
     HeaderValue::from_static("application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1");
 
-/// A `ConfigMap` or Secret as it was read to be copied. Its content is wiped when it is dropped, and never printed.
+/// A `ConfigMap` or Secret as it was read to be copied. Its content is wiped when it is dropped, and never
+/// printed.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Confidential {
@@ -336,7 +337,8 @@ impl PlaneWriter<'_> {
         Ok(plane.learn(kind, stored))
     }
 
-    /// Merges metadata into that of `of`, whose resourceVersion is the precondition; of the answer the metadata is kept.
+    /// Merges metadata into that of `of`, whose resourceVersion is the precondition; of the answer the
+    /// metadata is kept.
     pub async fn recount(
         &self,
         kind: Kind,

@@ -45,8 +45,8 @@ impl Planes {
         })
     }
 
-    /// Has everybody look again at the Clusters with declarations that count now and did not before, or the other way
-    /// round, as if those had been made just now.
+    /// Has everybody look again at the Clusters with declarations that count now and did not before, or the
+    /// other way round, as if those had been made just now.
     pub(super) fn judge_declarations(&self, before: Remembered) {
         let now = self.history().remembered();
         let same = |at: Timestamp| before.believes(at) == now.believes(at);

@@ -1,5 +1,5 @@
-//! Watches on demand: of kinds that are watched on a plane only while a controller requests them. Other planes have neither
-//! a watch of such a kind nor a store.
+//! Watches on demand: of kinds that are watched on a plane only while a controller requests them. Other
+//! planes have neither a watch of such a kind nor a store.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,10 +1,11 @@
 //! Whether the service runs in a project, as its `ServiceEntitlement`s say (W9): pure functions.
 //!
-//! What was granted is withdrawn only by what was seen (I4): its entitlement is rejected, or a watch that has been unbroken
-//! since showed the deletion. That there is none after a gap of the watch holds everything, until one is there again or an
-//! operator decides. Nothing is decided by a list that fails, by a kind that the plane does not serve, by an entitlement that
-//! cannot be read, nor by a deletion of the whole kind, which takes its objects first. What was known last is remembered with
-//! the plane's identity, for the process that comes next.
+//! What was granted is withdrawn only by what was seen (I4): its entitlement is rejected, or a watch that has
+//! been unbroken since showed the deletion. That there is none after a gap of the watch holds everything,
+//! until one is there again or an operator decides. Nothing is decided by a list that fails, by a kind that
+//! the plane does not serve, by an entitlement that cannot be read, nor by a deletion of the whole kind,
+//! which takes its objects first. What was known last is remembered with the plane's identity, for the
+//! process that comes next.
 //!
 //! Decides W9.
 
@@ -37,8 +38,8 @@ pub enum ServiceState {
     Suspended,
     /// It was withdrawn: nothing of the project stays on the hub.
     Withdrawn,
-    /// It was withdrawn and whether it still is cannot be told, or nothing was read yet: nothing is made on the hub, and
-    /// nothing deleted.
+    /// It was withdrawn and whether it still is cannot be told, or nothing was read yet: nothing is made on
+    /// the hub, and nothing deleted.
     Unknown,
 }
 
@@ -129,9 +130,9 @@ fn one(entitlement: &Object) -> Entitlement {
     }
 }
 
-/// Whether an entitlement that was deleted went with its kind, where the plane has that CRD now. The API server of a CRD that
-/// is being deleted reports the deletion of every object of it, as if somebody had deleted them: then the CRD is gone or
-/// going, or is another one, which is younger than what was deleted.
+/// Whether an entitlement that was deleted went with its kind, where the plane has that CRD now. The API
+/// server of a CRD that is being deleted reports the deletion of every object of it, as if somebody had
+/// deleted them: then the CRD is gone or going, or is another one, which is younger than what was deleted.
 pub fn went_with_kind(deleted: &Object, crd: Option<&Object>) -> bool {
     let standing = crd.filter(|crd| !crd.is_terminating());
     let installed = standing.and_then(|crd| crd.metadata.creation_timestamp.as_ref());

@@ -31,7 +31,8 @@ const FORBIDDEN_MAX: usize = 1024;
 /// How many Events of one plane may wait to be written; what comes beyond is not stored.
 const WAITING: usize = 1024;
 
-/// How many Events of one plane are written at once: they are not to take the plane from the work that they tell of.
+/// How many Events of one plane are written at once: they are not to take the plane from the work that they
+/// tell of.
 const AT_ONCE: usize = 2;
 
 /// The longest reason that a server takes, in bytes.
@@ -185,8 +186,9 @@ impl Events {
     }
 }
 
-/// Writes Events for the platform's operators, to the management plane. They are about the process's own Lease, and
-/// name the object that they are of as the related one. Clones are the same: each of thousands of planes has one.
+/// Writes Events for the platform's operators, to the management plane. They are about the process's own
+/// Lease, and name the object that they are of as the related one. Clones are the same: each of thousands of
+/// planes has one.
 #[derive(Clone)]
 pub struct OperatorEvents(Arc<ToOperators>);
 
@@ -211,8 +213,8 @@ impl OperatorEvents {
         Self(Arc::new(ToOperators { events, about, said: Mutex::default() }))
     }
 
-    /// Something that an operator has to see to. Waits for nothing: the management plane is not the one that is worked
-    /// on.
+    /// Something that an operator has to see to. Waits for nothing: the management plane is not the one that
+    /// is worked on.
     pub fn warn(&self, reason: Reason, related: Option<ObjectReference>, note: String) {
         self.0.events.spawn(self.0.about.clone(), related, EventType::Warning, reason.into(), note);
     }

@@ -1,4 +1,5 @@
-//! Objects of a watch that can be read, and the others (section 6): one that cannot is no reason to lose a list.
+//! Objects of a watch that can be read, and the others (section 6): one that cannot is no reason to lose a
+//! list.
 //!
 //! Decides I14.
 
@@ -15,14 +16,14 @@ use serde_json::Value;
 
 use crate::listwatch::object::{Cut, Extent};
 
-/// An object, or the readable part of one that cannot be decoded. Unlike kube's `DeserializeGuard` it is also one where
-/// the metadata is what cannot be read.
+/// An object, or the readable part of one that cannot be decoded. Unlike kube's `DeserializeGuard` it is also
+/// one where the metadata is what cannot be read.
 #[derive(Clone, Debug)]
 pub struct Guarded(pub Result<Object, Unreadable>);
 
 impl Guarded {
-    /// The object that was cut out of an answer of `plane`. One that is over the limit can be read where its metadata and
-    /// status are enough to answer it: those that tenants write.
+    /// The object that was cut out of an answer of `plane`. One that is over the limit can be read where its
+    /// metadata and status are enough to answer it: those that tenants write.
     pub fn of(cut: &Cut, kind: Kind, plane: &PlaneId) -> serde_json::Result<Self> {
         let Self(read) = serde_json::from_slice(&cut.text)?;
         let is_tenants = matches!(kind, Kind::Workload | Kind::WorkloadDeployment | Kind::Instance);
@@ -66,8 +67,8 @@ impl<'de> Deserialize<'de> for Guarded {
     }
 }
 
-/// What is wrong with the names and the UID that a server gives an object, which become part of requests with the hub's
-/// credentials, of marks and of names there (I14).
+/// What is wrong with the names and the UID that a server gives an object, which become part of requests with
+/// the hub's credentials, of marks and of names there (I14).
 fn fault(metadata: &ObjectMeta) -> Option<String> {
     let names = [("name", &metadata.name), ("namespace", &metadata.namespace)];
     for (field, name) in names {
@@ -79,16 +80,18 @@ fn fault(metadata: &ObjectMeta) -> Option<String> {
     (!is_uid(uid)).then(|| format!("metadata.uid is none: {UID_RULE}"))
 }
 
-/// How many bytes the metadata of an object may have, where nothing else is asked for: as much as a server stores.
+/// How many bytes the metadata of an object may have, where nothing else is asked for: as much as a server
+/// stores.
 pub const METADATA: usize = 256 << 10;
 
-/// How many bytes an object of that kind may have on that plane. Of a namespace nothing but its metadata is of use.
+/// How many bytes an object of that kind may have on that plane. Of a namespace nothing but its metadata is
+/// of use.
 pub fn limit_of(kind: Kind, plane: &PlaneId) -> usize {
     if kind == Kind::Namespace { METADATA } else { limit(plane) }
 }
 
-/// How many bytes an object of that plane may have. What is within the limit on a project plane is so on the hub, with all
-/// that comes to it on its way.
+/// How many bytes an object of that plane may have. What is within the limit on a project plane is so on the
+/// hub, with all that comes to it on its way.
 pub fn limit(plane: &PlaneId) -> usize {
     const TENANTS: usize = 1 << 20;
     if let PlaneId::Project(_) = plane { TENANTS } else { 4 * TENANTS }

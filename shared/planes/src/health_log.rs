@@ -13,7 +13,8 @@ pub enum Health {
     Engaged,
     /// All watches are in sync, and the project is suspended: its plane is read and not written.
     Suspended,
-    /// All watches are in sync, and an operator paused the plane: nothing is written there, nor for it on the hub.
+    /// All watches are in sync, and an operator paused the plane: nothing is written there, nor for it on the
+    /// hub.
     Paused,
     /// A watch fails, for this reason.
     Unreachable(String),

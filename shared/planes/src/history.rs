@@ -1,8 +1,8 @@
 //! Whether the hub's state goes on from where it was, or was put back from a backup (I4): pure functions.
 //!
-//! A server's resourceVersions only grow. One that is asked for its newest and names a lesser one than was seen of it
-//! before was restored: what it lacks may never have been deleted. Until every cell in use has written back since, or an
-//! operator says so, no deletion is inferred from what it lacks.
+//! A server's resourceVersions only grow. One that is asked for its newest and names a lesser one than was
+//! seen of it before was restored: what it lacks may never have been deleted. Until every cell in use has
+//! written back since, or an operator says so, no deletion is inferred from what it lacks.
 
 use std::collections::BTreeSet;
 
@@ -27,8 +27,9 @@ impl Remembered {
         self.accepted >= self.last_restore && (self.restored_at.is_none() || self.last_restore.is_some())
     }
 
-    /// Whether what an operator declared on the hub at that time counts (C11): where the hub was restored since, the
-    /// declaration may be one that was taken back after the backup, unless the operator accepts that.
+    /// Whether what an operator declared on the hub at that time counts (C11): where the hub was restored
+    /// since, the declaration may be one that was taken back after the backup, unless the operator accepts
+    /// that.
     pub fn believes(&self, declared: Timestamp) -> bool {
         self.is_accepted() || self.last_restore.is_some_and(|restore| declared > restore)
     }
@@ -72,19 +73,22 @@ impl History {
         self.ours
     }
 
-    /// An object was seen at that version. Returns whether it is the first that is higher than what is stored.
+    /// An object was seen at that version. Returns whether it is the first that is higher than what is
+    /// stored.
     pub fn seen(&mut self, version: u64) -> bool {
         let before = self.unwritten().is_some();
         self.ours.highest = self.ours.highest.max(version);
         !before && self.unwritten().is_some()
     }
 
-    /// When the hub was last noticed to have been restored. What was federated before may have been lost then.
+    /// When the hub was last noticed to have been restored. What was federated before may have been lost
+    /// then.
     pub fn last_restore(&self) -> Option<Timestamp> {
         self.ours.last_restore
     }
 
-    /// The hub was asked for its newest version when `highest` was the highest that was seen. Returns whether it went back.
+    /// The hub was asked for its newest version when `highest` was the highest that was seen. Returns whether
+    /// it went back.
     pub fn compare(&mut self, highest: u64, newest: u64, now: Timestamp) -> bool {
         if newest >= highest {
             return false;

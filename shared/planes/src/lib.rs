@@ -1,9 +1,10 @@
 //! The planes: which there are, how they are reached, what their watches say, and how they are written to.
 //!
-//! The registry ([`Planes`]) holds a [`Plane`] for each API server, with the stores of what is known of its objects.
-//! Planes come and go by [`discovery`]; [`identity`] makes sure that a name stands for one cluster. Each watch is a task
-//! of its own that feeds a store and tells every [`Listener`]; requests and answers go through [`transport`], and writes
-//! through the methods of a plane ([`writes`]), which know what was read, by whom, and whether this process leads.
+//! The registry ([`Planes`]) holds a [`Plane`] for each API server, with the stores of what is known of its
+//! objects. Planes come and go by [`discovery`]; [`identity`] makes sure that a name stands for one cluster.
+//! Each watch is a task of its own that feeds a store and tells every [`Listener`]; requests and answers go
+//! through [`transport`], and writes through the methods of a plane ([`writes`]), which know what was read,
+//! by whom, and whether this process leads.
 //!
 //! # The way through
 //!

@@ -1,8 +1,9 @@
-//! The limit on concurrent lists: thousands of planes that are found in one instant, or lost and found with their
-//! server, must not all be listed in it.
+//! The limit on concurrent lists: thousands of planes that are found in one instant, or lost and found with
+//! their server, must not all be listed in it.
 //!
-//! A place is for an answer that comes. A server that begins the storage of a plane with the first request for it may
-//! take seconds over that, of all planes at once, and says nothing meanwhile: who waits for that stands aside.
+//! A place is for an answer that comes. A server that begins the storage of a plane with the first request
+//! for it may take seconds over that, of all planes at once, and says nothing meanwhile: who waits for that
+//! stands aside.
 
 use std::time::Duration;
 
@@ -15,11 +16,12 @@ use crate::plane::Plane;
 
 /// How long a place is kept without a word of the answer.
 const PATIENCE: Duration = Duration::from_millis(250);
-/// For each place so many lists may stand aside: 256 of a server by default, which serves 400 requests at once by its own.
+/// For each place so many lists may stand aside: 256 of a server by default, which serves 400 requests at
+/// once by its own.
 const ASIDE: usize = 16;
 
-/// Silence after which a watch that failed before is held to work again, and a list that began is held to be stuck.
-/// Longer than any time-out of one request.
+/// Silence after which a watch that failed before is held to work again, and a list that began is held to be
+/// stuck. Longer than any time-out of one request.
 pub(crate) const SETTLED: Duration = Duration::from_secs(30);
 
 /// The limit on concurrent lists of project planes.
@@ -55,7 +57,8 @@ impl Lists {
     }
 
     /// The next place. Failing planes wait in a line of their own, and leave
-    /// a quarter of the places: a healthy plane must not wait behind thousands that are tried again and again.
+    /// a quarter of the places: a healthy plane must not wait behind thousands that are tried again and
+    /// again.
     async fn next(&self, plane: &Plane) -> Option<Place<'_>> {
         // The semaphores are never closed.
         let failing = match plane.health() {
@@ -84,8 +87,8 @@ enum At<'a> {
 }
 
 impl Permit<'_> {
-    /// Gives the place to the next once the server has not begun to answer for a while and there is room aside. Otherwise it
-    /// never returns.
+    /// Gives the place to the next once the server has not begun to answer for a while and there is room
+    /// aside. Otherwise it never returns.
     pub(crate) async fn step_aside(&mut self) {
         let Some(Held { lists, at: at @ At::Place { .. }, since, is_answered: false }) = &mut self.0 else {
             return std::future::pending().await;
@@ -112,8 +115,8 @@ impl Permit<'_> {
         }
     }
 
-    /// The answer comes. Returns the permit of a list that takes long, though it goes on: a server may send an object now
-    /// and then for ever.
+    /// The answer comes. Returns the permit of a list that takes long, though it goes on: a server may send
+    /// an object now and then for ever.
     pub(crate) fn answered(&mut self) {
         self.0.take_if(|held| held.since.elapsed() >= SETTLED);
         if let Some(held) = &mut self.0 {

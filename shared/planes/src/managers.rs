@@ -10,8 +10,8 @@ use crate::confidential::object_of;
 use crate::listwatch::requests;
 
 impl Plane {
-    /// Reads the metadata of one object from the server, with its `managedFields`, past every store and in bounded memory.
-    /// `None` where the server says that there is none.
+    /// Reads the metadata of one object from the server, with its `managedFields`, past every store and in
+    /// bounded memory. `None` where the server says that there is none.
     pub async fn get_metadata(
         &self,
         kind: Kind,

@@ -1,5 +1,5 @@
-//! Writes that may place our finalizer on a project plane and whose end is not known yet: while there is one, the plane
-//! is not disengaged, for only this process can remove the finalizer (section 2, I3).
+//! Writes that may place our finalizer on a project plane and whose end is not known yet: while there is one,
+//! the plane is not disengaged, for only this process can remove the finalizer (section 2, I3).
 
 use std::sync::Arc;
 
@@ -24,8 +24,8 @@ pub enum Held {
     No,
 }
 
-/// The finalizers of ours that objects of a kind have on a project plane. A Workload outlives its WDs by the time that its own
-/// takes (W2).
+/// The finalizers of ours that objects of a kind have on a project plane. A Workload outlives its WDs by the
+/// time that its own takes (W2).
 fn finalizers_on(kind: Kind) -> &'static [&'static str] {
     match kind {
         Kind::WorkloadDeployment => &[FEDERATOR_FINALIZER, REFERENCED_DATA_FINALIZER],
@@ -82,7 +82,8 @@ impl Marks {
         self.inner.lock()
     }
 
-    /// Begins a write of `finalizers` to `of`, if the plane is not disengaged. `None` where it cannot place ours.
+    /// Begins a write of `finalizers` to `of`, if the plane is not disengaged. `None` where it cannot place
+    /// ours.
     pub(super) fn begin(
         self: &Arc<Self>,
         kind: Kind,
@@ -115,7 +116,8 @@ impl Marks {
         self.lock().held(stores)
     }
 
-    /// Closes the plane to marks, if none is under way and nothing holds our finalizer. Returns whether it is closed.
+    /// Closes the plane to marks, if none is under way and nothing holds our finalizer. Returns whether it is
+    /// closed.
     pub fn close(&self, stores: &[(Kind, &Store)]) -> bool {
         let mut inner = self.lock();
         inner.closed = inner.closed || inner.held(stores) == Held::No;

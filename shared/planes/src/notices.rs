@@ -1,4 +1,5 @@
-//! What watches and requests find out about a plane that its users or the platform's operators have to know (section 6).
+//! What watches and requests find out about a plane that its users or the platform's operators have to know
+//! (section 6).
 
 use std::collections::BTreeMap;
 
@@ -34,8 +35,8 @@ impl Notices {
         }
     }
 
-    /// Reports an object that cannot be read: to its users by an Event, or to the operators if it is on the hub. Returns
-    /// whether that is news: each version of an object is reported once.
+    /// Reports an object that cannot be read: to its users by an Event, or to the operators if it is on the
+    /// hub. Returns whether that is news: each version of an object is reported once.
     pub(super) fn unreadable(
         &self,
         plane: &PlaneId,

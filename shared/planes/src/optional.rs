@@ -1,8 +1,8 @@
-//! Optional kinds that project planes do not serve: the discovery of each server is asked for them now and then, through one
-//! of its planes, and all of its planes watch what it names.
+//! Optional kinds that project planes do not serve: the discovery of each server is asked for them now and
+//! then, through one of its planes, and all of its planes watch what it names.
 //!
-//! A kind is listed first, whatever discovery says: it may hide what is served, as a Milo does by the path of the request. That
-//! a list fails is believed only where discovery does not name the kind either.
+//! A kind is listed first, whatever discovery says: it may hide what is served, as a Milo does by the path of
+//! the request. That a list fails is believed only where discovery does not name the kind either.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
@@ -26,7 +26,8 @@ impl Plane {
         self.connection().discovery().names(&self.client(), kind).await
     }
 
-    /// Whether discovery does not name the kind, though it is complete: it names all that has to be served here.
+    /// Whether discovery does not name the kind, though it is complete: it names all that has to be served
+    /// here.
     pub(super) async fn is_without(&self, kind: Kind) -> bool {
         if self.names(kind).await != Some(false) {
             return false;
@@ -68,7 +69,8 @@ impl Planes {
         servers.into_values().collect()
     }
 
-    /// Asks one of the planes of a server, in each round another, and starts the watches of what discovery names.
+    /// Asks one of the planes of a server, in each round another, and starts the watches of what discovery
+    /// names.
     async fn ask_server(self: Arc<Self>, planes: Vec<Weak<Plane>>, round: usize) {
         let planes: Vec<_> = planes.iter().filter_map(Weak::upgrade).collect();
         let Some(asked) = planes.get(round % planes.len().max(1)) else { return };

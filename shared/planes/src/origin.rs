@@ -13,8 +13,8 @@ use crate::events::Events;
 pub struct Origin {
     /// The Project or the Secret, and who writes Events about it.
     pub about: Option<(ObjectReference, Events)>,
-    /// The UID of the Project, whose server is the authority on which planes there are. None for a Secret: that says
-    /// where a plane is, and not which.
+    /// The UID of the Project, whose server is the authority on which planes there are. None for a Secret:
+    /// that says where a plane is, and not which.
     pub project: Option<String>,
     /// Whether discovery says that the project is suspended. Clones share it.
     pub suspended: Arc<AtomicBool>,

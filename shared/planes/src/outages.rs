@@ -1,9 +1,9 @@
 //! The log of failing planes: a summary for each server and reason, in place of a line for each plane.
 //!
-//! Hundreds of planes may be behind one server, and all of them fail when it does, for one reason after the other until
-//! it has started up again. The first plane is named at once; after that a line tells when ten, a hundred, a thousand
-//! planes have failed for the same reason, and one when they have recovered. What else there is to know of a plane is
-//! its health.
+//! Hundreds of planes may be behind one server, and all of them fail when it does, for one reason after the
+//! other until it has started up again. The first plane is named at once; after that a line tells when ten, a
+//! hundred, a thousand planes have failed for the same reason, and one when they have recovered. What else
+//! there is to know of a plane is its health.
 //!
 //! Pure: the caller brings the time and writes the lines.
 

@@ -10,8 +10,9 @@ use crate::tenancy::ProjectNamespace;
 use crate::write_state::WriteState;
 
 impl Plane {
-    /// Why a write of `of` is not sent, whoever wants it. A project that is suspended takes only what lets go of objects
-    /// that are being deleted. For a plane that is paused nothing is written, there and on the hub (I12).
+    /// Why a write of `of` is not sent, whoever wants it. A project that is suspended takes only what lets go
+    /// of objects that are being deleted. For a plane that is paused nothing is written, there and on the hub
+    /// (I12).
     pub(crate) fn refused(&self, kind: Kind, of: &Object) -> Option<NotSent> {
         match (&self.id, self.write_state()) {
             (PlaneId::Hub, _) => self.is_of_paused(kind, of).then_some(NotSent::Paused),
@@ -21,8 +22,8 @@ impl Plane {
         }
     }
 
-    /// Whether an object of the hub belongs to a plane that is paused, as the labels of its hub namespace say (I6). While
-    /// any plane is paused, nothing is written whose plane is not known.
+    /// Whether an object of the hub belongs to a plane that is paused, as the labels of its hub namespace say
+    /// (I6). While any plane is paused, nothing is written whose plane is not known.
     fn is_of_paused(&self, kind: Kind, of: &Object) -> bool {
         if !self.pauses.any() {
             return false;

@@ -22,8 +22,8 @@ const WATCH_SECONDS: u32 = 240;
 /// How long a read may take, and how long the next one waits after one that failed.
 const PATIENCE: Duration = Duration::from_secs(10);
 const AGAIN: Duration = Duration::from_secs(1);
-/// How often the pauses are read at least: a watch that hangs, or that goes on from a version which a restored plane has
-/// yet to reach, is not to keep an operator from pausing.
+/// How often the pauses are read at least: a watch that hangs, or that goes on from a version which a
+/// restored plane has yet to reach, is not to keep an operator from pausing.
 const REREAD: Duration = Duration::from_secs(30);
 
 impl Planes {
@@ -81,7 +81,8 @@ impl Planes {
         matches!(plane, PlaneId::Project(name) if self.pauses.is_paused(name))
     }
 
-    /// Reads the pauses past every watch: the beginning of a term, before its first write. Ends when they were read.
+    /// Reads the pauses past every watch: the beginning of a term, before its first write. Ends when they
+    /// were read.
     pub async fn read_pauses(&self) {
         let Some(api) = &self.pauses.stored else { return };
         while let Err(error) = self.read_pauses_once(api).await {

@@ -84,8 +84,8 @@ pub(crate) fn note_write() {
     let _ = ANSWERS.try_with(|answers| answers.wrote.store(true, Ordering::Relaxed));
 }
 
-/// Notes what became of a request to `plane`. A refusal (403, 404, 409, 422) is an answer like another; silence, 5xx,
-/// garbage and 429 are none.
+/// Notes what became of a request to `plane`. A refusal (403, 404, 409, 422) is an answer like another;
+/// silence, 5xx, garbage and 429 are none.
 pub(crate) fn note<T>(plane: &PlaneId, answer: &Result<T, ApiError>) {
     let answered = match answer {
         Ok(_) => true,

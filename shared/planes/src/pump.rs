@@ -22,12 +22,12 @@ use crate::watch_failures;
 use crate::{Plane, Planes, Watched};
 
 /// How long a watch lasts before the server ends it, in seconds: the time a silently dead connection may go
-/// unnoticed, and a few seconds more. Each lasts up to an eighth longer by its seed, so that watches that began
-/// together do not end together for ever.
+/// unnoticed, and a few seconds more. Each lasts up to an eighth longer by its seed, so that watches that
+/// began together do not end together for ever.
 const WATCH_SECONDS: u32 = 240;
 
-/// The silence after which a watch that failed before is held to work again, where the server has answered it: it did not
-/// break off at once.
+/// The silence after which a watch that failed before is held to work again, where the server has answered
+/// it: it did not break off at once.
 const HELD: Duration = Duration::from_secs(1);
 
 impl Planes {
@@ -38,8 +38,8 @@ impl Planes {
         }
     }
 
-    /// Watches a kind that is watched on demand on this plane from now on, or no more, when `wanted` says so. The list is
-    /// complete when listeners are told so.
+    /// Watches a kind that is watched on demand on this plane from now on, or no more, when `wanted` says so.
+    /// The list is complete when listeners are told so.
     pub fn demand(self: &Arc<Self>, plane: &Plane, kind: Kind, wanted: bool) {
         let PlaneId::Project(name) = &plane.id else { return };
         // Of a plane that nothing was asked of, nothing need be taken back.
@@ -55,8 +55,8 @@ impl Planes {
     }
 }
 
-/// Watches `kind` on `plane` until the plane is disengaged, or turns out not to serve it. Never fails: errors are counted,
-/// logged and shown as the plane's health, and the watch restarts after a back-off of its own.
+/// Watches `kind` on `plane` until the plane is disengaged, or turns out not to serve it. Never fails: errors
+/// are counted, logged and shown as the plane's health, and the watch restarts after a back-off of its own.
 pub async fn pump(planes: Arc<Planes>, plane: Arc<Plane>, kind: Kind) {
     // In this order: no event of a plane that has left is handled, and a test's seed decides everything.
     tokio::select! {
@@ -84,8 +84,8 @@ async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind) {
         let connection = plane.connection().clone();
         let mut stream = Box::pin(listwatch(connection, config.clone(), planes.budget().clone(), &newest));
         let mut listing = true;
-        // Held from the beginning of a list to its end or its failure: never through a back-off, and not by a server
-        // that begins its answer and does not go on.
+        // Held from the beginning of a list to its end or its failure: never through a back-off, and not by a
+        // server that begins its answer and does not go on.
         let mut permit = Permit::default();
         let mut attempt = plane.attempt();
         let failed = loop {
@@ -93,7 +93,8 @@ async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind) {
                 biased;
                 // The watch would go on from a version that the server has yet to reach.
                 () = life.ends(&newest) => break None,
-                // Handled at once: thousands of watches must not hold room for an event while they wait, nor for an error.
+                // Handled at once: thousands of watches must not hold room for an event while they wait, nor
+                // for an error.
                 event = stream.next() => event.map(|event| {
                     event.map(|event| handle(planes, plane, kind, event, &mut permit, &mut waits)).map_err(Box::new)
                 }),
@@ -117,7 +118,8 @@ async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind) {
                         plane.service.list_begins(kind);
                     }
                     listing = phase != Phase::Watching;
-                    // Of a flood much is ready at once: all other tasks have a turn after each event of it (I8).
+                    // Of a flood much is ready at once: all other tasks have a turn after each event of it
+                    // (I8).
                     tokio::task::yield_now().await;
                 }
                 Err(error) => {
@@ -173,7 +175,8 @@ struct Failed {
     failure: Failure,
     /// How long to wait before the next attempt.
     wait: Duration,
-    /// Whether a project plane does not serve an optional kind. There are thousands of them: no task of theirs waits for it.
+    /// Whether a project plane does not serve an optional kind. There are thousands of them: no task of
+    /// theirs waits for it.
     is_over: bool,
 }
 
@@ -210,10 +213,11 @@ async fn report(
     Failed { failure, wait, is_over }
 }
 
-/// Whether the answer that a kind is not served, or not to us, can be believed (I4). A server that is starting gives it of what
-/// it will serve, and a right may be missing for a while: discovery has to say so, too, and of a kind that was listed before,
-/// a server that has started. A project plane that serves a kind has to let it be read: nothing is decided there as if there
-/// were none (W7). Elsewhere what was never readable need not be.
+/// Whether the answer that a kind is not served, or not to us, can be believed (I4). A server that is
+/// starting gives it of what it will serve, and a right may be missing for a while: discovery has to say so,
+/// too, and of a kind that was listed before, a server that has started. A project plane that serves a kind
+/// has to let it be read: nothing is decided there as if there were none (W7). Elsewhere what was never
+/// readable need not be.
 async fn is_proven(plane: &Plane, kind: Kind, error: &WatchError) -> bool {
     let was_listed = plane.serves(kind) && plane.store(kind).synced();
     let may_be_forbidden = !was_listed && !matches!(plane.id, PlaneId::Project(_));

@@ -1,7 +1,7 @@
 //! The registry: which planes there are.
 //!
-//! Read on every pass, written when planes come and go. Engaging one plane never waits for another, and disengaging
-//! one ends exactly its own tasks (section 2).
+//! Read on every pass, written when planes come and go. Engaging one plane never waits for another, and
+//! disengaging one ends exactly its own tasks (section 2).
 
 mod engagement;
 mod refusal;
@@ -38,8 +38,8 @@ use crate::transport::Connection;
 use crate::watched::Watched;
 use refusal::Refusal;
 
-/// The registry: the plane that it is around, its anchor, and all project planes. A process may have several, which
-/// share nothing.
+/// The registry: the plane that it is around, its anchor, and all project planes. A process may have several,
+/// which share nothing.
 pub struct Planes {
     pub(crate) anchor: Arc<Plane>,
     project_kinds: Vec<Watched>,
@@ -70,7 +70,8 @@ pub struct Planes {
 }
 
 impl Planes {
-    /// The hub role's registry, around the hub, with no project plane yet. `seed` makes every jitter reproducible.
+    /// The hub role's registry, around the hub, with no project plane yet. `seed` makes every jitter
+    /// reproducible.
     pub fn new(hub: impl Into<Connection>, metrics: Metrics, clock: Clock, seed: u64) -> Arc<Self> {
         Self::with(hub, metrics, clock, Settings { seed, ..Settings::default() })
     }
@@ -176,8 +177,8 @@ impl Planes {
         &self.tenants
     }
 
-    /// Whether the anchor and that project plane are in sync, so that an object of it can be worked on. Where they are
-    /// not, nothing is lost by waiting: everything of a plane is looked at when it comes into sync.
+    /// Whether the anchor and that project plane are in sync, so that an object of it can be worked on. Where
+    /// they are not, nothing is lost by waiting: everything of a plane is looked at when it comes into sync.
     pub fn ready(&self, name: &PlaneName) -> bool {
         self.anchor.synced() && self.projects.get(name).is_some_and(|plane| plane.synced())
     }
@@ -197,7 +198,8 @@ impl Planes {
         self.discovered.load(Ordering::Relaxed)
     }
 
-    /// Counts a hub event that goes nowhere because that plane is not engaged: engaging it reads everything anyway.
+    /// Counts a hub event that goes nowhere because that plane is not engaged: engaging it reads everything
+    /// anyway.
     pub fn count_dropped(&self, name: &PlaneName) {
         if !self.projects.get(name).is_some_and(|plane| plane.synced()) {
             self.metrics.events_dropped.with_label_values(&["not_engaged"]).inc();
@@ -211,7 +213,8 @@ impl Planes {
         planes
     }
 
-    /// The sum of a figure of all project planes, which need not be in any order for that. `figure` must not ask the registry.
+    /// The sum of a figure of all project planes, which need not be in any order for that. `figure` must not
+    /// ask the registry.
     pub fn sum<const N: usize>(&self, figure: impl Fn(&Plane) -> [usize; N]) -> [usize; N] {
         let figures = self.projects.iter().map(|plane| figure(plane.value()));
         figures.fold([0; N], |sum, one| std::array::from_fn(|at| sum[at] + one[at]))
@@ -269,8 +272,8 @@ impl Planes {
         self.seed.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Stores what is to be remembered of planes and of the hub and is not stored yet (I4): before this process stops
-    /// leading.
+    /// Stores what is to be remembered of planes and of the hub and is not stored yet (I4): before this
+    /// process stops leading.
     pub async fn remember(&self) {
         if let Some(identities) = &self.identities {
             identities.close().await;

@@ -1,5 +1,6 @@
-//! The hub's newest resourceVersion, and what follows where it went back (I4): the hub was restored, its watches would
-//! resume from a version that it has yet to reach and miss all that comes before, and what it lacks proves nothing.
+//! The hub's newest resourceVersion, and what follows where it went back (I4): the hub was restored, its
+//! watches would resume from a version that it has yet to reach and miss all that comes before, and what it
+//! lacks proves nothing.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,7 +21,8 @@ use crate::history::{Cities, History, Remembered};
 use crate::revision::{self, Distrust, Life, Revision};
 use crate::{Plane, Planes};
 
-/// How often the hub is asked while its watches stand: one that a proxy hid the restart from notices nothing else.
+/// How often the hub is asked while its watches stand: one that a proxy hid the restart from notices nothing
+/// else.
 const EVERY: Duration = Duration::from_secs(10);
 
 /// And how often where it did not answer: the longer that takes, the more others write on it.
@@ -64,7 +66,8 @@ impl Planes {
         self.history().last_restore()
     }
 
-    /// What a watch of the hub says of its versions. The last that was known of what a list lacks is of an earlier time.
+    /// What a watch of the hub says of its versions. The last that was known of what a list lacks is of an
+    /// earlier time.
     pub(super) fn note_revision(&self, plane: &Plane, kind: Kind, change: &Change) {
         let Some(revision) = &plane.revision else { return };
         let (old, known) = match change {
@@ -74,8 +77,8 @@ impl Planes {
         };
         let Version::Number(version) = known.digest.version else { return };
         if kind == Kind::Cluster {
-            // It tells how a cell is, every few seconds: nothing that a backup could lack. And Karmada may serve Clusters out of
-            // a store of their own, whose versions say nothing of the others.
+            // It tells how a cell is, every few seconds: nothing that a backup could lack. And Karmada may
+            // serve Clusters out of a store of their own, whose versions say nothing of the others.
             return;
         }
         revision.newest.fetch_max(version, Ordering::AcqRel);
@@ -92,12 +95,14 @@ impl Planes {
         }
     }
 
-    /// Asks the hub whether it went back, so that [`Self::distrust`] says so: after it was read for what it lacks.
+    /// Asks the hub whether it went back, so that [`Self::distrust`] says so: after it was read for what it
+    /// lacks.
     pub async fn compare_hub(&self) {
         self.compare(&self.anchor).await;
     }
 
-    /// Asks the hub for its newest version before it is listed, and has everything listed again where it went back.
+    /// Asks the hub for its newest version before it is listed, and has everything listed again where it went
+    /// back.
     pub(crate) async fn compare(&self, plane: &Plane) {
         let Some(revision) = &plane.revision else { return };
         let since = Instant::now();
@@ -196,7 +201,8 @@ impl Planes {
     fn cities(&self, hub: &Plane, restored_at: u64) -> Cities {
         let (wd, mut cities) = (Kind::WorkloadDeployment, Cities::default());
         let city = |digest: &Digest| digest.city().map(str::to_owned);
-        // A city that no Cluster carries and whose WD was never reported on has no cell that could write back.
+        // A city that no Cluster carries and whose WD was never reported on has no cell that could write
+        // back.
         let clusters = self.clusters();
         let served: BTreeSet<&str> = clusters.iter().filter_map(|c| c.label(CITY_CODE)).collect();
         let has_cell = |wd: &Digest| {

@@ -1,6 +1,6 @@
-//! A watch that is not one of a plane's stores, and waits between its failures as those are waited out. After each it lists
-//! anew: the server may have been put back to an earlier state (I13), and a watch would go on from a version that it has
-//! yet to reach.
+//! A watch that is not one of a plane's stores, and waits between its failures as those are waited out. After
+//! each it lists anew: the server may have been put back to an earlier state (I13), and a watch would go on
+//! from a version that it has yet to reach.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -25,7 +25,8 @@ struct State<M, S> {
     failed: Option<(Duration, Failure)>,
 }
 
-/// What the watches tell that `make` makes, failures included: each is waited out when the next event is asked for.
+/// What the watches tell that `make` makes, failures included: each is waited out when the next event is
+/// asked for.
 pub fn resumed<K, M, S>(
     make: M,
     connection: Connection,

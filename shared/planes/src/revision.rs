@@ -72,7 +72,8 @@ impl Revision {
 pub(crate) struct Life(pub(super) Option<watch::Receiver<u64>>);
 
 impl Life {
-    /// Returns when the server went back to an earlier state, so that only a new list helps. `newest` was named before.
+    /// Returns when the server went back to an earlier state, so that only a new list helps. `newest` was
+    /// named before.
     pub(crate) async fn ends(&mut self, newest: &AtomicU64) {
         // In a box: of thousands of planes only the hub has one.
         if let Some(life) = &mut self.0

@@ -1,5 +1,5 @@
-//! What the discovery of a server says of the kinds that fedhub knows. A server that is starting answers 404 to what it will
-//! serve; what an answer names of others is not kept.
+//! What the discovery of a server says of the kinds that fedhub knows. A server that is starting answers 404
+//! to what it will serve; what an answer names of others is not kept.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use tokio::time::{Instant, timeout};
 
 /// The longest time that discovery may take.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long what it said counts: the kinds that a server does not serve turn out so together when its planes are engaged,
-/// and what it says while it is starting is soon another thing.
+/// How long what it said counts: the kinds that a server does not serve turn out so together when its planes
+/// are engaged, and what it says while it is starting is soon another thing.
 const MOMENT: Duration = Duration::from_millis(250);
 
 /// What the discovery of a server said a moment ago. Clones are the same server's.

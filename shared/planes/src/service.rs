@@ -59,8 +59,8 @@ impl Service {
         self.0.lock().outlook == Outlook::Held
     }
 
-    /// Notes whether a change of entitlements was the deletion of one to this service that was seen. Of one that was not read
-    /// it is not known which service it was to.
+    /// Notes whether a change of entitlements was the deletion of one to this service that was seen. Of one
+    /// that was not read it is not known which service it was to.
     pub fn note(&self, change: &Change) {
         if let Change::Deleted { last, inferred: false } = change
             && let Some(deleted) = &last.object
@@ -78,8 +78,8 @@ impl Service {
         }
     }
 
-    /// A list of that kind begins, which has all that is unreadable. The watch before it had a gap: what may have come and
-    /// gone since a deletion was not seen.
+    /// A list of that kind begins, which has all that is unreadable. The watch before it had a gap: what may
+    /// have come and gone since a deletion was not seen.
     pub fn list_begins(&self, kind: Kind) {
         if kind == ENTITLEMENT {
             let mut service = self.0.lock();
@@ -126,8 +126,8 @@ impl Due {
 }
 
 impl Services {
-    /// So many are withdrawn in a minute, of all projects: what takes many away at once is more often a mistake, which an
-    /// operator can stop by `fedhub pause`.
+    /// So many are withdrawn in a minute, of all projects: what takes many away at once is more often a
+    /// mistake, which an operator can stop by `fedhub pause`.
     pub fn new(delay: Duration, per_minute: u32) -> Self {
         let rate = Mutex::new(TokenBucket::new(per_minute, Instant::now()));
         Self { delay, due: Mutex::default(), bell: Notify::new(), rate }

@@ -1,5 +1,5 @@
-//! The service in each project (W9): what entitlements say is read, judged and remembered; what was seen to be withdrawn is
-//! awaited, and what was not is held for an operator (I4).
+//! The service in each project (W9): what entitlements say is read, judged and remembered; what was seen to
+//! be withdrawn is awaited, and what was not is held for an operator (I4).
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use crate::service::{ENTITLEMENT, KnownService};
 use crate::{Plane, Planes};
 
 impl Plane {
-    /// Whether the entitlement of a project that was granted the service is missing, and was not seen to be deleted: an
-    /// operator decides (I4).
+    /// Whether the entitlement of a project that was granted the service is missing, and was not seen to be
+    /// deleted: an operator decides (I4).
     pub fn misses_entitlement(&self) -> bool {
         self.service.is_held()
     }
@@ -34,16 +34,16 @@ impl Planes {
         }
     }
 
-    /// What was known last of the service in a project whose plane had it like that. What is stored comes first, for an
-    /// operator may have written it there; a withdrawal that is not stored yet does not count.
+    /// What was known last of the service in a project whose plane had it like that. What is stored comes
+    /// first, for an operator may have written it there; a withdrawal that is not stored yet does not count.
     fn last_grant(&self, name: &PlaneName, decided: Option<Grant>) -> Option<Grant> {
         let Some(identities) = &self.identities else { return decided };
         let grant = identities.grant(name);
         if self.is_stored(name, grant) { grant } else { decided }
     }
 
-    /// Whether what follows from a decision may be done: the process that comes next must not bring back what this one has
-    /// taken away, so that a withdrawal is stored first.
+    /// Whether what follows from a decision may be done: the process that comes next must not bring back what
+    /// this one has taken away, so that a withdrawal is stored first.
     fn is_stored(&self, name: &PlaneName, grant: Option<Grant>) -> bool {
         let withdrawn = Some(Grant::Withdrawn);
         grant != withdrawn

@@ -15,7 +15,8 @@ use crate::watched::{self, Watched};
 /// The kinds that the hub role watches on the hub.
 pub const HUB_KINDS: [Kind; 5] =
     [Kind::Namespace, Kind::Cluster, Kind::PropagationPolicy, Kind::WorkloadDeployment, Kind::Instance];
-/// The kinds of referenced data (W5): companions on the hub, and on a project plane what they are copied from.
+/// The kinds of referenced data (W5): companions on the hub, and on a project plane what they are copied
+/// from.
 pub const DATA_KINDS: [Kind; 2] = [Kind::ConfigMap, Kind::Secret];
 /// The kinds that it watches on a project plane.
 pub const PROJECT_KINDS: [Kind; 2] = [Kind::WorkloadDeployment, Kind::Instance];
@@ -28,10 +29,11 @@ pub struct Settings {
     pub anchor: PlaneId,
     /// What is watched there; each kind once.
     pub anchor_kinds: Vec<Watched>,
-    /// What is watched on each project plane; each kind once. Those on demand are watched while a controller requests them.
+    /// What is watched on each project plane; each kind once. Those on demand are watched while a controller
+    /// requests them.
     pub project_kinds: Vec<Watched>,
-    /// How many lists of project planes are under way at once: thousands of planes that are found in one instant, or
-    /// lost and found with their server, must not all be listed in it.
+    /// How many lists of project planes are under way at once: thousands of planes that are found in one
+    /// instant, or lost and found with their server, must not all be listed in it.
     pub max_concurrent_lists: usize,
     /// How many objects of a kind a project plane may have (I8).
     pub max_objects: usize,

@@ -10,8 +10,8 @@ use crate::{Plane, Planes};
 /// Annotation of an object: the whole of what `kubectl apply` sent last.
 pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// The object without what is never kept: its managedFields and, of what may hold a tenant's data, that (W6). A client's
-/// annotation of what it applied last holds it too.
+/// The object without what is never kept: its managedFields and, of what may hold a tenant's data, that (W6).
+/// A client's annotation of what it applied last holds it too.
 pub fn stripped(kind: Kind, mut object: Object) -> Object {
     object.metadata.managed_fields = None;
     if matches!(kind, Kind::ConfigMap | Kind::Secret) {
@@ -25,8 +25,8 @@ pub fn stripped(kind: Kind, mut object: Object) -> Object {
     object
 }
 
-/// The object, less its managedFields; `None`, logged and counted, for one that cannot be read (section 6). One that
-/// was known before keeps standing as it was known.
+/// The object, less its managedFields; `None`, logged and counted, for one that cannot be read (section 6).
+/// One that was known before keeps standing as it was known.
 pub fn decoded(planes: &Planes, plane: &Plane, kind: Kind, object: Guarded) -> Option<Object> {
     match object.0 {
         Ok(object) => Some(stripped(kind, object)),

@@ -1,5 +1,5 @@
-//! Which hub namespaces stand for which project namespace: an index, so that an event of one project does not look
-//! through all of the hub.
+//! Which hub namespaces stand for which project namespace: an index, so that an event of one project does not
+//! look through all of the hub.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -30,7 +30,8 @@ impl Planes {
         news
     }
 
-    /// Records that a watch of a plane fails for `reason`, a label. Planes behind one server are logged together.
+    /// Records that a watch of a plane fails for `reason`, a label. Planes behind one server are logged
+    /// together.
     pub(crate) fn failed(
         &self,
         plane: &Plane,
@@ -95,8 +96,8 @@ pub async fn report(
     // A watch goes on from where it was, and its store with it.
     if reason == TOO_LARGE && matches!(error, WatchError::List(_)) {
         planes.metrics().too_large.with_label_values(&[plane.id.kind(), "list"]).inc();
-        // What came of it is not kept, nor what was known before: the next list may have other names, and so on for ever.
-        // Nothing is decided by absence until a list is complete (I4).
+        // What came of it is not kept, nor what was known before: the next list may have other names, and so
+        // on for ever. Nothing is decided by absence until a list is complete (I4).
         if let PlaneId::Project(_) = plane.id {
             plane.store(kind).clear();
         }

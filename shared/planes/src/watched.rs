@@ -10,8 +10,9 @@ enum Labels {
     Lacks(&'static str),
 }
 
-/// A kind that is watched on a plane. Where labels select, a watch tells of an object that they select no more as it does
-/// of one that is deleted, so each [`Change::Deleted`](fedhub_api::facts::Change) is an inferred one.
+/// A kind that is watched on a plane. Where labels select, a watch tells of an object that they select no
+/// more as it does of one that is deleted, so each [`Change::Deleted`](fedhub_api::facts::Change) is an
+/// inferred one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Watched {
     /// The kind.
@@ -37,14 +38,15 @@ impl Watched {
         Self { kind, labels: None, presence: Presence::Required }
     }
 
-    /// The same, if the plane serves the kind and lets it be read. Where it does not, there are none, which is asked again
-    /// now and then.
+    /// The same, if the plane serves the kind and lets it be read. Where it does not, there are none, which
+    /// is asked again now and then.
     #[must_use]
     pub fn if_served(self) -> Self {
         Self { presence: Presence::Optional, ..self }
     }
 
-    /// The same, but only while a controller requests it: the plane is in sync without, and pays nothing for it until then.
+    /// The same, but only while a controller requests it: the plane is in sync without, and pays nothing for
+    /// it until then.
     #[must_use]
     pub fn on_demand(self) -> Self {
         Self { presence: Presence::OnDemand, ..self }
@@ -60,8 +62,8 @@ impl Watched {
         self.presence == Presence::Optional
     }
 
-    /// Objects of the kind that carry this label. The value is to be one by [`fedhub_core::names::is_label_value`]: a server
-    /// may read another one as a selector of something else.
+    /// Objects of the kind that carry this label. The value is to be one by [`fedhub_core::names::is_label_value`]:
+    /// a server may read another one as a selector of something else.
     pub fn labelled(kind: Kind, key: &'static str, value: &str) -> Self {
         Self { labels: Some(Labels::Has(key, value.into())), ..Self::all(kind) }
     }

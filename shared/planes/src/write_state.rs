@@ -13,10 +13,11 @@ pub enum WriteState {
     /// It may.
     #[default]
     Active,
-    /// The project is suspended: its plane refuses writes but those to what is being deleted; the hub takes them.
+    /// The project is suspended: its plane refuses writes but those to what is being deleted; the hub takes
+    /// them.
     Suspended,
-    /// An operator paused the plane (I12): no write whatsoever, neither there nor on the hub. Also of a project that is
-    /// suspended.
+    /// An operator paused the plane (I12): no write whatsoever, neither there nor on the hub. Also of a
+    /// project that is suspended.
     Paused,
 }
 

@@ -1,5 +1,5 @@
-//! Writes that are not repeated: each answer is remembered as the echo of what was sent (I7), and what a plane did
-//! not keep is said once (I1).
+//! Writes that are not repeated: each answer is remembered as the echo of what was sent (I7), and what a
+//! plane did not keep is said once (I1).
 
 use fedhub_api::facts::Digest;
 use fedhub_cache::normalization::{Part, ServerNormalization, lost};
@@ -43,8 +43,9 @@ pub enum WriteMode {
 }
 
 impl WriteMode {
-    /// Only a dry run shows whether a write changes anything where what stands differs from what is meant although it
-    /// was written for what is meant now, and the server's normalization of it is not known (I7, after a restart).
+    /// Only a dry run shows whether a write changes anything where what stands differs from what is meant
+    /// although it was written for what is meant now, and the server's normalization of it is not known (I7,
+    /// after a restart).
     pub fn of(differs: bool, written_before: bool, normalization: Option<ServerNormalization>) -> Self {
         if differs && written_before && normalization.is_none() { Self::DryRunFirst } else { Self::Direct }
     }

@@ -1,6 +1,6 @@
-//! Requests to a plane. Every answer to a write enters the store at once (read your own writes); every update and
-//! delete carries a precondition; every write passes the fence of leadership, dry runs need not. Nothing is written to
-//! a plane that was disengaged.
+//! Requests to a plane. Every answer to a write enters the store at once (read your own writes); every update
+//! and delete carries a precondition; every write passes the fence of leadership, dry runs need not. Nothing
+//! is written to a plane that was disengaged.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -41,7 +41,8 @@ pub enum Precondition {
 pub enum Written {
     /// The plane stored it.
     Stored(ObjectRef),
-    /// A create found an object of that name, which the watch has not shown, as after a list that was not whole.
+    /// A create found an object of that name, which the watch has not shown, as after a list that was not
+    /// whole.
     Exists {
         /// The object, as it was read. Where the watch selects it, the store has it now.
         object: ObjectRef,
@@ -86,8 +87,9 @@ impl Plane {
         }
     }
 
-    /// Sends a write, if this process leads and the plane is not disengaged for as long as that takes. Where it had left
-    /// already, its end is as unknown as after a crash. See [`Self::refused`] for what is not sent at all.
+    /// Sends a write, if this process leads and the plane is not disengaged for as long as that takes. Where
+    /// it had left already, its end is as unknown as after a crash. See [`Self::refused`] for what is not
+    /// sent at all.
     pub(super) async fn fenced<T>(
         &self,
         dry_run: DryRun,
@@ -121,8 +123,9 @@ impl Plane {
         }
     }
 
-    /// Sends a write of `finalizers` to `of`. One that may place ours is known to be under way until the server has
-    /// answered it and the answer is in the store: without an answer it is not known whether it is stored.
+    /// Sends a write of `finalizers` to `of`. One that may place ours is known to be under way until the
+    /// server has answered it and the answer is in the store: without an answer it is not known whether it is
+    /// stored.
     async fn marking(
         &self,
         kind: Kind,
@@ -177,8 +180,9 @@ impl Plane {
         answer.map_err(self.failed("get", kind))
     }
 
-    /// Reads one object from the server into the store, which keeps it: for one that is known by its digest only, and
-    /// for one that the server says is there and the watch does not show, as after a list that was not whole.
+    /// Reads one object from the server into the store, which keeps it: for one that is known by its digest
+    /// only, and for one that the server says is there and the watch does not show, as after a list that was
+    /// not whole.
     pub async fn refresh(
         &self,
         kind: Kind,
@@ -193,8 +197,8 @@ impl Plane {
         Ok(Some(object))
     }
 
-    /// The object that the store knows of: as it is kept there, or else read. `None` where the store knows of none,
-    /// or the server has it no more.
+    /// The object that the store knows of: as it is kept there, or else read. `None` where the store knows of
+    /// none, or the server has it no more.
     pub async fn get_or_fetch(
         &self,
         kind: Kind,
@@ -209,8 +213,8 @@ impl Plane {
         }
     }
 
-    /// Reads the metadata of objects from the server, past every store and page by page: of a kind that is not watched
-    /// here. Stops at as many as are asked for that `keep` keeps.
+    /// Reads the metadata of objects from the server, past every store and page by page: of a kind that is
+    /// not watched here. Stops at as many as are asked for that `keep` keeps.
     pub async fn list_metadata(
         &self,
         kind: Kind,
@@ -299,7 +303,8 @@ impl Plane {
         answer.map_err(self.failed("update", kind))
     }
 
-    /// Replaces the status of `of`, whose resourceVersion is the precondition. With `dry_run` nothing is stored.
+    /// Replaces the status of `of`, whose resourceVersion is the precondition. With `dry_run` nothing is
+    /// stored.
     pub async fn replace_status(
         &self,
         kind: Kind,
@@ -323,8 +328,8 @@ impl Plane {
         Ok(if dry_run == DryRun::Yes { Arc::new(made) } else { self.learn(kind, made) })
     }
 
-    /// Merges `metadata` into that of `of`, whose resourceVersion is the precondition: one patch for finalizers and
-    /// annotations (I2).
+    /// Merges `metadata` into that of `of`, whose resourceVersion is the precondition: one patch for
+    /// finalizers and annotations (I2).
     pub async fn patch_metadata(
         &self,
         kind: Kind,
@@ -351,8 +356,8 @@ impl Plane {
         self.marking(kind, of, &finalizers, self.ask(kind, request)).await.map_err(self.failed("patch", kind))
     }
 
-    /// Deletes `object` under `precondition`. An object that is gone already is no error. Returns whether it is gone by
-    /// now: finalizers may hold it.
+    /// Deletes `object` under `precondition`. An object that is gone already is no error. Returns whether it
+    /// is gone by now: finalizers may hold it.
     pub async fn delete(
         &self,
         kind: Kind,

@@ -20,7 +20,8 @@ pub fn confirms(question: &str, default: bool) -> bool {
     answer(&question).is_some_and(|answer| is_yes(&answer, default))
 }
 
-/// The line of standard input that answers a question; `None` at its end, and where the question cannot be seen.
+/// The line of standard input that answers a question; `None` at its end, and where the question cannot be
+/// seen.
 fn answer(question: &str) -> Option<String> {
     let mut answer = String::new();
     let mut out = std::io::stderr().lock();

@@ -1,5 +1,6 @@
-//! How the commands of `fedhub` and `datumctl-compute` print and ask: tables as kubectl prints them, output formats,
-//! colours, progress, questions, and what of that the terminal at hand can show. What a log prints is escaped here, too.
+//! How the commands of `fedhub` and `datumctl-compute` print and ask: tables as kubectl prints them, output
+//! formats, colours, progress, questions, and what of that the terminal at hand can show. What a log prints
+//! is escaped here, too.
 
 pub mod consent;
 pub mod output;

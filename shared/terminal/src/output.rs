@@ -52,8 +52,8 @@ pub fn structured(format: Format, value: &Value) -> Option<String> {
         Format::Json => Some(plain_json(&format!("{value:#}")).into_owned()),
         Format::Yaml => {
             let yaml = serde_saphyr::to_string(value).ok()?;
-            // Some characters YAML leaves as they are. JSON, which is YAML too, has an escape for each, so that who reads it
-            // gets what was written.
+            // Some characters YAML leaves as they are. JSON, which is YAML too, has an escape for each, so
+            // that who reads it gets what was written.
             match plain_lines(&yaml) {
                 Cow::Borrowed(yaml) => Some(yaml.trim_end().to_owned()),
                 Cow::Owned(_) => structured(Format::Json, value),
@@ -63,14 +63,15 @@ pub fn structured(format: Format, value: &Value) -> Option<String> {
     }
 }
 
-/// Prints a text and a line's end on standard output, where nothing of it steers a terminal but the colours of this
-/// program. A reader that stops reading early is no error.
+/// Prints a text and a line's end on standard output, where nothing of it steers a terminal but the colours
+/// of this program. A reader that stops reading early is no error.
 pub fn print(text: &str) -> std::io::Result<()> {
     let shown = if colours() { painted_lines(text, &SEQUENCES) } else { plain_lines(text) };
     print_verbatim(&shown)
 }
 
-/// Prints a text that is all of this program, such as a script for a shell, and a line's end on standard output.
+/// Prints a text that is all of this program, such as a script for a shell, and a line's end on standard
+/// output.
 pub fn print_verbatim(text: &str) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
     match writeln!(out, "{text}").and_then(|()| out.flush()) {
@@ -79,8 +80,8 @@ pub fn print_verbatim(text: &str) -> std::io::Result<()> {
     }
 }
 
-/// Prints a text and a line's end on standard error, where nothing of it steers a terminal. Where that is closed,
-/// the exit code still says how the command ended.
+/// Prints a text and a line's end on standard error, where nothing of it steers a terminal. Where that is
+/// closed, the exit code still says how the command ended.
 pub fn print_error(text: &str) {
     let mut out = std::io::stderr().lock();
     let _written = writeln!(out, "{}", plain_lines(text)).and_then(|()| out.flush());

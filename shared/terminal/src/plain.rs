@@ -5,8 +5,8 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// The text with every character escaped that a terminal acts on, or that turns the direction of what follows: a message
-/// of a server can neither draw nor hide anything, and stays on its line.
+/// The text with every character escaped that a terminal acts on, or that turns the direction of what
+/// follows: a message of a server can neither draw nor hide anything, and stays on its line.
 pub fn plain(text: &str) -> Cow<'_, str> {
     escaped(text, steers)
 }
@@ -47,8 +47,8 @@ fn painted<'a>(text: &'a str, own: &[&'static str], plain: fn(&str) -> Cow<'_, s
     Cow::Owned(shown)
 }
 
-/// JSON with the escapes of JSON for what steers a terminal. Outside of its strings, where alone an escape may stand, it
-/// has nothing of that but the ends of its lines.
+/// JSON with the escapes of JSON for what steers a terminal. Outside of its strings, where alone an escape
+/// may stand, it has nothing of that but the ends of its lines.
 pub fn plain_json(json: &str) -> Cow<'_, str> {
     let is_active = |character| character != '\n' && steers(character);
     if !json.contains(is_active) {

@@ -1,4 +1,5 @@
-//! Tables as kubectl prints them: columns padded to their widest cell as a terminal shows it, three spaces between.
+//! Tables as kubectl prints them: columns padded to their widest cell as a terminal shows it, three spaces
+//! between.
 
 use jiff::Timestamp;
 use unicode_width::UnicodeWidthStr;
@@ -6,7 +7,8 @@ use unicode_width::UnicodeWidthStr;
 use crate::output::Colour;
 use crate::plain;
 
-/// The rows, the first of which is the header. An empty cell is printed as a dash. Nothing in a cell steers a terminal.
+/// The rows, the first of which is the header. An empty cell is printed as a dash. Nothing in a cell steers a
+/// terminal.
 pub fn table(rows: &[Vec<String>]) -> String {
     painted(rows, |_, _| None)
 }

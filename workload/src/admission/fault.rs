@@ -201,8 +201,8 @@ pub fn json(value: &impl Serialize) -> Option<String> {
     serde_json::to_string(value).ok()
 }
 
-/// The faults of an object that the one before it did not have at the same field, with the same value and by the same rule:
-/// what is stored already stays changeable, whatever rules are newer than it.
+/// The faults of an object that the one before it did not have at the same field, with the same value and by
+/// the same rule: what is stored already stays changeable, whatever rules are newer than it.
 pub fn not_in(before: &[Fault], faults: Vec<Fault>) -> Vec<Fault> {
     let mut stored = BTreeMap::<_, Vec<Option<usize>>>::new();
     for fault in before {

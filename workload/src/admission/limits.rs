@@ -1,4 +1,5 @@
-//! How long lists may be: far above any sensible use, and short enough that a review ends soon, whatever is in an object.
+//! How long lists may be: far above any sensible use, and short enough that a review ends soon, whatever is
+//! in an object.
 
 pub use fedhub_api::{MOST_CITIES as CITIES, MOST_PLACEMENTS as PLACEMENTS};
 

@@ -9,10 +9,11 @@
 //!    all of them are in one answer. Where [`Judgement::exempts_fedhub`], nothing of it holds for fedhub itself.
 //! 3. [`defaults`] is what an object has where its user says nothing.
 //!
-//! However large an object is, a review ends soon: lists are looked at as far as `limits` says, and no step takes longer
-//! than its input is long.
+//! However large an object is, a review ends soon: lists are looked at as far as `limits` says, and no step
+//! takes longer than its input is long.
 //!
-//! The rules are those of the API whose placements have `cityCodes`. Nothing in here asks anything, or knows how reviews arrive.
+//! The rules are those of the API whose placements have `cityCodes`. Nothing in here asks anything, or knows
+//! how reviews arrive.
 //!
 //! Decides W4.
 
@@ -55,7 +56,8 @@ pub struct Judgement {
     pub exempts_fedhub: bool,
 }
 
-/// Judges the object that is to be stored in place of `old`, or as a new one, where templates may have these types.
+/// Judges the object that is to be stored in place of `old`, or as a new one, where templates may have these
+/// types.
 pub fn judge(kind: Kind, types: Types<'_>, old: Option<&Object>, new: &Object) -> Judgement {
     match kind {
         Kind::Workload => templated::<WorkloadSpec>(types, old, new),
@@ -72,7 +74,8 @@ pub fn judge(kind: Kind, types: Types<'_>, old: Option<&Object>, new: &Object) -
     }
 }
 
-/// Judges the scale of a WD (`autoscaling/v1`, of the subresource `scale`) that is to be stored in place of `old`.
+/// Judges the scale of a WD (`autoscaling/v1`, of the subresource `scale`) that is to be stored in place of
+/// `old`.
 pub fn judge_scale(old: Option<&Object>, new: &Object) -> Judgement {
     Judgement { faults: compared(deployment::check_scale, old, new), ..Judgement::default() }
 }

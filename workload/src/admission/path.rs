@@ -6,8 +6,8 @@ use std::fmt;
 use fedhub_core::hash;
 use fedhub_core::message::excerpt;
 
-/// The path of a field. It knows items of lists by their index, as messages show them, and by their name, which stays when
-/// items come and go: a fault is the same fault wherever its item has moved to.
+/// The path of a field. It knows items of lists by their index, as messages show them, and by their name,
+/// which stays when items come and go: a fault is the same fault wherever its item has moved to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
 pub struct Path {

@@ -1,4 +1,5 @@
-//! The types of instances that templates may have: those of the catalogue, or without one the built-in type (W8).
+//! The types of instances that templates may have: those of the catalogue, or without one the built-in type
+//! (W8).
 
 use fedhub_api::{InstanceTypePhase, RuntimeResources, instance_types};
 use fedhub_core::message::{Quoted, named};
@@ -14,7 +15,8 @@ pub enum Types<'a> {
     BuiltIn,
     /// Those of the catalogue.
     Catalog(&'a dyn TypeCatalog),
-    /// A catalogue that is not known yet: no type is held to be wrong. Who sets one is not to be admitted, see [`sets_type`].
+    /// A catalogue that is not known yet: no type is held to be wrong. Who sets one is not to be admitted,
+    /// see [`sets_type`].
     Unknown,
 }
 

@@ -1,8 +1,9 @@
-//! The catalogue of instance types: from its source to the hub, and by one policy to all cells (specification, W8).
+//! The catalogue of instance types: from its source to the hub, and by one policy to all cells
+//! (specification, W8).
 //!
-//! The source is an API server with `InstanceType`s, which operators write. Each of them has a *copy* on the hub, with the
-//! label `instance-type-catalog`, and the `ClusterPropagationPolicy` `instance-types` brings what has that label to every
-//! cell, whatever project it is of.
+//! The source is an API server with `InstanceType`s, which operators write. Each of them has a *copy* on the
+//! hub, with the label `instance-type-catalog`, and the `ClusterPropagationPolicy` `instance-types` brings
+//! what has that label to every cell, whatever project it is of.
 //!
 //! # The way through
 //!
@@ -14,10 +15,10 @@
 //!
 //! # When a copy is deleted
 //!
-//! A source that is absent is not one that is empty. A copy goes only where the source's CRD is there, is not being deleted,
-//! and is the one that the source had when the copy was written; where the source answers that it has no such type; and as
-//! fast as inferred deletions may go (I4). The API server of a CRD that is being deleted reports the deletion of every object
-//! of it first, as if somebody had deleted them.
+//! A source that is absent is not one that is empty. A copy goes only where the source's CRD is there, is not
+//! being deleted, and is the one that the source had when the copy was written; where the source answers that
+//! it has no such type; and as fast as inferred deletions may go (I4). The API server of a CRD that is being
+//! deleted reports the deletion of every object of it first, as if somebody had deleted them.
 //!
 //! Decides W8.
 
@@ -55,8 +56,8 @@ pub struct InstanceTypes {
 }
 
 impl InstanceTypes {
-    /// A controller over `planes`, the registry around the hub, and `source`, that around where the catalogue is; fed through
-    /// `queue`. It deletes at most so many copies in a minute.
+    /// A controller over `planes`, the registry around the hub, and `source`, that around where the catalogue
+    /// is; fed through `queue`. It deletes at most so many copies in a minute.
     pub fn new(
         planes: Arc<Planes>,
         source: Arc<Planes>,
@@ -91,12 +92,14 @@ impl InstanceTypes {
     }
 }
 
-/// What is watched where the catalogue is. A server that does not serve the kind is out of sync: it is not one without types.
+/// What is watched where the catalogue is. A server that does not serve the kind is out of sync: it is not
+/// one without types.
 pub fn watched_at_source() -> Vec<Watched> {
     vec![Watched::all(Kind::InstanceType)]
 }
 
-/// What is watched on the hub for it. A role of an older version does not let it be read: then all that needs none goes on.
+/// What is watched on the hub for it. A role of an older version does not let it be read: then all that needs
+/// none goes on.
 pub fn watched_on_hub() -> Vec<Watched> {
     [Kind::InstanceType, Kind::ClusterPropagationPolicy].map(|kind| Watched::all(kind).if_served()).into()
 }

@@ -26,7 +26,8 @@ pub enum Complaint {
     NameTaken(String),
     /// The source has a copy of that name.
     SourceIsCell(String),
-    /// The copy of that name stays although the source does not show its type: the source does not serve types any more.
+    /// The copy of that name stays although the source does not show its type: the source does not serve
+    /// types any more.
     SourceGone(String),
     /// The same: the source is another one than the copy was written from.
     SourceReplaced(String),
@@ -138,7 +139,8 @@ fn follow(seen: &Snapshot, declared: &BTreeMap<String, ObjectRef>) -> CatalogPla
     Plan { intents, verdict: complaints }
 }
 
-/// Deletes the copies that are left over, once the source has confirmed of each that it does not have its type.
+/// Deletes the copies that are left over, once the source has confirmed of each that it does not have its
+/// type.
 fn prune(
     seen: &Snapshot,
     left: &[(&String, &ObjectRef)],

@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 
 use super::snapshot::OnHub;
 
-/// The write of a copy, where it is not as it should be: the label, the mark of the source, the spec, and all else as it is
-/// (I9). `crd` is the UID of the source's CRD where that was read; where it was not, any mark will do.
+/// The write of a copy, where it is not as it should be: the label, the mark of the source, the spec, and all
+/// else as it is (I9). `crd` is the UID of the source's CRD where that was read; where it was not, any mark
+/// will do.
 pub fn copy(declared: &Object, stands: Option<&OnHub>, crd: Option<&str>) -> Option<Write> {
     let (key, value) = CATALOG;
     let mut wanted = stands.map_or_else(
@@ -50,8 +51,8 @@ fn write(mut wanted: Object, spec: Value, stands: Option<&OnHub>) -> Option<Writ
     })
 }
 
-/// The whole spec, with the defaults of Karmada's webhook, so that what stands equals what is meant. No placement means every
-/// cell. What a cell has under the name of a type gives way to it.
+/// The whole spec, with the defaults of Karmada's webhook, so that what stands equals what is meant. No
+/// placement means every cell. What a cell has under the name of a type gives way to it.
 fn policy_spec() -> Value {
     let resource = Kind::InstanceType.resource();
     let (key, value) = CATALOG;

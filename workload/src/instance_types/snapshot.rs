@@ -25,7 +25,8 @@ pub struct Snapshot {
 pub enum Source {
     /// It is not known: the source was never in sync.
     Unknown,
-    /// One of its types, of that name, is a copy itself: the source is a cell, and what it has Karmada wrote there.
+    /// One of its types, of that name, is a copy itself: the source is a cell, and what it has Karmada wrote
+    /// there.
     IsCell(String),
     /// These types, by name.
     Known(BTreeMap<String, ObjectRef>),

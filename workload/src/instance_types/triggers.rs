@@ -8,7 +8,8 @@ use fedhub_planes::{Listener, Plane};
 use super::{InstanceTypes, key};
 
 impl InstanceTypes {
-    /// Enqueues the catalogue, where both ends are in sync: until they are nothing can be decided, and then it is enqueued.
+    /// Enqueues the catalogue, where both ends are in sync: until they are nothing can be decided, and then
+    /// it is enqueued.
     fn enqueue(&self) {
         let source = self.source.anchor();
         if self.planes.hub().synced() && source.synced() {

@@ -168,7 +168,8 @@ impl DataReconcile<'_> {
         Ok(self.writer(self.project).write_status(WD, &wd, write).await?.unwrap_or(wd))
     }
 
-    /// Copies a source. That the hub refuses it is learned: no retry helps, and the other sources do not wait for it.
+    /// Copies a source. That the hub refuses it is learned: no retry helps, and the other sources do not wait
+    /// for it.
     async fn copy(
         &mut self,
         seen: &Snapshot,
@@ -227,7 +228,8 @@ impl DataReconcile<'_> {
         }
     }
 
-    /// Writes a companion anew that somebody else edited, where its content is another than the source's (I7).
+    /// Writes a companion anew that somebody else edited, where its content is another than the source's
+    /// (I7).
     async fn restore(
         &mut self,
         seen: &Snapshot,
@@ -287,8 +289,8 @@ impl DataReconcile<'_> {
         }
     }
 
-    /// Writes a companion anew: what it counts is as one read shows it, and what was read is the precondition, so that no
-    /// count is lost.
+    /// Writes a companion anew: what it counts is as one read shows it, and what was read is the
+    /// precondition, so that no count is lost.
     async fn replace(
         &mut self,
         seen: &Snapshot,
@@ -342,7 +344,8 @@ impl DataReconcile<'_> {
         Ok(())
     }
 
-    /// Whether a WD that a companion counts is neither in the project nor on the hub: its finalizer was taken off by hand.
+    /// Whether a WD that a companion counts is neither in the project nor on the hub: its finalizer was taken
+    /// off by hand.
     fn is_gone(&self, space: &str, by: &str) -> bool {
         let (project, hub) = (self.project.store(WD), self.hub().store(WD));
         by.split_once('/').is_some_and(|(namespace, name)| {
@@ -352,7 +355,8 @@ impl DataReconcile<'_> {
         })
     }
 
-    /// Counts the WD for a companion no longer. The last one takes it away, unless a WD refers to it that is not counted yet.
+    /// Counts the WD for a companion no longer. The last one takes it away, unless a WD refers to it that is
+    /// not counted yet.
     async fn release(&self, seen: &Snapshot, companion: &Standing) -> Result<(), Error> {
         let token = seen.token();
         let left = companion.count_without(&token, |by| self.is_gone(&companion.space, by));

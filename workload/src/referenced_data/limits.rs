@@ -1,5 +1,5 @@
-//! How much content the sources of a WD may have, each and together: the one rule, for the plan, which knows the sizes of
-//! what was read before, and for the pass that reads the rest.
+//! How much content the sources of a WD may have, each and together: the one rule, for the plan, which knows
+//! the sizes of what was read before, and for the pass that reads the rest.
 
 use fedhub_core::object::Kind;
 
@@ -34,7 +34,8 @@ impl Allowance {
     }
 }
 
-/// Whether the companion of a source is in order. What is there keeps its place: it goes before what is yet to be copied.
+/// Whether the companion of a source is in order. What is there keeps its place: it goes before what is yet
+/// to be copied.
 pub fn is_settled(seen: &Snapshot, source: &Source) -> bool {
     seen.kept_companion(source).is_some_and(|companion| match source.state {
         SourceState::Stands { version, .. } => companion.facts.copied_from == version,
@@ -43,7 +44,8 @@ pub fn is_settled(seen: &Snapshot, source: &Source) -> bool {
     })
 }
 
-/// How many bytes a source has, as far as that is known: of its companion, or of a read that found it too large.
+/// How many bytes a source has, as far as that is known: of its companion, or of a read that found it too
+/// large.
 pub fn known_bytes(seen: &Snapshot, source: &Source) -> usize {
     let companion = seen.companion(source.kind, &source.name);
     match source.state {

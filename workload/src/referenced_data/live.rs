@@ -28,8 +28,8 @@ impl DataReconcile<'_> {
         Ok(found)
     }
 
-    /// The hub namespaces in which the WD may have companions: those whose labels name its project namespace. One that the WD
-    /// records and that has lost its labels proves nothing.
+    /// The hub namespaces in which the WD may have companions: those whose labels name its project namespace.
+    /// One that the WD records and that has lost its labels proves nothing.
     async fn spaces(&self, seen: &Snapshot) -> Result<Vec<String>, Error> {
         let mut spaces = self.controller.planes.tenants().of(self.home);
         let wd =
@@ -51,7 +51,8 @@ impl DataReconcile<'_> {
     }
 }
 
-/// Whether an object on the hub is a companion, and not another's. One that has lost its label says what it is the copy of.
+/// Whether an object on the hub is a companion, and not another's. One that has lost its label says what it
+/// is the copy of.
 pub(super) fn is_companion(object: &Object) -> bool {
     object.label(REFERENCED_DATA) == Some("true") || object.annotation(COPIED_FROM).is_some()
 }

@@ -1,8 +1,10 @@
-//! `ConfigMap`s and Secrets that templates refer to, copied beside the WDs of the hub (specification, W5 and W6).
+//! `ConfigMap`s and Secrets that templates refer to, copied beside the WDs of the hub (specification, W5 and
+//! W6).
 //!
-//! A copy is a *companion*: an object of the same name and type in the hub namespace, with the label `referenced-data`.
-//! Karmada brings it into the cell with the WD, whose annotation `expected-referenced-data` names it. A companion may be of
-//! several WDs of its namespace, which its annotation `referenced-by` counts, and goes with the last of them.
+//! A copy is a *companion*: an object of the same name and type in the hub namespace, with the label
+//! `referenced-data`. Karmada brings it into the cell with the WD, whose annotation
+//! `expected-referenced-data` names it. A companion may be of several WDs of its namespace, which its
+//! annotation `referenced-by` counts, and goes with the last of them.
 //!
 //! # The way through
 //!
@@ -53,7 +55,8 @@ pub struct ReferencedData {
     queue: Arc<Queue>,
     /// Sources that were read and not copied: the version, hashed, and why, which only reading it shows.
     uncopied: Mutex<BTreeMap<Key, (u64, Uncopied)>>,
-    /// Companions that somebody else has written, each with that version: their content is compared with the source's.
+    /// Companions that somebody else has written, each with that version: their content is compared with the
+    /// source's.
     edited: Mutex<BTreeMap<Key, Version>>,
 }
 

@@ -104,8 +104,8 @@ fn is_rolling_out(seen: &Snapshot) -> bool {
     seen.federated && !seen.references.rolled_out
 }
 
-/// The WD refers to nothing any more, or leaves the hub: its companions are released, and seen to be so by a live read
-/// before the finalizer is.
+/// The WD refers to nothing any more, or leaves the hub: its companions are released, and seen to be so by a
+/// live read before the finalizer is.
 fn leave(seen: &Snapshot) -> DataPlan {
     let stands = &seen.references;
     let removes = (stands.condition != 0 && !seen.terminating).then_some(ConditionChange::Remove);
@@ -264,8 +264,8 @@ fn stands(seen: &Snapshot, source: &Source, version: u64) -> Step {
     }
 }
 
-/// What the WD refers to no more and Instances on its older template need: the cell has it for as long as the annotation
-/// names it.
+/// What the WD refers to no more and Instances on its older template need: the cell has it for as long as the
+/// annotation names it.
 fn still_needed(seen: &Snapshot) -> Vec<(Kind, String)> {
     let token = seen.token();
     let is_former = |c: &&Standing| {
@@ -276,8 +276,9 @@ fn still_needed(seen: &Snapshot) -> Vec<(Kind, String)> {
     if is_rolling_out(seen) { former.collect() } else { Vec::new() }
 }
 
-/// The companions that the WD is counted for and needs no more: those of optional sources that are gone, and those that no
-/// Instance has to have. None is taken away while a source fails: what runs is on a template before that.
+/// The companions that the WD is counted for and needs no more: those of optional sources that are gone, and
+/// those that no Instance has to have. None is taken away while a source fails: what runs is on a template
+/// before that.
 fn released(seen: &Snapshot, unused: &[(Kind, &str)], is_failing: bool) -> Vec<Standing> {
     let token = seen.token();
     let is_left = |c: &&Standing| {

@@ -119,9 +119,9 @@ pub struct Standing {
     pub edited: bool,
     /// What it is the copy of, and who refers to it.
     pub facts: Companion,
-    /// The other WDs of the project namespace that are held, refer to it and are not being deleted, each as in
-    /// `referenced-by`: the count that it should have, but for this WD. One that is not held yet copies it anew. Known where
-    /// the WD leaves it, or where its count cannot be read.
+    /// The other WDs of the project namespace that are held, refer to it and are not being deleted, each as
+    /// in `referenced-by`: the count that it should have, but for this WD. One that is not held yet copies it
+    /// anew. Known where the WD leaves it, or where its count cannot be read.
     pub others: Vec<Box<str>>,
 }
 
@@ -152,8 +152,8 @@ impl SourceState {
 }
 
 impl Standing {
-    /// The WDs that it is to count once this one is not counted: those that refer to it and were not counted, so that they
-    /// release it when they go, and none that is gone from everywhere.
+    /// The WDs that it is to count once this one is not counted: those that refer to it and were not counted,
+    /// so that they release it when they go, and none that is gone from everywhere.
     pub fn count_without(&self, wd: &str, is_gone: impl Fn(&str) -> bool) -> Vec<&str> {
         let counted = self.facts.referenced_by.iter().flatten().map(AsRef::as_ref);
         let others = self.others.iter().map(AsRef::as_ref);

@@ -1,4 +1,5 @@
-//! Events to keys: which event concerns which WD; and which project planes have their `ConfigMap`s and Secrets watched.
+//! Events to keys: which event concerns which WD; and which project planes have their `ConfigMap`s and
+//! Secrets watched.
 
 use std::collections::BTreeSet;
 
@@ -100,7 +101,8 @@ impl ReferencedData {
         self.enqueue_counted(&project, &home.plane, wds.filter(|wd| is_in(wd, &home.namespace)));
     }
 
-    /// Enqueues WDs that companions count, those too that refer to nothing any more: a hub that was restored may count them.
+    /// Enqueues WDs that companions count, those too that refer to nothing any more: a hub that was restored
+    /// may count them.
     fn enqueue_counted(&self, project: &Plane, plane: &PlaneName, wds: impl Iterator<Item = Box<str>>) {
         for wd in wds.collect::<BTreeSet<_>>() {
             if let Some((namespace, name)) = wd.split_once('/')
@@ -111,7 +113,8 @@ impl ReferencedData {
         }
     }
 
-    /// Enqueues the WDs that anything refers to or that companions count: when a plane or the hub comes into sync.
+    /// Enqueues the WDs that anything refers to or that companions count: when a plane or the hub comes into
+    /// sync.
     fn enqueue_concerned(&self, project: &Plane) {
         self.enqueue_where(project, None, concerns);
         let PlaneId::Project(plane) = &project.id else { return };
@@ -130,7 +133,8 @@ impl ReferencedData {
         }
     }
 
-    /// Notes a write of a companion that changed neither what it is the copy of nor its count: it may have another content.
+    /// Notes a write of a companion that changed neither what it is the copy of nor its count: it may have
+    /// another content.
     fn note_edit(&self, hub: &Plane, kind: Kind, change: &Change) {
         let seen = change.known();
         let key = hub.key(kind, &seen.namespace, &seen.name);

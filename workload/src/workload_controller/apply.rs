@@ -112,8 +112,8 @@ impl WorkloadReconciler<'_> {
         }
     }
 
-    /// Records the template of a Workload; returns the revision that has it. `None` where its name is too long for a history,
-    /// and where the Workload has changed meanwhile.
+    /// Records the template of a Workload; returns the revision that has it. `None` where its name is too
+    /// long for a history, and where the Workload has changed meanwhile.
     async fn record(&self, workload: &Object) -> Result<Option<u64>, RequestError> {
         let Some(name) = revision_history(workload.name()) else { return Ok(None) };
         // Only the server tells who wrote it: stores keep no managedFields.
@@ -134,8 +134,8 @@ impl WorkloadReconciler<'_> {
         Ok(Some(revision))
     }
 
-    /// Writes the history called `name` where its newest revision is not the template of `workload`; returns the number of the
-    /// revision that has it.
+    /// Writes the history called `name` where its newest revision is not the template of `workload`; returns
+    /// the number of the revision that has it.
     async fn write_history(
         &self,
         history: Option<Object>,

@@ -1,11 +1,12 @@
 //! The WD that a Workload asks for, as an object (W1).
 //!
-//! The spec is replaced as a whole, but for what others write there: `replicas` is the scale subresource's number, and stands
-//! until the Workload's scale settings for that placement change, which are the newer word; `networkAttachment` stands; and
-//! so does a restart of the WD's own, which restarts one city alone, until the Workload asks for another one. While the
-//! rollout is paused, the WD's template stands whole, whoever wrote it. Where scaling ends, the number of instances stays. A
-//! WD that is suspended by itself stays so; one that its Workload suspended is resumed with it (W11).
-//! Labels, annotations, finalizers and owner references that are not ours stand too (I9).
+//! The spec is replaced as a whole, but for what others write there: `replicas` is the scale subresource's
+//! number, and stands until the Workload's scale settings for that placement change, which are the newer
+//! word; `networkAttachment` stands; and so does a restart of the WD's own, which restarts one city alone,
+//! until the Workload asks for another one. While the rollout is paused, the WD's template stands whole,
+//! whoever wrote it. Where scaling ends, the number of instances stays. A WD that is suspended by itself
+//! stays so; one that its Workload suspended is resumed with it (W11). Labels, annotations, finalizers and
+//! owner references that are not ours stand too (I9).
 
 use fedhub_api::facts::placed::{KEPT_FIELDS, Wanted};
 use fedhub_api::facts::restarts;
@@ -113,8 +114,8 @@ fn spec(workload: &Object, wanted: &Wanted<'_>, standing: Option<&Object>) -> Va
     spec
 }
 
-/// The number of instances that a WD had last, where scaling ends and nothing else is said: as in Kubernetes, where the end of
-/// an autoscaler leaves the number alone. Its cell alone knows it, and has reported it.
+/// The number of instances that a WD had last, where scaling ends and nothing else is said: as in Kubernetes,
+/// where the end of an autoscaler leaves the number alone. Its cell alone knows it, and has reported it.
 fn last_number(standing: &Object, settings: &Value) -> Option<i64> {
     let before = &standing.spec()["scaleSettings"];
     let ends =

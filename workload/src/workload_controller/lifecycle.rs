@@ -1,4 +1,5 @@
-//! What a Workload says of the type of its instances, where the catalogue has it and it is not Active any more (W8).
+//! What a Workload says of the type of its instances, where the catalogue has it and it is not Active any
+//! more (W8).
 
 use fedhub_api::facts::placed::says;
 use fedhub_api::facts::workload::{TYPE_CONDITIONS, told};

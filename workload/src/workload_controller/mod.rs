@@ -78,8 +78,9 @@ impl Unrecorded {
 }
 
 impl WorkloadController {
-    /// A controller over the registry around the hub, fed through `queue`. With a catalogue, it says which Workloads have a type
-    /// that is not Active any more (W8). A city that is swapped for another gives way after `move_deadline` at the latest.
+    /// A controller over the registry around the hub, fed through `queue`. With a catalogue, it says which
+    /// Workloads have a type that is not Active any more (W8). A city that is swapped for another gives way
+    /// after `move_deadline` at the latest.
     pub fn new(
         planes: Arc<Planes>,
         queue: Arc<Queue>,

@@ -10,8 +10,8 @@ use super::snapshot::{Site, SiteState};
 /// The status, reason and message of a condition.
 pub type Said = (&'static str, Reason, String);
 
-/// The condition `Progressing` of a Workload whose rollout is paused; `said` is what it would be else. Where something is held
-/// back it is Unknown: neither under way nor complete. Where nothing is, the status stands.
+/// The condition `Progressing` of a Workload whose rollout is paused; `said` is what it would be else. Where
+/// something is held back it is Unknown: neither under way nor complete. Where nothing is, the status stands.
 pub fn progressing<'a>(sites: impl Iterator<Item = (&'a Site<'a>, &'a SiteState<'a>)>, said: Said) -> Said {
     let (mut templates, mut cities) = (BTreeSet::new(), BTreeSet::new());
     for (site, state) in sites {

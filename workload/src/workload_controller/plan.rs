@@ -1,7 +1,7 @@
 //! What is done about one Workload. Pure.
 //!
-//! While a rollout is paused, no WD gets another template ([`super::desired`]) and none is created. A WD that is not wanted
-//! any more stays until those that take its place are available ([`super::rollout`]).
+//! While a rollout is paused, no WD gets another template ([`super::desired`]) and none is created. A WD that
+//! is not wanted any more stays until those that take its place are available ([`super::rollout`]).
 //!
 //! Decides W1, W2 and W11.
 
@@ -19,8 +19,8 @@ pub enum WorkloadPlan {
     Synced,
     /// Wait until the project is resumed, or what is known of its service.
     AwaitResume,
-    /// Record a new template, and store the finalizer and the annotations about the template and suspended WDs in one patch (W2,
-    /// W10, W11).
+    /// Record a new template, and store the finalizer and the annotations about the template and suspended
+    /// WDs in one patch (W2, W10, W11).
     Mark {
         /// Whether the template is recorded.
         record: bool,

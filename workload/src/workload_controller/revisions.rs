@@ -1,8 +1,9 @@
 //! The revisions of a Workload, in a `ConfigMap` beside it (W10).
 //!
-//! Each new template is a revision, whoever wrote it; never two of the same content in a row; at most [`MOST`], and at most
-//! [`MOST_BYTES`] of them. A key of the `ConfigMap` is a revision's number, and its value JSON with `rev`, `timestamp`,
-//! `image`, `changes`, `actor`, `templateHash` and `spec`, the last the Workload's spec as JSON in a text.
+//! Each new template is a revision, whoever wrote it; never two of the same content in a row; at most
+//! [`MOST`], and at most [`MOST_BYTES`] of them. A key of the `ConfigMap` is a revision's number, and its
+//! value JSON with `rev`, `timestamp`, `image`, `changes`, `actor`, `templateHash` and `spec`, the last the
+//! Workload's spec as JSON in a text.
 //!
 //! Decides W10.
 
@@ -32,7 +33,8 @@ pub struct Recorded {
     pub history: Option<Object>,
 }
 
-/// Records the template of `workload`, which was read live, so that it tells who wrote it, in the history called `name`.
+/// Records the template of `workload`, which was read live, so that it tells who wrote it, in the history
+/// called `name`.
 pub fn record(history: Option<&Object>, name: &str, workload: &Object, now: Timestamp) -> Recorded {
     let template = &workload.spec()["template"];
     let newest = history.and_then(newest);
@@ -70,8 +72,8 @@ pub fn annotations(revision: u64, workload: &Object) -> Value {
     })
 }
 
-/// The history with one more revision, less the oldest that are over the limits. Keys that are no numbers stay (I9), and take
-/// room from the revisions.
+/// The history with one more revision, less the oldest that are over the limits. Keys that are no numbers
+/// stay (I9), and take room from the revisions.
 fn with(mut history: Object, workload: &Object, revision: u64, mut entry: Value) -> Object {
     let mut data = history.data["data"].as_object().cloned().unwrap_or_default();
     let mut text = entry.to_string();
@@ -109,8 +111,8 @@ fn with(mut history: Object, workload: &Object, revision: u64, mut entry: Value)
     history
 }
 
-/// The bytes that a text takes in what an API server sends: JSON in a text is full of quotes, which are escaped once more, and
-/// servers escape what HTML gives a meaning, too.
+/// The bytes that a text takes in what an API server sends: JSON in a text is full of quotes, which are
+/// escaped once more, and servers escape what HTML gives a meaning, too.
 fn on_wire(text: &str) -> usize {
     let escaped = |c: char| match c {
         '"' | '\\' | '\n' | '\r' | '\t' => 2,
@@ -189,8 +191,8 @@ fn differences(a: &Value, b: &Value, at: &str, into: &mut Vec<String>) {
     }
 }
 
-/// Who wrote the template last, by the field managers of an object that was read live. Their times are whole seconds: of two
-/// in one, it is who has a field that differs from the template before.
+/// Who wrote the template last, by the field managers of an object that was read live. Their times are whole
+/// seconds: of two in one, it is who has a field that differs from the template before.
 fn author(workload: &Object, before: Option<&Value>) -> Option<String> {
     let managers = workload.metadata.managed_fields.iter().flatten();
     let wrote = managers.filter_map(|manager| {

@@ -1,10 +1,11 @@
 //! How far the rollout of a Workload has come, and which WDs give way to those that take their place. Pure.
 //!
-//! A city that is swapped for another is created first and removed last: a WD that is not wanted any more stays until every
-//! wanted one is available, or was for the move deadline in vain. While none of the wanted sites has a WD, nothing gives way.
+//! A city that is swapped for another is created first and removed last: a WD that is not wanted any more
+//! stays until every wanted one is available, or was for the move deadline in vain. While none of the wanted
+//! sites has a WD, nothing gives way.
 //!
-//! A rollout is complete once its instances are ready. What happens to them later is told by `Available`, as it is of a
-//! Deployment of Kubernetes.
+//! A rollout is complete once its instances are ready. What happens to them later is told by `Available`, as
+//! it is of a Deployment of Kubernetes.
 //!
 //! A part of W1, which [`super::plan`] decides, and of W3, which [`super::summary`] does.
 
@@ -164,7 +165,8 @@ impl Rollout {
 }
 
 impl Snapshot {
-    /// How much longer a wanted site holds what it takes the place of; `None` where it is available, or had its time.
+    /// How much longer a wanted site holds what it takes the place of; `None` where it is available, or had
+    /// its time.
     fn holds(&self, site: &Site<'_>, state: &SiteState<'_>) -> Option<Duration> {
         if matches!(state, SiteState::Duplicate) {
             return None;
@@ -206,8 +208,8 @@ impl Snapshot {
     }
 }
 
-/// Since when each rollout on its way has made no progress. Another process counts from when it first sees one, so that a
-/// deadline may be told late and never early.
+/// Since when each rollout on its way has made no progress. Another process counts from when it first sees
+/// one, so that a deadline may be told late and never early.
 #[derive(Default)]
 pub(super) struct Stalls(BTreeMap<Key, Stall>);
 

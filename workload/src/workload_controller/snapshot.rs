@@ -57,13 +57,15 @@ pub struct Learnt {
     pub none_left: bool,
     /// Whether the newest template could not be recorded.
     pub unrecorded: bool,
-    /// The WDs that are what the server makes of what is wanted: the version of each, and [`Wanted::content`].
+    /// The WDs that are what the server makes of what is wanted: the version of each, and
+    /// [`Wanted::content`].
     pub settled: BTreeMap<String, (Version, u64)>,
     /// The WDs that the plane refused to take, with its words.
     pub refused: BTreeMap<String, Refusal>,
     /// A WD that the Workload owns and that names another one: it holds a terminating Workload.
     pub stranger: Option<String>,
-    /// The status whose write would change nothing, by its content: what stands is what the server makes of it.
+    /// The status whose write would change nothing, by its content: what stands is what the server makes of
+    /// it.
     pub status_settled: Option<u64>,
 }
 
@@ -224,7 +226,8 @@ impl Snapshot {
         })
     }
 
-    /// Hash of all inputs that a plan depends on; zero where it depends on the time, or on what only this reconcile knows.
+    /// Hash of all inputs that a plan depends on; zero where it depends on the time, or on what only this
+    /// reconcile knows.
     pub fn fingerprint(&self) -> u64 {
         let Some(workload) = self.workload.as_ref() else { return 0 };
         if !self.learnt.refused.is_empty() || self.learnt.unrecorded || self.next_deadline().is_some() {

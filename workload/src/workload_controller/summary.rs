@@ -1,7 +1,7 @@
 //! What the status of a Workload says (W3).
 //!
-//! A [`Summary`] is made of facts. Where it repeats the words of a WD it names that WD and the hash of its words, so that a
-//! status that is right is recognised without any object.
+//! A [`Summary`] is made of facts. Where it repeats the words of a WD it names that WD and the hash of its
+//! words, so that a status that is right is recognised without any object.
 //!
 //! Decides W3.
 
@@ -178,8 +178,8 @@ impl Summary {
         }
     }
 
-    /// The whole status of `workload`: what others have written there stays. `quoted` is the reason and message of the WD
-    /// that [`Self::quoted`] names.
+    /// The whole status of `workload`: what others have written there stays. `quoted` is the reason and
+    /// message of the WD that [`Self::quoted`] names.
     pub fn render(&self, workload: &Object, quoted: (&str, &str), now: Timestamp) -> Value {
         let old = workload.status();
         let mut status = if old.is_object() { old.clone() } else { json!({}) };

@@ -16,7 +16,8 @@ use crate::locations::{Authority, changed_cities};
 use crate::networks::comes_or_goes;
 
 impl WorkloadController {
-    /// Enqueues a Workload. Returns whether it will be reconciled: what cannot be yet is enqueued when its plane is in sync.
+    /// Enqueues a Workload. Returns whether it will be reconciled: what cannot be yet is enqueued when its
+    /// plane is in sync.
     fn enqueue(&self, project: &Plane, namespace: &str, name: &str) -> bool {
         let PlaneId::Project(plane) = &project.id else { return false };
         let known = project.store(Kind::Workload).digest(namespace, name).is_some();
@@ -77,7 +78,8 @@ impl WorkloadController {
         for name in &workloads {
             self.enqueue(project, &seen.namespace, name);
         }
-        // A name that another Workload's WD had may be free now, or the last that a terminating one owns may be gone.
+        // A name that another Workload's WD had may be free now, or the last that a terminating one owns may
+        // be gone.
         if matches!(change, Change::Deleted { .. }) {
             self.enqueue_where(project, Some(&seen.namespace), |workload, facts| {
                 let wanted = |city: &str, placement: &str| {

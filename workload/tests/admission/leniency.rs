@@ -81,7 +81,8 @@ fn w4_a_type_goes_through_its_phases_in_one_direction() {
 }
 
 proptest! {
-    /// Whatever of a stored Workload is at fault, its metadata, and all its fields without a fault, can be changed.
+    /// Whatever of a stored Workload is at fault, its metadata, and all its fields without a fault, can be
+    /// changed.
     #[test]
     fn w4_whatever_is_stored_stays_changeable(which in proptest::bits::u16::masked(0b1_1111_1111), policy in any::<bool>()) {
         let mut old = workload();

@@ -123,7 +123,8 @@ fn w4_annotations_that_are_stored_stay_changeable_however_large_they_are() {
     assert_eq!((update(&large, &annotations(300 << 10, "2")), update(&large, &larger)), (0, 1));
 }
 
-/// Three MiB of whatever has more faults than anybody reads are told by few, and no name is repeated below it.
+/// Three MiB of whatever has more faults than anybody reads are told by few, and no name is repeated below
+/// it.
 #[test]
 fn w4_what_is_huge_has_few_faults_and_small_ones() {
     let huge = [

@@ -1,5 +1,5 @@
-//! What admission says of Workloads, WDs and types of instances: every rule once, with its words, and what has to stay
-//! possible (W4).
+//! What admission says of Workloads, WDs and types of instances: every rule once, with its words, and what
+//! has to stay possible (W4).
 
 #[cfg(test)]
 mod cases;

@@ -64,8 +64,8 @@ fn w4_the_right_to_a_network_is_asked_of_who_changes_what_runs_on_it() {
     }
 }
 
-/// A fault that is stored does not hide what changes beside it: another network of another namespace is another fault, and
-/// a template that cannot be read whole is on its networks all the same.
+/// A fault that is stored does not hide what changes beside it: another network of another namespace is
+/// another fault, and a template that cannot be read whole is on its networks all the same.
 #[test]
 fn w4_a_fault_that_is_stored_hides_no_change_of_the_network() {
     let faults = |old: &Value, new: &Value| judged(Kind::Workload, Some(old), new).faults.len();
@@ -146,7 +146,8 @@ fn w4_a_template_without_a_type_gets_the_default_one() {
     none(Kind::Workload, &bare);
     none(Kind::WorkloadDeployment, &with(deployment(), RESOURCES, json!({})));
     none(Kind::InstanceType, &instance_type());
-    // What is stored without a type keeps its template, which a default would change: all instances would be replaced.
+    // What is stored without a type keeps its template, which a default would change: all instances would be
+    // replaced.
     let stored = object(&with(workload(), RESOURCES, json!({"instanceType": ""})));
     let patch = |old, new| defaults::patch(Kind::Workload, Types::BuiltIn, Some(old), new);
     assert_eq!(patch(&stored, &stored), Vec::<Value>::new());

@@ -1,4 +1,5 @@
-//! The catalogue of instance types: plans by themselves, and the controller over simulated planes, on paused time.
+//! The catalogue of instance types: plans by themselves, and the controller over simulated planes, on paused
+//! time.
 
 #[cfg(test)]
 mod controller;

@@ -1,11 +1,13 @@
-//! A process that is killed at any write: the companion stays for the WD that needs it, and goes after the last.
+//! A process that is killed at any write: the companion stays for the WD that needs it, and goes after the
+//! last.
 
 use serde_json::json;
 
 use crate::referenced_data::counts::shared;
 use crate::referenced_data::support::{Kill, SPACE, World, quiet, until};
 
-/// Runs a process that is killed after so many writes, then another one; returns whether the first one was killed.
+/// Runs a process that is killed after so many writes, then another one; returns whether the first one was
+/// killed.
 async fn killed(world: &World, writes: usize, carried_out: bool, done: impl Fn() -> bool) -> bool {
     let kill = Kill::after(writes, carried_out);
     let run = world.run_until(&kill);

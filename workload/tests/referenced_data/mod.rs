@@ -1,5 +1,5 @@
-//! Referenced data over simulated planes, on paused time: with the federator, for which it waits and which mirrors what it
-//! says.
+//! Referenced data over simulated planes, on paused time: with the federator, for which it waits and which
+//! mirrors what it says.
 
 #[cfg(test)]
 mod copies;

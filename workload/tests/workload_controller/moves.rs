@@ -1,5 +1,5 @@
-//! W1: a WD that is not wanted any more gives way to what takes its place once that is available, and nothing is deleted while
-//! no wanted site has a WD.
+//! W1: a WD that is not wanted any more gives way to what takes its place once that is available, and nothing
+//! is deleted while no wanted site has a WD.
 
 use std::time::Duration;
 
@@ -56,7 +56,8 @@ fn w1_what_is_not_wanted_gives_way_when_what_is_wanted_is_available_or_late() {
     }
 }
 
-/// A status of an older generation tells nothing of what is to take the place, and a WD that is being deleted takes none.
+/// A status of an older generation tells nothing of what is to take the place, and a WD that is being deleted
+/// takes none.
 #[test]
 fn w1_what_is_wanted_has_to_be_available_as_it_is_now() {
     let moved = web(&["ORD"], "a:1", None, false);

@@ -1,4 +1,5 @@
-//! W1, W3: while the rollout of a Workload is paused, no WD gets another template and none is created; all else goes on.
+//! W1, W3: while the rollout of a Workload is paused, no WD gets another template and none is created; all
+//! else goes on.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

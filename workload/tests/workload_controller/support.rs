@@ -1,4 +1,5 @@
-//! A hub with the cells of two cities, a project plane that serves Workloads, and the workload controller over them.
+//! A hub with the cells of two cities, a project plane that serves Workloads, and the workload controller
+//! over them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -180,8 +181,8 @@ pub fn template(image: &str) -> Value {
     }})
 }
 
-/// The requests for single objects since `from`, in short, less the question for a kind that the plane does not serve, and what
-/// discovery is asked about it.
+/// The requests for single objects since `from`, in short, less the question for a kind that the plane does
+/// not serve, and what discovery is asked about it.
 pub fn asked(server: &ApiServer, from: usize) -> Vec<String> {
     let mut asked = fedhub_testing::asked(server, from);
     asked.retain(|it| {

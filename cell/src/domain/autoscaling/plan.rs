@@ -120,8 +120,8 @@ fn stands(autoscaler: &Object, deployment: &Object, spec: &Value, metrics: &[Met
         && labels(deployment).iter().all(|(key, value)| autoscaler.label(key) == Some(value))
 }
 
-/// The condition that an autoscaler's own status leads to, first of all that it cannot scale. Messages that vary from
-/// look to look are replaced by constant ones: each status of a WD travels to the project.
+/// The condition that an autoscaler's own status leads to, first of all that it cannot scale. Messages that
+/// vary from look to look are replaced by constant ones: each status of a WD travels to the project.
 fn reported(autoscaler: &Object, min: u32, max: u32) -> ConditionUpdate {
     let status = autoscaler.status();
     let unable = find(status, "AbleToScale").filter(|condition| condition["status"] == "False");

@@ -14,8 +14,8 @@ use crate::domain::status::blocker::ConditionUpdate;
 pub enum Settings {
     /// The number that the project says.
     Fixed,
-    /// None, for as long as the project says 0, as its number or its least: an autoscaler measures what runs, and could not
-    /// begin again.
+    /// None, for as long as the project says 0, as its number or its least: an autoscaler measures what runs,
+    /// and could not begin again.
     Stopped,
     /// A number between two, by what is measured.
     Scaled {
@@ -153,9 +153,9 @@ impl Resource {
     }
 }
 
-/// How many Instances a WD wants: `spec.replicas`, else `spec.scaleSettings.minReplicas`, else none; where it scales,
-/// within its bounds, the lower one before the upper one where they contradict each other, or none at all (C13). Never more than
-/// [`MOST_REPLICAS`], whether or not admission was there to say so.
+/// How many Instances a WD wants: `spec.replicas`, else `spec.scaleSettings.minReplicas`, else none; where it
+/// scales, within its bounds, the lower one before the upper one where they contradict each other, or none at
+/// all (C13). Never more than [`MOST_REPLICAS`], whether or not admission was there to say so.
 pub fn desired(deployment: &Object) -> u32 {
     asked_for(deployment).min(MOST_REPLICAS)
 }

@@ -39,8 +39,8 @@ impl Gate {
     }
 }
 
-/// The labels that an Instance of this WD has to have (specification, section 3). The two upstream labels are the
-/// write-back's.
+/// The labels that an Instance of this WD has to have (specification, section 3). The two upstream labels are
+/// the write-back's.
 pub fn labels(deployment: &Deployment<'_>, ordinal: u32) -> BTreeMap<&'static str, String> {
     BTreeMap::from([
         (INSTANCE_INDEX, ordinal.to_string()),
@@ -54,7 +54,8 @@ pub fn labels(deployment: &Deployment<'_>, ordinal: u32) -> BTreeMap<&'static st
     ])
 }
 
-/// The Instance of an ordinal, to be created. The template travels whole (I1); what this program manages overrides it.
+/// The Instance of an ordinal, to be created. The template travels whole (I1); what this program manages
+/// overrides it.
 pub fn build(
     deployment: &Deployment<'_>,
     ordinal: u32,

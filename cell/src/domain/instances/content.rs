@@ -15,17 +15,19 @@ use super::view::{Deployment, Instance};
 pub enum Likeness {
     /// Its hash is the template's.
     Hashed,
-    /// Its hash is another, and its content is the template's: its hash is to be put right, and nothing else is to be done.
+    /// Its hash is another, and its content is the template's: its hash is to be put right, and nothing else
+    /// is to be done.
     Equal,
-    /// It lacks fields that the template has, and agrees with the rest: the user has added them, or a newer schema has.
+    /// It lacks fields that the template has, and agrees with the rest: the user has added them, or a newer
+    /// schema has.
     Extended,
     /// Its content is another.
     Different,
 }
 
 impl Deployment<'_> {
-    /// The view of an Instance. One of this WD's with the template's content counts as made from it, whatever its hash
-    /// is (C5).
+    /// The view of an Instance. One of this WD's with the template's content counts as made from it, whatever
+    /// its hash is (C5).
     pub fn view<'b>(&'b self, object: &'b Object) -> Instance<'b> {
         let view = Instance::of(object);
         if self.owns(&view) && self.likeness(object) == Likeness::Equal {
@@ -44,8 +46,8 @@ impl Deployment<'_> {
         let mut wanted = schema.said_spec(&self.template["spec"]);
         let mut stands = schema.said_spec(instance.spec());
         let own = hash.and_then(metadata_part);
-        // Templates cannot set what controllers write into a spec; the location only where they name one, and only our
-        // own hash shows that an earlier template named another.
+        // Templates cannot set what controllers write into a spec; the location only where they name one, and
+        // only our own hash shows that an earlier template named another.
         let location = own.is_none() || wanted["location"].is_null();
         for spec in [&mut wanted, &mut stands] {
             if let Some(fields) = spec.as_object_mut() {
@@ -86,8 +88,8 @@ fn carries(instance: &Object, metadata: &Value) -> bool {
         && has("annotations", instance.metadata.annotations.as_ref())
 }
 
-/// Whether two values are what two controllers make of one template. Other programs leave out what is empty, and write
-/// quantities (`in_resources`) in their own way: `1` for `1000m`.
+/// Whether two values are what two controllers make of one template. Other programs leave out what is empty,
+/// and write quantities (`in_resources`) in their own way: `1` for `1000m`.
 fn alike(a: &Value, b: &Value, in_resources: bool) -> bool {
     match (a, b) {
         (Value::Object(x), Value::Object(y)) => {

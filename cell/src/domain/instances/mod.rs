@@ -1,11 +1,12 @@
-//! Which Instances a WD has, and in which order they are created and deleted. Pure: [`plan()`] names the next step for
-//! a WD and its Instances, and is called again when they have changed. The caller must see its own writes.
+//! Which Instances a WD has, and in which order they are created and deleted. Pure: [`plan()`] names the next
+//! step for a WD and its Instances, and is called again when they have changed. The caller must see its own
+//! writes.
 //!
 //! # The rules
 //!
-//! Instances are named `<WD>-<ordinal>`, with ordinals from 0 up to the desired number. The name alone gives the
-//! ordinal: a label that was edited is repaired, and costs no Instance (C1). There is one step at a time, the first of
-//! these that applies (C2):
+//! Instances are named `<WD>-<ordinal>`, with ordinals from 0 up to the desired number. The name alone gives
+//! the ordinal: a label that was edited is repaired, and costs no Instance (C1). There is one step at a time,
+//! the first of these that applies (C2):
 //!
 //! 1. The WD is terminating: delete all of its Instances at once.
 //! 2. Strays (Instances of this WD without an ordinal in their name): delete all at once.
@@ -18,8 +19,8 @@
 //! 5. All are Ready: replace those on an outdated template, from the highest ordinal downwards, by deletion; 4 creates
 //!    each again and waits until it is Ready.
 //!
-//! An object of an Instance's name that this WD does not control is never touched (C3). While it exists, its ordinal
-//! and those after it are not created, and nothing Ready is replaced.
+//! An object of an Instance's name that this WD does not control is never touched (C3). While it exists, its
+//! ordinal and those after it are not created, and nothing Ready is replaced.
 //!
 //! # When an Instance does not become Ready (C4)
 //!
@@ -33,11 +34,12 @@
 //!
 //! # When an Instance does not go
 //!
-//! A terminating Instance stays while a finalizer is on it: its provider's until it is torn down, then that of the
-//! write-back, which needs the hub. Until then no other Instance is deleted, and no higher ordinal is created (C2).
-//! Three things do not wait: what is missing below it; where it is one too many, what is missing anywhere; and, beside
-//! one too many, the replacement of one that is not Ready on an outdated template (C4). [`Wait`] names the Instance;
-//! one that takes too long is named on the WD (C12, [`crate::domain::status::termination`]).
+//! A terminating Instance stays while a finalizer is on it: its provider's until it is torn down, then that
+//! of the write-back, which needs the hub. Until then no other Instance is deleted, and no higher ordinal is
+//! created (C2). Three things do not wait: what is missing below it; where it is one too many, what is
+//! missing anywhere; and, beside one too many, the replacement of one that is not Ready on an outdated
+//! template (C4). [`Wait`] names the Instance; one that takes too long is named on the WD (C12,
+//! [`crate::domain::status::termination`]).
 
 mod build;
 mod content;

@@ -169,7 +169,8 @@ impl<'a> Standing<'a> {
         }
     }
 
-    /// Too high ordinals go, the highest first, Ready or not (C4), and only when no other is terminating (C2).
+    /// Too high ordinals go, the highest first, Ready or not (C4), and only when no other is terminating
+    /// (C2).
     fn shrink(&self, desired: u32) -> Option<Step<'a>> {
         let (_, highest) = self.ours.range(desired..).rev().find(|(_, i)| !i.terminating)?;
         self.leaving(desired..)
@@ -177,8 +178,8 @@ impl<'a> Standing<'a> {
             .or_else(|| Some(Step::Delete(vec![*highest])))
     }
 
-    /// From 0 upwards, the first ordinal that has no Ready Instance (C2). A terminating one is not Ready (C12): its
-    /// ordinal is created again when it is gone, and those after it wait for that.
+    /// From 0 upwards, the first ordinal that has no Ready Instance (C2). A terminating one is not Ready
+    /// (C12): its ordinal is created again when it is gone, and those after it wait for that.
     fn fill(&self, deployment: &Deployment<'_>, desired: u32) -> Option<Step<'a>> {
         let serves = |ordinal: &u32| self.ours.get(ordinal).is_some_and(|i| i.ready && !i.terminating);
         let lacking = (0..desired).find(|ordinal| !serves(ordinal))?;
@@ -187,8 +188,8 @@ impl<'a> Standing<'a> {
             (None, None) => Step::Create(lacking),
             (Some(it), _) if it.terminating => Step::Wait(Wait::Deleting(*it)),
             (Some(it), _) if !deployment.outdates(it) => Step::Wait(Wait::NotReady(*it)),
-            // C4, unless another replacement is under way: a bad template must not take one that is not Ready for
-            // a moment only.
+            // C4, unless another replacement is under way: a bad template must not take one that is not Ready
+            // for a moment only.
             (Some(it), _) => self.under_way(deployment, desired).unwrap_or(Step::Replace(*it)),
         })
     }

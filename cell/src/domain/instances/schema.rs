@@ -8,9 +8,9 @@ use serde_json::{Map, Value};
 
 /// Which fields of a template the schema defaults.
 ///
-/// A server shows a defaulted field wherever an object lacks it, so that a newer CRD changes every template that is
-/// read although no user changed any. The schema in use is the cell's; [`TemplateSchema::built_in`] is this version's,
-/// until that one has been read.
+/// A server shows a defaulted field wherever an object lacks it, so that a newer CRD changes every template
+/// that is read although no user changed any. The schema in use is the cell's; [`TemplateSchema::built_in`]
+/// is this version's, until that one has been read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TemplateSchema {
     /// The schema of `spec.template`.
@@ -35,7 +35,8 @@ impl TemplateSchema {
         Self { template }
     }
 
-    /// By the `spec` of the `CustomResourceDefinition` of WDs; `None` where that has no template of the version in use.
+    /// By the `spec` of the `CustomResourceDefinition` of WDs; `None` where that has no template of the
+    /// version in use.
     pub fn of_crd_spec(spec: &Value) -> Option<Self> {
         let versions = spec["versions"].as_array()?;
         let version = versions.iter().find(|v| v["name"] == *Kind::WorkloadDeployment.resource().version)?;

@@ -12,12 +12,13 @@ use super::schema::TemplateSchema;
 /// The version of the algorithm, with which every hash begins.
 const VERSION: &str = "v2-";
 
-/// Hash of `spec.template`: `v2-<metadata>-<spec>`, sixteen hexadecimal digits each, so that it may be a label: labels
-/// and annotations (a new `compute.datumapis.com/restartedAt` is a restart), and the spec as the user wrote it. The
-/// order of keys does not matter; nulls and defaults in `schema` count as absent.
+/// Hash of `spec.template`: `v2-<metadata>-<spec>`, sixteen hexadecimal digits each, so that it may be a
+/// label: labels and annotations (a new `compute.datumapis.com/restartedAt` is a restart), and the spec as
+/// the user wrote it. The order of keys does not matter; nulls and defaults in `schema` count as absent.
 ///
-/// It is stored in Instances and compared by later versions of this program. An algorithm that gives an unchanged
-/// template another hash needs another version: Instances of other versions are compared by content first.
+/// It is stored in Instances and compared by later versions of this program. An algorithm that gives an
+/// unchanged template another hash needs another version: Instances of other versions are compared by content
+/// first.
 pub fn template_hash(template: &Value, schema: &TemplateSchema) -> String {
     let metadata = &template["metadata"];
     let mut text = String::new();
@@ -31,7 +32,8 @@ pub fn template_hash(template: &Value, schema: &TemplateSchema) -> String {
     format!("{VERSION}{:016x}-{:016x}", hash::text(&text), hash::text(&spec))
 }
 
-/// The part of a hash for labels and annotations; `None` for a hash of another version, or of another controller.
+/// The part of a hash for labels and annotations; `None` for a hash of another version, or of another
+/// controller.
 pub(super) fn metadata_part(hash: &str) -> Option<&str> {
     let hex = |part: &&str| part.len() == 16 && part.bytes().all(|b| b.is_ascii_hexdigit());
     let (metadata, spec) = hash.strip_prefix(VERSION)?.split_once('-')?;
@@ -51,7 +53,8 @@ fn canonical(value: &Value, out: &mut String) {
         }
         Value::Object(map) => {
             out.push('{');
-            // Sorted here, not by serde_json's map: a feature of it that any crate may turn on keeps the order.
+            // Sorted here, not by serde_json's map: a feature of it that any crate may turn on keeps the
+            // order.
             let sorted: BTreeMap<_, _> = map.iter().filter(|(_, value)| !value.is_null()).collect();
             for (key, value) in sorted {
                 out.push_str(&Value::from(key.as_str()).to_string());

@@ -7,9 +7,9 @@ use super::interface::{Interface, context};
 use crate::domain::instances::Instance;
 use crate::domain::status::gates;
 
-/// `status.networkContexts` of an Instance as it should stand: of each of its interfaces the context that a binding of its
-/// WD names for that network in the Instance's location, or else the one that was known before. `None` where nothing is
-/// known. `bindings` are those of its namespace.
+/// `status.networkContexts` of an Instance as it should stand: of each of its interfaces the context that a
+/// binding of its WD names for that network in the Instance's location, or else the one that was known
+/// before. `None` where nothing is known. `bindings` are those of its namespace.
 pub fn contexts<'a>(instance: &Object, bindings: impl Iterator<Item = &'a Object>) -> Option<Value> {
     let old = instance.status()["networkContexts"].as_array();
     let known = |name: &str| old.into_iter().flatten().find(|entry| entry["interface"] == name);

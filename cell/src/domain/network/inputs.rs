@@ -24,8 +24,8 @@ pub struct NetworkFacts<'a> {
     pub location: &'a Location,
 }
 
-/// The location of a WD: the one that the cell serves, or, while it names none, the one that was known before. `None`
-/// also where the cell's locations contradict each other.
+/// The location of a WD: the one that the cell serves, or, while it names none, the one that was known
+/// before. `None` also where the cell's locations contradict each other.
 pub fn place(deployment: &Object, location: &Location) -> Option<LocationReference> {
     let name = match location {
         Location::Serving(name) => Some(name.as_str()),

@@ -52,8 +52,8 @@ impl<'a> Interface<'a> {
         format!("Network {}", Quoted(self.network["name"].as_str().unwrap_or_default()))
     }
 
-    /// Why its network is never asked for, where that is of another namespace than the one that the WD is in: that would be
-    /// another tenant's, in which the cell writes by rights of its own (I6).
+    /// Why its network is never asked for, where that is of another namespace than the one that the WD is in:
+    /// that would be another tenant's, in which the cell writes by rights of its own (I6).
     pub(super) fn refused(&self, home: Home<'_>) -> Option<Network> {
         let foreign = home.foreign(self.network)?;
         Some(Network::NotFound(format!(
@@ -135,7 +135,8 @@ impl<'a> Interface<'a> {
     }
 }
 
-/// The one namespace whose networks a WD may be on, which has one name in the cell and another one in the project.
+/// The one namespace whose networks a WD may be on, which has one name in the cell and another one in the
+/// project.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Home<'a> {
     /// Its name in the cell.

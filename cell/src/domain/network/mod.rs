@@ -1,19 +1,22 @@
 //! Networking of a WD in its cell: its location and, with `--networking`, its networks.
 //!
-//! Interface `i` of the template has the `NetworkBinding` `<WD>-net-<i>`, which asks the network service for its
-//! network in the cell's location. When that is Ready, its context has to be Ready, and for each address family of the
-//! interface a `SubnetClaim` of class `private`, created where there is none, and that claim's subnet. A claim belongs
-//! to its context, which other WDs use too. When all of that is Ready, the gate `Network` of the Instances opens.
+//! Interface `i` of the template has the `NetworkBinding` `<WD>-net-<i>`, which asks the network service for
+//! its network in the cell's location. When that is Ready, its context has to be Ready, and for each address
+//! family of the interface a `SubnetClaim` of class `private`, created where there is none, and that claim's
+//! subnet. A claim belongs to its context, which other WDs use too. When all of that is Ready, the gate
+//! `Network` of the Instances opens.
 //!
 //! # Moving
 //!
-//! Network and location of a binding never change. Where an interface needs others, another binding takes the place of the
-//! one that it has, with a hash of network and location in its name. When it is Ready, with context and subnets,
-//! Instances get their new location; a binding is deleted when every Instance that needs it has another Ready one. So a
-//! running Instance always has a Ready binding (C15). What a binding serves is decided by its owner, network and location,
-//! and not by its name: those of earlier versions, under other numbers, serve like any other.
+//! Network and location of a binding never change. Where an interface needs others, another binding takes the
+//! place of the one that it has, with a hash of network and location in its name. When it is Ready, with
+//! context and subnets, Instances get their new location; a binding is deleted when every Instance that needs
+//! it has another Ready one. So a running Instance always has a Ready binding (C15). What a binding serves is
+//! decided by its owner, network and location, and not by its name: those of earlier versions, under other
+//! numbers, serve like any other.
 //!
-//! Without networking, the location is known all the same where the cell serves `LocationBinding`s; nothing waits for it.
+//! Without networking, the location is known all the same where the cell serves `LocationBinding`s; nothing
+//! waits for it.
 
 mod contexts;
 mod inputs;
@@ -52,8 +55,8 @@ impl Networking {
         Self { location, plan: NetworkPlan::of(Network::Ready), required: false }
     }
 
-    /// The location to patch into an Instance that has another one or none: never one where its networks are not ready, if
-    /// it runs elsewhere (C15).
+    /// The location to patch into an Instance that has another one or none: never one where its networks are
+    /// not ready, if it runs elsewhere (C15).
     pub fn next_place(&self, wd: &Object, instance: &Object) -> Option<LocationReference> {
         let place = place(wd, &self.location)?;
         let known = instance.spec().pointer("/location/name").and_then(|name| name.as_str());

@@ -22,7 +22,8 @@ pub struct NetworkPlan {
     pub bindings: Vec<Object>,
     /// Subnet claims to create.
     pub claims: Vec<Object>,
-    /// Bindings of this WD to delete: what is wanted in their place is ready, and no Instance needs them (C15).
+    /// Bindings of this WD to delete: what is wanted in their place is ready, and no Instance needs them
+    /// (C15).
     pub replaced: Vec<ObjectRef>,
     /// How far it is. The gate `Network` is opened when it is [`Network::Ready`].
     pub network: Network,
@@ -128,8 +129,8 @@ pub fn plan(inputs: &NetworkFacts<'_>) -> NetworkPlan {
     plan
 }
 
-/// The name of a binding to be created: the interface's, or where another binding has that, the first free one by network
-/// and location.
+/// The name of a binding to be created: the interface's, or where another binding has that, the first free
+/// one by network and location.
 fn free_name(
     inputs: &NetworkFacts<'_>,
     wanted: &[Object],
@@ -165,8 +166,8 @@ fn binds(binding: &Object, network: &Value, place: &str, home: Home<'_>) -> bool
         && binding.spec()["location"]["name"] == place
 }
 
-/// A binding of the WD to a network, with all annotations of the template's metadata, for the network service. Network
-/// and location never change, and a binding is not written again.
+/// A binding of the WD to a network, with all annotations of the template's metadata, for the network
+/// service. Network and location never change, and a binding is not written again.
 fn binding(wd: &Object, reference: &Value, place: &str, name: &str) -> Object {
     let mut binding = bare(Kind::NetworkBinding, wd.namespace(), name);
     let labels = [(NETWORK, reference["name"].as_str().unwrap_or_default()), (LOCATION, place)];

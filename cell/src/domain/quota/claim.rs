@@ -31,7 +31,8 @@ pub fn of(instance: &Object, cell: &CellId, consumer: &ProjectNamespace, size: S
         "kind": "Project",
         "name": consumer.plane.as_str(),
     });
-    // A quota service admits claims of the kinds that the resource is registered for: deploy/components/milo-service.
+    // A quota service admits claims of the kinds that the resource is registered for:
+    // deploy/components/milo-service.
     let projection = json!({
         "apiGroup": "compute.datumapis.com",
         "kind": "Instance",
@@ -49,7 +50,8 @@ pub fn of(instance: &Object, cell: &CellId, consumer: &ProjectNamespace, size: S
     claim
 }
 
-/// Whether a claim asks for just what `wanted` does. Whoever may create claims can put a cheaper one under its name.
+/// Whether a claim asks for just what `wanted` does. Whoever may create claims can put a cheaper one under
+/// its name.
 pub fn is_same_request(claim: &Object, wanted: &Object) -> bool {
     ["consumerRef", "resourceRef", "requests"]
         .into_iter()
@@ -61,8 +63,8 @@ pub fn is_same_request(claim: &Object, wanted: &Object) -> bool {
 pub enum ClaimOwnership {
     /// This Instance.
     Ours,
-    /// An earlier Instance of the name: where that is gone, the claim may be deleted (C8), with its UID as the
-    /// precondition.
+    /// An earlier Instance of the name: where that is gone, the claim may be deleted (C8), with its UID as
+    /// the precondition.
     Previous,
     /// The claim is terminating: wait for it.
     Terminating,
@@ -87,8 +89,8 @@ fn marked(claim: &Object, cell: &CellId) -> Option<String> {
     Some(source.instance_uid)
 }
 
-/// The metadata of the claim of `instance` where the cell was called otherwise when it was made: claims are watched by
-/// the cell's name.
+/// The metadata of the claim of `instance` where the cell was called otherwise when it was made: claims are
+/// watched by the cell's name.
 pub fn renamed(claim: &Object, instance: &Object, cell: &CellId) -> Option<Value> {
     (claim.label(SOURCE_CLUSTER) != Some(&*cell.name)).then(|| {
         json!({
@@ -98,8 +100,8 @@ pub fn renamed(claim: &Object, instance: &Object, cell: &CellId) -> Option<Value
     })
 }
 
-/// Whether a claim of `cell` is to be deleted: its Instance is gone (C8), or no quota is `needed` (C6). `there` is the
-/// Instance of that name in the cell, terminating or not.
+/// Whether a claim of `cell` is to be deleted: its Instance is gone (C8), or no quota is `needed` (C6).
+/// `there` is the Instance of that name in the cell, terminating or not.
 pub fn is_free(claim: &Object, cell: &CellId, needed: bool, there: Option<&Object>) -> bool {
     if claim.is_terminating() || instance_of(claim, cell).is_none() {
         return false;

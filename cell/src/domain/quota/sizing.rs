@@ -5,9 +5,10 @@ use fedhub_core::message::Quoted;
 use fedhub_core::object::Object;
 use serde_json::Value;
 
-/// The size of an Instance, from its `spec`: its type's, by the `InstanceType` that `catalog` has under that name, or else
-/// the one that there is without a catalogue (W8). Limits and requests say nothing: admission refuses them. Without a size,
-/// as while Karmada is bringing the type to the cell, there is no claim: what is said is why.
+/// The size of an Instance, from its `spec`: its type's, by the `InstanceType` that `catalog` has under that
+/// name, or else the one that there is without a catalogue (W8). Limits and requests say nothing: admission
+/// refuses them. Without a size, as while Karmada is bringing the type to the cell, there is no claim: what
+/// is said is why.
 pub fn size<T: AsRef<Object>>(spec: &Value, catalog: impl Fn(&str) -> Option<T>) -> Result<Size, String> {
     let name = spec["runtime"]["resources"]["instanceType"].as_str().filter(|name| !name.is_empty());
     let name = name.unwrap_or(DEFAULT);

@@ -112,10 +112,10 @@ fn is_refusal(quota: &Value) -> bool {
     said(quota).0 == "False" && !reports_failure(quota)
 }
 
-/// `QuotaGranted` for the Instance's present generation. A request that failed takes no grant back: that stays, with the generation of its evaluation. Nor does it
-/// refuse an Instance that has passed its gate, as while quota was off: the known status stays, and the failure is
-/// reported along with it. A denial says that such an Instance keeps running (C6), and stands until the claim that was
-/// made anew is answered (I7).
+/// `QuotaGranted` for the Instance's present generation. A request that failed takes no grant back: that
+/// stays, with the generation of its evaluation. Nor does it refuse an Instance that has passed its gate, as
+/// while quota was off: the known status stays, and the failure is reported along with it. A denial says that
+/// such an Instance keeps running (C6), and stands until the claim that was made anew is answered (I7).
 pub fn quota_granted(instance: &Object, answer: Answer<'_>, now: Timestamp) -> Value {
     let old = find(instance.status(), QUOTA_GRANTED);
     let mut words = words(answer, now);
@@ -224,10 +224,10 @@ fn age(since: Timestamp, now: Timestamp) -> Duration {
     Duration::try_from(now.duration_since(since)).unwrap_or_default()
 }
 
-/// How long until a claim of an Instance is to be made anew that requests something `other` than the Instance needs, or
-/// is denied, for a quota service may treat a denial as final: half the time that the Instance had waited when the claim
-/// was made, and not before the denial is published. `None` for any other claim, and where the Instance has passed its
-/// gate (C6).
+/// How long until a claim of an Instance is to be made anew that requests something `other` than the Instance
+/// needs, or is denied, for a quota service may treat a denial as final: half the time that the Instance had
+/// waited when the claim was made, and not before the denial is published. `None` for any other claim, and
+/// where the Instance has passed its gate (C6).
 pub fn remake_after(instance: &Object, claim: &Object, other: bool, now: Timestamp) -> Option<Duration> {
     let denied = granted(claim, now).status == "False";
     if !(denied || other) || !gates::of(instance).contains(&gates::QUOTA) {

@@ -1,9 +1,9 @@
 //! Debouncing: stages of an Instance that is coming up are not published at once.
 //!
-//! An Instance passes through several stages in a moment: its gates open, its provider has seen it, made it, started
-//! it. Each would be a write in the cell, one on the hub and one in the project's plane, outdated before it is read. So
-//! a stage, also of a deletion, has to last to be published. What a person has to act on, readiness and suspension are
-//! published at once.
+//! An Instance passes through several stages in a moment: its gates open, its provider has seen it, made it,
+//! started it. Each would be a write in the cell, one on the hub and one in the project's plane, outdated
+//! before it is read. So a stage, also of a deletion, has to last to be published. What a person has to act
+//! on, readiness and suspension are published at once.
 
 use std::time::Duration;
 
@@ -52,7 +52,8 @@ pub fn is_stage(ready: &Value) -> bool {
     state != "True" && reason != Reason::Suspended && !needs_action(reason)
 }
 
-/// The distance of two times: a server's clock that is far from ours makes what it stamps old, and not new for ever.
+/// The distance of two times: a server's clock that is far from ours makes what it stamps old, and not new
+/// for ever.
 fn apart(at: Timestamp, now: Timestamp) -> Duration {
     now.duration_since(at).unsigned_abs()
 }

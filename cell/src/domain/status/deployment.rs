@@ -63,7 +63,8 @@ pub fn status(seen: &DeploymentFacts<'_>) -> Value {
     status["currentReplicas"] = json!(counts.current);
     status["readyReplicas"] = json!(counts.ready);
     status["desiredReplicas"] = json!(seen.desired);
-    // On every plane, where the UID is another (C13): what it selects is what the scale subresource there is about.
+    // On every plane, where the UID is another (C13): what it selects is what the scale subresource there is
+    // about.
     status["selector"] = json!(format!("{WORKLOAD_DEPLOYMENT_NAME}={}", seen.deployment.name()));
     status["suspended"] = json!(suspended(seen.deployment));
     // A terminating WD is torn down, whatever it has become since: its Instances never ran that generation.
@@ -105,8 +106,8 @@ pub fn status(seen: &DeploymentFacts<'_>) -> Value {
     status
 }
 
-/// Whether two statuses differ only in how many Instances their provider has begun with, and in the progress of
-/// networks: stages, with more to come soon (see [`super::debounce`]).
+/// Whether two statuses differ only in how many Instances their provider has begun with, and in the progress
+/// of networks: stages, with more to come soon (see [`super::debounce`]).
 pub fn same_but_for_stages(one: &Value, other: &Value) -> bool {
     let without = |status: &Value| {
         let mut status = status.clone();
@@ -125,8 +126,8 @@ pub fn same_but_for_stages(one: &Value, other: &Value) -> bool {
     without(one) == without(other)
 }
 
-/// When an Instance came or went last, or became or ceased to be ready: a large deployment may take its time as long as they
-/// move. One that wants no Instance waits for nothing.
+/// When an Instance came or went last, or became or ceased to be ready: a large deployment may take its time
+/// as long as they move. One that wants no Instance waits for nothing.
 pub fn moved(seen: &DeploymentFacts<'_>) -> Option<Timestamp> {
     if seen.desired == 0 {
         return Some(seen.now);
@@ -273,8 +274,8 @@ fn of_instance(instance: &Object, words: &str) -> String {
     format!("Instance {}: {words}", Quoted(instance.name()))
 }
 
-/// The Instances that stay and are not ready, those first that a person has to act on, then by ordinal: the message
-/// does not depend on the order of a list (I7).
+/// The Instances that stay and are not ready, those first that a person has to act on, then by ordinal: the
+/// message does not depend on the order of a list (I7).
 fn unready<'a>(seen: &DeploymentFacts<'a>) -> Vec<&'a ObjectRef> {
     let mut all: Vec<&ObjectRef> = staying(seen).filter(|i| !is_true(i.status(), READY)).collect();
     all.sort_by_key(|i| {
@@ -343,8 +344,8 @@ fn waits(instance: &Object, gate: &str) -> bool {
     gates::of(instance).contains(&gate)
 }
 
-/// The Instances whose gate waits for a condition that is `False`, or for a missing budget: how many, and the first
-/// message.
+/// The Instances whose gate waits for a condition that is `False`, or for a missing budget: how many, and the
+/// first message.
 fn waiting(
     seen: &DeploymentFacts<'_>,
     (kind, gate): (&str, &str),

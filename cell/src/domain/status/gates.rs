@@ -14,7 +14,8 @@ pub const NETWORK: &str = "Network";
 pub const QUOTA: &str = "Quota";
 /// Gate: what the template refers to is there.
 pub const REFERENCED_DATA: &str = "ReferencedData";
-/// Gate: the deployment is not suspended. An Instance gets it that is made while it is, so that it cannot boot.
+/// Gate: the deployment is not suspended. An Instance gets it that is made while it is, so that it cannot
+/// boot.
 pub const SUSPENDED: &str = "Suspended";
 
 /// What opens gates besides the conditions of an Instance itself: what holds for its deployment.
@@ -39,8 +40,8 @@ fn list(instance: &Object) -> &[Value] {
         .map_or(&[], Vec::as_slice)
 }
 
-/// A merge patch that takes off, in one, every gate that the status *stored* with the Instance satisfies, under the
-/// resourceVersion of that; `None` where there is none. Gates of other names belong to others (I9).
+/// A merge patch that takes off, in one, every gate that the status *stored* with the Instance satisfies,
+/// under the resourceVersion of that; `None` where there is none. Gates of other names belong to others (I9).
 pub fn opening(instance: &Object, opens: Opens) -> Option<Value> {
     if !opens.resumed {
         return None;

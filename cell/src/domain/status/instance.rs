@@ -19,11 +19,13 @@ pub struct InstanceFacts<'a> {
     pub instance: &'a Object,
     /// `QuotaGranted` as it is to be, see [`crate::domain::quota::verdict`].
     pub quota: &'a Value,
-    /// `ReferencedDataReady` as it is to be, where the Instance waits for data, see [`crate::domain::referenced_data`].
+    /// `ReferencedDataReady` as it is to be, where the Instance waits for data, see
+    /// [`crate::domain::referenced_data`].
     pub data: Option<&'a Value>,
     /// How far the networking of its deployment is.
     pub network: &'a Network,
-    /// The network contexts that its interfaces are attached to, where any is known, see [`crate::domain::network::contexts`].
+    /// The network contexts that its interfaces are attached to, where any is known, see
+    /// [`crate::domain::network::contexts`].
     pub contexts: Option<&'a Value>,
     /// Whether its deployment is suspended.
     pub suspended: bool,
@@ -34,10 +36,11 @@ pub struct InstanceFacts<'a> {
 /// What `Available` and `Ready` say of a suspended Instance.
 const SUSPENDED: &str = "The instance is suspended: it is kept, but does not run";
 
-/// The whole status as it should stand: `Ready`, `QuotaGranted`, `ReferencedDataReady`, `suspended`, `location` and
-/// `networkContexts` are ours, and so are `Programmed` and `Available` while the Instance is suspended or its gate waits for
-/// quota that is denied. All else stays, but for the name of what its provider has observed, where the same template got
-/// another one. What was known of location and networks is not taken back (C15).
+/// The whole status as it should stand: `Ready`, `QuotaGranted`, `ReferencedDataReady`, `suspended`,
+/// `location` and `networkContexts` are ours, and so are `Programmed` and `Available` while the Instance is
+/// suspended or its gate waits for quota that is denied. All else stays, but for the name of what its
+/// provider has observed, where the same template got another one. What was known of location and networks is
+/// not taken back (C15).
 pub fn status(seen: &InstanceFacts<'_>) -> Value {
     let old = seen.instance.status();
     let mut status = standing(old);
@@ -90,8 +93,8 @@ fn ready(seen: &InstanceFacts<'_>, status: &Value) -> ConditionUpdate {
     }
 }
 
-/// What replaces a provider's condition while the Instance may not run, and, when it may again, resets that to the
-/// schema's default. `None` where the provider's condition stands.
+/// What replaces a provider's condition while the Instance may not run, and, when it may again, resets that
+/// to the schema's default. `None` where the provider's condition stands.
 fn in_place_of_provider(seen: &InstanceFacts<'_>, kind: &str) -> Option<ConditionUpdate> {
     if seen.suspended {
         return (kind == AVAILABLE).then(|| ConditionUpdate::no(Reason::Suspended, SUSPENDED));
@@ -104,8 +107,8 @@ fn in_place_of_provider(seen: &InstanceFacts<'_>, kind: &str) -> Option<Conditio
     ours.then(|| ConditionUpdate::of("Unknown", Reason::Pending, "Waiting for controller"))
 }
 
-/// The refusal of quota to an Instance whose gate still stands: one that has passed it runs on (C6). An unknown answer
-/// refuses nothing.
+/// The refusal of quota to an Instance whose gate still stands: one that has passed it runs on (C6). An
+/// unknown answer refuses nothing.
 fn denied(seen: &InstanceFacts<'_>) -> Option<ConditionUpdate> {
     let (status, _, message) = said(seen.quota);
     let waits = gates::of(seen.instance).contains(&QUOTA);

@@ -41,8 +41,8 @@ impl Network {
         Some(ConditionUpdate::no(reason, message))
     }
 
-    /// The state of one object of the network service: a `NetworkBinding`, `NetworkContext`, `SubnetClaim` or `Subnet`.
-    /// `what` names it in messages, as `Network "default"`; `None` where it does not exist yet.
+    /// The state of one object of the network service: a `NetworkBinding`, `NetworkContext`, `SubnetClaim` or
+    /// `Subnet`. `what` names it in messages, as `Network "default"`; `None` where it does not exist yet.
     pub fn of(what: &str, object: Option<&Object>) -> Self {
         let Some(object) = object.filter(|o| !o.is_terminating()) else {
             return Self::Provisioning(format!("{what}: waiting for it to be created"));
@@ -134,7 +134,8 @@ impl Location {
         }
     }
 
-    /// Whether the deployment may go on: networks asked for, gates opened. A missing location alone holds nothing.
+    /// Whether the deployment may go on: networks asked for, gates opened. A missing location alone holds
+    /// nothing.
     pub fn allows(&self) -> bool {
         !matches!(self, Self::Ambiguous(_) | Self::Elsewhere { .. })
     }

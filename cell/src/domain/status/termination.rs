@@ -1,7 +1,7 @@
 //! The status of a terminating Instance (C7, C12): what holds it, and when it takes longer than it may.
 //!
-//! Its provider tears it down and removes its finalizer. Until then `Ready` shows that, in the cell, on the hub and in
-//! the project.
+//! Its provider tears it down and removes its finalizer. Until then `Ready` shows that, in the cell, on the
+//! hub and in the project.
 //!
 //! Decides C12.
 
@@ -21,8 +21,9 @@ use super::{AVAILABLE, READY};
 /// So many finalizers are named.
 const NAMED: usize = 5;
 
-/// The whole status of an Instance that is being deleted as it should stand, and after how long that changes by itself;
-/// `None` for an Instance that is not. `deadline` is how long it may take to go. Only `Ready` is another.
+/// The whole status of an Instance that is being deleted as it should stand, and after how long that changes
+/// by itself; `None` for an Instance that is not. `deadline` is how long it may take to go. Only `Ready` is
+/// another.
 pub fn status(instance: &Object, deadline: Duration, now: Timestamp) -> Option<(Value, Option<Duration>)> {
     let since = instance.metadata.deletion_timestamp.as_ref()?.0;
     // A server's clock that is ahead makes it begin now.

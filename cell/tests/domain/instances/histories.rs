@@ -1,5 +1,5 @@
-//! Random histories of a cell: Instances become Ready or never, deletions finish late, templates and replicas change
-//! midway, strays and foreign objects are thrown in, hands delete and edit.
+//! Random histories of a cell: Instances become Ready or never, deletions finish late, templates and replicas
+//! change midway, strays and foreign objects are thrown in, hands delete and edit.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -235,7 +235,8 @@ proptest! {
         ..ProptestConfig::with_cases(300)
     })]
 
-    /// C1, C2, C4: whatever happened, with a template that becomes ready and no foreign name in the way it converges.
+    /// C1, C2, C4: whatever happened, with a template that becomes ready and no foreign name in the way it
+    /// converges.
     #[test]
     fn c1_c2_c3_c4_from_any_history_it_converges(events in events(), desired in 0..5u32) {
         let mut cell = Cell::after(&events);
@@ -256,8 +257,8 @@ proptest! {
         }
     }
 
-    /// C2: from any history a template that never becomes Ready replaces one Instance, and then all stands still; C4:
-    /// scaling down goes on, and a better template is taken up.
+    /// C2: from any history a template that never becomes Ready replaces one Instance, and then all stands
+    /// still; C4: scaling down goes on, and a better template is taken up.
     #[test]
     fn c2_c4_a_bad_template_costs_one_and_a_better_one_mends_it(events in events(), desired in 1..5u32) {
         let mut cell = Cell::after(&events);
@@ -277,8 +278,8 @@ proptest! {
         prop_assert_eq!(cell.quiet(), "rest");
     }
 
-    /// C1, C2: while nothing that is deleted goes, as where a provider hangs, one Instance at most is asked to go,
-    /// whatever is scaled and rolled out; what is to be made below it is made.
+    /// C1, C2: while nothing that is deleted goes, as where a provider hangs, one Instance at most is asked
+    /// to go, whatever is scaled and rolled out; what is to be made below it is made.
     #[test]
     fn c2_while_nothing_goes_one_at_most_is_asked_to(
         events in events(), desired in 0..5u32, then in 0..5u32, roll: bool,

@@ -1,5 +1,5 @@
-//! Every state of four ordinals (three where it is lived through) and strays, for every desired number: no step breaks
-//! a rule, and a cell where what is created becomes Ready comes to rest from there.
+//! Every state of four ordinals (three where it is lived through) and strays, for every desired number: no
+//! step breaks a rule, and a cell where what is created becomes Ready comes to rest from there.
 
 use fedhub_cell::domain::instances::{Deployment, RolloutPlan, Step};
 
@@ -82,7 +82,8 @@ fn c1_every_state_comes_to_rest_where_templates_become_ready() {
             quiet = if acted { 0 } else { quiet + 1 };
             steps += 1;
             assert!(steps < 40, "{desired} of {start:#?}");
-            // The cell: what is on its way out goes, what is new becomes Ready; what is old and not Ready never does.
+            // The cell: what is on its way out goes, what is new becomes Ready; what is old and not Ready
+            // never does.
             held.retain(|h| !h.terminating || !h.is_ours());
             held.iter_mut().filter(|h| h.hash.as_ref() == Some(&hash)).for_each(|h| h.ready = true);
         }

@@ -120,7 +120,8 @@ fn w8_the_catalog_goes_before_the_built_in_type() {
     assert_eq!(sized(&of_type("x-large")), Err(absent.to_owned()));
 }
 
-/// Admission refuses limits and requests: what an object from before it, or past it, says makes it no cheaper.
+/// Admission refuses limits and requests: what an object from before it, or past it, says makes it no
+/// cheaper.
 #[test]
 fn c6_the_type_alone_sizes_an_instance() {
     let small = json!({"cpu": "1m", "memory": "1Mi"});

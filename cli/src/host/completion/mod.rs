@@ -1,8 +1,8 @@
-//! Completion: the protocol of cobra, by which `datumctl` and `kubectl` ask (`__complete WORD... PART`), and scripts for
-//! shells that ask by it too.
+//! Completion: the protocol of cobra, by which `datumctl` and `kubectl` ask (`__complete WORD... PART`), and
+//! scripts for shells that ask by it too.
 //!
-//! An answer is a line for each candidate, with a description behind a tab, and `:DIRECTIVE` at the end. The candidates of
-//! `--flag=PART` are values alone: shells put `--flag=` before them.
+//! An answer is a line for each candidate, with a description behind a tab, and `:DIRECTIVE` at the end. The
+//! candidates of `--flag=PART` are values alone: shells put `--flag=` before them.
 
 pub mod names;
 
@@ -86,7 +86,8 @@ fn globals(words: &[OsString]) -> Global {
     }
 }
 
-/// The answer in cobra's protocol, for a word that is begun. Flags are offered where one is begun, and not among names.
+/// The answer in cobra's protocol, for a word that is begun. Flags are offered where one is begun, and not
+/// among names.
 fn reply(candidates: &[CompletionCandidate], part: &str, described: bool) -> String {
     let is_flag = part.starts_with('-');
     let flag =

@@ -1,8 +1,8 @@
-//! What a kube-apiserver answers, as one ordered script of requests: run against a real one and against a server of
-//! this crate, each has to give the same answers.
+//! What a kube-apiserver answers, as one ordered script of requests: run against a real one and against a
+//! server of this crate, each has to give the same answers.
 //!
-//! The script works in namespaces of its own and on a resource of its own, `widgets.fake.example.com`, which a real
-//! server learns from [`crd`] and a server of this crate from [`widget`].
+//! The script works in namespaces of its own and on a resource of its own, `widgets.fake.example.com`, which
+//! a real server learns from [`crd`] and a server of this crate from [`widget`].
 
 mod many;
 mod objects;
@@ -37,8 +37,8 @@ pub struct Outcome {
     pub fault: Option<String>,
 }
 
-/// The resource of the script, as a server of this crate serves it: its schema defaults `spec.color` and prunes what it
-/// does not name.
+/// The resource of the script, as a server of this crate serves it: its schema defaults `spec.color` and
+/// prunes what it does not name.
 pub fn widget() -> Resource {
     Resource::custom("fake.example.com", "v1", "Widget", "widgets")
         .with_status()
@@ -97,8 +97,8 @@ pub async fn prepare(client: &Client) -> Result<(), String> {
     Ok(())
 }
 
-/// Runs the script. `name` begins the names of its namespaces. Reports every step when it is done; a failed step does
-/// not keep the next from being tried.
+/// Runs the script. `name` begins the names of its namespaces. Reports every step when it is done; a failed
+/// step does not keep the next from being tried.
 pub async fn run(client: &Client, name: &str, mut report: impl FnMut(&Outcome)) -> Vec<Outcome> {
     let mut run = Run::new(client, name);
     let mut outcomes = Vec::new();

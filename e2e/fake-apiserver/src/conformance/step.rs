@@ -15,8 +15,8 @@ pub(super) enum Await {
     Events(usize),
 }
 
-/// A request, and what its answer has to be. In its path, its body and its expectations `{key}` stands for what was
-/// remembered as `key`.
+/// A request, and what its answer has to be. In its path, its body and its expectations `{key}` stands for
+/// what was remembered as `key`.
 #[derive(Debug)]
 pub(super) struct Step {
     pub name: &'static str,

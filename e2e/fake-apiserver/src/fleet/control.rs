@@ -1,5 +1,5 @@
-//! The control API of a fleet, below `/control`: JSON in, JSON out, for benchmarks and tests. See the crate's README for
-//! its paths.
+//! The control API of a fleet, below `/control`: JSON in, JSON out, for benchmarks and tests. See the crate's
+//! README for its paths.
 
 use std::collections::BTreeMap;
 use std::sync::PoisonError;
@@ -65,8 +65,8 @@ fn summary(fleet: &Fleet) -> Value {
     json!({ "planes": fleet.projects().len(), "cities": fleet.inner.cities, "objects": objects })
 }
 
-/// Requests by verb, resource and code: of one plane, or of the hub, the management plane and all project planes
-/// together.
+/// Requests by verb, resource and code: of one plane, or of the hub, the management plane and all project
+/// planes together.
 fn counters(fleet: &Fleet, plane: Option<&str>) -> Result<Value, Refusal> {
     let mut all: BTreeMap<(&str, RequestKind), u64> = BTreeMap::new();
     for server in chosen(fleet, plane.unwrap_or(ALL))? {

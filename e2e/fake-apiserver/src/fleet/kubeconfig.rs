@@ -3,8 +3,8 @@
 use k8s_openapi::ByteString;
 use serde_json::{Value, json};
 
-/// A kubeconfig with one cluster, user and context, all called `plane`. The token is one that every plane takes. It is
-/// JSON, and so YAML too.
+/// A kubeconfig with one cluster, user and context, all called `plane`. The token is one that every plane
+/// takes. It is JSON, and so YAML too.
 pub fn kubeconfig(plane: &str, server: &str, ca: &str) -> Value {
     let ca = ByteString(ca.as_bytes().to_vec());
     json!({

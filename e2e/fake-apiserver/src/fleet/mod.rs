@@ -1,5 +1,5 @@
-//! Many planes in one process, behind one address: a hub, a management plane, and project planes as discovery `milo`
-//! finds them.
+//! Many planes in one process, behind one address: a hub, a management plane, and project planes as discovery
+//! `milo` finds them.
 //!
 //! | path | what is there |
 //! |---|---|

@@ -8,7 +8,8 @@ const CLUSTER: &str = "meta.datumapis.com/upstream-cluster-name";
 const NAMESPACE: &str = "meta.datumapis.com/upstream-namespace";
 const CITY: &str = "topology.datum.net/city-code";
 
-/// Where a WD stands: its plane, the namespace in it, the hub namespace, and the UIDs of both namespaces' objects.
+/// Where a WD stands: its plane, the namespace in it, the hub namespace, and the UIDs of both namespaces'
+/// objects.
 pub(super) struct Place<'a> {
     pub plane: &'a str,
     pub namespace: &'a str,

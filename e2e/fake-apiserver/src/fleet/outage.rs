@@ -1,9 +1,11 @@
 //! The server that the planes of projects are behind, gone for a while and started again.
 //!
-//! No client can connect while it is away, and existing connections are cut; what it stores stays. Then it starts as
-//! API servers do: it rejects every request (403) before it has loaded RBAC, serves no custom resources (404) before it
-//! has loaded their definitions, begins the storage of a plane with the first request for it, which has to wait for that, and
-//! answers 429 when a resource is requested that it serves and has not read from its storage yet. Listeners of their own ([`super::Fleet::service_apart`]) are not affected.
+//! No client can connect while it is away, and existing connections are cut; what it stores stays. Then it
+//! starts as API servers do: it rejects every request (403) before it has loaded RBAC, serves no custom
+//! resources (404) before it has loaded their definitions, begins the storage of a plane with the first
+//! request for it, which has to wait for that, and answers 429 when a resource is requested that it serves
+//! and has not read from its storage yet. Listeners of their own ([`super::Fleet::service_apart`]) are not
+//! affected.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -27,7 +29,8 @@ pub struct Outage {
     pub starting_millis: u64,
     /// How long requests for a plane have to wait, from the first of them on.
     pub first_millis: u64,
-    /// How long it answers 429 to requests for a resource of a plane, from the first touch on; at least that one.
+    /// How long it answers 429 to requests for a resource of a plane, from the first touch on; at least that
+    /// one.
     pub initializing_millis: u64,
 }
 
@@ -103,7 +106,8 @@ impl Outages {
         json!({ "serves_for_millis": started.map(|started| started.as_millis()) })
     }
 
-    /// Until when a request for that plane has to wait, if it is one that starts its storage or comes meanwhile.
+    /// Until when a request for that plane has to wait, if it is one that starts its storage or comes
+    /// meanwhile.
     pub(super) fn begins(&self, plane: &ApiServer) -> Option<Instant> {
         let mut start = self.start();
         let start = start.as_mut().filter(|start| start.is_over() && start.outage.first_millis > 0)?;

@@ -1,5 +1,5 @@
-//! Fills a fleet: with WDs that are not federated yet, or with the objects as fedhub leaves them, in which it finds
-//! nothing to write.
+//! Fills a fleet: with WDs that are not federated yet, or with the objects as fedhub leaves them, in which it
+//! finds nothing to write.
 
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -8,8 +8,8 @@ use std::task::{Context, Poll};
 use hyper::body::{Body, Frame, SizeHint};
 use serde::Serialize;
 
-/// Counts the connections of a server, and the requests that are under way on them: those whose answer has not ended,
-/// open watches included.
+/// Counts the connections of a server, and the requests that are under way on them: those whose answer has
+/// not ended, open watches included.
 #[derive(Debug, Default)]
 pub struct Census {
     connections: AtomicUsize,

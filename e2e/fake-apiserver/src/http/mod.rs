@@ -1,7 +1,7 @@
 //! Any service of this crate over real sockets: HTTP/1.1 and HTTP/2, with TLS and without, all on one port.
 //!
-//! What a client speaks is seen from how it begins: a TLS handshake (then ALPN decides), HTTP/2's preface (prior
-//! knowledge), or a line of HTTP/1.1.
+//! What a client speaks is seen from how it begins: a TLS handshake (then ALPN decides), HTTP/2's preface
+//! (prior knowledge), or a line of HTTP/1.1.
 
 mod census;
 mod tls;
@@ -50,8 +50,8 @@ impl Default for Settings {
 
 /// Serves until it is dropped, and all connections with it. `census` counts what is open.
 ///
-/// An error of the service, or of the body that it answers with, breaks off that request alone on HTTP/2, and the
-/// connection on HTTP/1.1.
+/// An error of the service, or of the body that it answers with, breaks off that request alone on HTTP/2, and
+/// the connection on HTTP/1.1.
 pub async fn serve<S>(
     listener: TcpListener,
     identity: &Identity,
@@ -141,7 +141,8 @@ where
     let connection = http2::Builder::new(TokioExecutor::new())
         .timer(TokioTimer::new())
         .max_concurrent_streams(settings.streams)
-        // Clients that drop a thousand watches at once, and faults that break streams, are what this server is for.
+        // Clients that drop a thousand watches at once, and faults that break streams, are what this server
+        // is for.
         .max_local_error_reset_streams(None)
         .max_pending_accept_reset_streams(1 << 16)
         .serve_connection(TokioIo::new(io), service);

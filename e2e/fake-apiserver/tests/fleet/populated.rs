@@ -23,7 +23,8 @@ fn fleet() -> Fleet {
     Fleet::new(&settings).unwrap()
 }
 
-/// The controllers of the management role over the fleet, for so many seconds; then what they wrote, in short, and what they knew.
+/// The controllers of the management role over the fleet, for so many seconds; then what they wrote, in
+/// short, and what they knew.
 async fn run(fleet: &Fleet, seconds: u64) -> (Vec<String>, Metrics) {
     let marks: Vec<_> = fleet.planes().map(|server| (server.clone(), server.mark())).collect();
     let mut process = Process::on(fleet.hub());

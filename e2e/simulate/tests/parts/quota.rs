@@ -159,8 +159,8 @@ fn a_claim_on_its_way_out_is_left_but_holds_its_share_until_it_is_gone() {
 }
 
 proptest! {
-    /// Whatever order the claims are looked at, and whatever goes in between: never too many, and in the end as many as may
-    /// once those that are refused are made anew.
+    /// Whatever order the claims are looked at, and whatever goes in between: never too many, and in the end
+    /// as many as may once those that are refused are made anew.
     #[test]
     fn never_more_than_the_limit(limit in 0usize..4, order in prop::collection::vec((0usize..6, any::<bool>()), 0..40)) {
         let (limit, most) = (Limit::AtMost(limit), limit);

@@ -1,8 +1,9 @@
 //! Where the time goes between a WD and the projections of its Instances.
 //!
-//! The benchmark's own watches see each step of each WD and each Instance. A hop lasts from one observation to the
-//! next; where two watches bring their events in the other order, it lasted no time. A hop's share is the mean of its
-//! times over all Instances, divided by the mean of their whole times, so that the shares add up to one.
+//! The benchmark's own watches see each step of each WD and each Instance. A hop lasts from one observation
+//! to the next; where two watches bring their events in the other order, it lasted no time. A hop's share is
+//! the mean of its times over all Instances, divided by the mean of their whole times, so that the shares add
+//! up to one.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -14,8 +15,9 @@ use crate::bench::stats::{number, rounded};
 /// When each was first seen so, by name.
 pub type Times = HashMap<String, Instant>;
 
-/// The hops, and the component of each. An Instance that is not the first of its WD has to wait for those before it,
-/// which takes the same hops: that is a hop of its own, in which no component works on this Instance.
+/// The hops, and the component of each. An Instance that is not the first of its WD has to wait for those
+/// before it, which takes the same hops: that is a hop of its own, in which no component works on this
+/// Instance.
 const HOPS: [(&str, &str); 9] = [
     ("WD marked", "fedhub on the hub"),
     ("WD on the hub", "fedhub on the hub"),

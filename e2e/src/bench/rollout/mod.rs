@@ -1,6 +1,6 @@
-//! `rollout`: WDs of three replicas over two cells, from their creation until all projections are Ready, and on until
-//! nothing is left of them. The chain is whole: Karmada works, each cell has its fedhub, and only providers are simulated; in
-//! the last laps quota and networking too.
+//! `rollout`: WDs of three replicas over two cells, from their creation until all projections are Ready, and
+//! on until nothing is left of them. The chain is whole: Karmada works, each cell has its fedhub, and only
+//! providers are simulated; in the last laps quota and networking too.
 
 mod hops;
 mod necessary;

@@ -1,9 +1,9 @@
 //! The requests that the life of an Instance needs, next to those that were made.
 //!
-//! Necessary is what no program could leave out that keeps the same promises by the same API: a create carries no
-//! status, for that is a subresource; a finalizer goes by a patch alone; a deletion by the garbage collector costs
-//! nothing. What quota and networking add is counted apart. An Instance's network is its WD's: it adds nothing but a gate,
-//! which opens with that of quota.
+//! Necessary is what no program could leave out that keeps the same promises by the same API: a create
+//! carries no status, for that is a subresource; a finalizer goes by a patch alone; a deletion by the garbage
+//! collector costs nothing. What quota and networking add is counted apart. An Instance's network is its
+//! WD's: it adds nothing but a gate, which opens with that of quota.
 
 use std::collections::BTreeMap;
 use std::fmt;

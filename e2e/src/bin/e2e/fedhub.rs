@@ -39,8 +39,8 @@ struct OnceArgs {
     /// With `start` or `attend`: the plane that its Deployment is on for this once.
     #[arg(long, value_name = "PLANE")]
     plane: Option<String>,
-    /// With `start` or `attend`: a flag of `fedhub run` for this once, in place of the one of its name; may be given more than
-    /// once. Only some may be: what is tested is `deploy/`.
+    /// With `start` or `attend`: a flag of `fedhub run` for this once, in place of the one of its name; may
+    /// be given more than once. Only some may be: what is tested is `deploy/`.
     #[arg(long = "with", value_name = "FLAG", allow_hyphen_values = true)]
     flags: Vec<String>,
     /// With `start` or `attend`: a variable of OpenTelemetry for this once; may be given more than once.

@@ -47,26 +47,27 @@ enum Command {
     /// Kill processes at random moments of rollouts: planes, fedhub and the cells are brought up for it.
     #[command(alias = "storm")]
     Chaos(chaos::Chaos),
-    /// Test the alerts and dashboards of `deploy/` on a real Prometheus and Alertmanager: planes, fedhub and the cells are
-    /// brought up for it.
+    /// Test the alerts and dashboards of `deploy/` on a real Prometheus and Alertmanager: planes, fedhub and
+    /// the cells are brought up for it.
     Alerts(alerts::Alerts),
     /// Look at the status page in a real browser: planes, fedhub and the cells are brought up for it.
     Page(page::Page),
-    /// Compare what Helm renders of `deploy/chart` with what kubectl builds of the overlays, field by field, for each component;
-    /// without planes.
+    /// Compare what Helm renders of `deploy/chart` with what kubectl builds of the overlays, field by field,
+    /// for each component; without planes.
     Chart,
     /// Do something to the fedhub of an instance, such as from a suite's script.
     Fedhub(fedhub::Fedhub),
     /// Serve the planes of projects below paths of one server, as Milo does, until SIGTERM.
     Gateway {
-        /// Whose requests it passes on: a directory with a kubeconfig for each plane, `PLANE.yaml`, with a token [default: fedhub's].
+        /// Whose requests it passes on: a directory with a kubeconfig for each plane, `PLANE.yaml`, with a
+        /// token [default: fedhub's].
         #[arg(long, value_name = "DIRECTORY")]
         callers: Option<PathBuf>,
         /// The kubeconfig to write for the caller, once it serves.
         #[arg(long, value_name = "FILE")]
         kubeconfig: PathBuf,
-        /// A project and the plane that is its control plane, or the namespace of a plane that is; may be given more
-        /// than once.
+        /// A project and the plane that is its control plane, or the namespace of a plane that is; may be
+        /// given more than once.
         #[arg(long = "project", value_name = "NAME=PLANE[/NAMESPACE]", value_parser = project)]
         projects: Vec<(String, String)>,
         /// After how many seconds it ends by itself.
@@ -75,8 +76,8 @@ enum Command {
         #[command(flatten)]
         instance: Instance,
     },
-    /// Forward connections between a process and a plane until SIGTERM. While this is paused (SIGSTOP), the connection
-    /// is cut.
+    /// Forward connections between a process and a plane until SIGTERM. While this is paused (SIGSTOP), the
+    /// connection is cut.
     Link {
         /// The kubeconfig that names the plane.
         #[arg(long, value_name = "FILE")]
@@ -88,13 +89,14 @@ enum Command {
         #[arg(long = "for", default_value_t = 900, value_name = "SECONDS")]
         seconds: u64,
     },
-    /// Serve a plane that plays tricks until SIGTERM: what is sent in place of its answers is chosen by requests to the URL
-    /// that is printed.
+    /// Serve a plane that plays tricks until SIGTERM: what is sent in place of its answers is chosen by
+    /// requests to the URL that is printed.
     Hostile(hostile::Hostile),
-    /// Serve a webhook that kills fedhub (SIGKILL) at one of the writes that planes ask it about, until SIGTERM; prints its URL.
+    /// Serve a webhook that kills fedhub (SIGKILL) at one of the writes that planes ask it about, until
+    /// SIGTERM; prints its URL.
     Killer(killer::Killer),
-    /// Run the conformance script of the in-memory API servers against a plane and against one of those, and print how
-    /// each step went; fails unless both gave the answers that are expected.
+    /// Run the conformance script of the in-memory API servers against a plane and against one of those, and
+    /// print how each step went; fails unless both gave the answers that are expected.
     Conformance {
         /// The plane.
         #[arg(long, default_value = "project-a")]
@@ -108,8 +110,8 @@ enum Command {
         #[command(subcommand)]
         command: propagation::Propagation,
     },
-    /// Print the writes of fedhub and of the cells' to the planes that are federated, from their audit logs. Dry runs
-    /// are none, nor are leases and Events.
+    /// Print the writes of fedhub and of the cells' to the planes that are federated, from their audit logs.
+    /// Dry runs are none, nor are leases and Events.
     Writes {
         /// Since this instant, such as `2026-01-02T03:04:05.678Z`.
         #[arg(long)]
@@ -137,7 +139,8 @@ enum Command {
         #[command(flatten)]
         instance: Instance,
     },
-    /// Write a new CA and certificates of it for servers on this machine: `ca.crt`, `1/tls.crt`, `1/tls.key` and so on.
+    /// Write a new CA and certificates of it for servers on this machine: `ca.crt`, `1/tls.crt`, `1/tls.key`
+    /// and so on.
     Certificates {
         /// Where.
         #[arg(value_name = "DIRECTORY")]

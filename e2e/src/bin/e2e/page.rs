@@ -14,7 +14,8 @@ use crate::target;
 /// What to look at.
 #[derive(clap::Args)]
 pub struct Page {
-    /// Look at the pages that the unit tests wrote to this directory (`FEDHUB_STATUS_PAGES`) only, without planes.
+    /// Look at the pages that the unit tests wrote to this directory (`FEDHUB_STATUS_PAGES`) only, without
+    /// planes.
     #[arg(long, value_name = "DIRECTORY", conflicts_with_all = ["name", "keep", "fedhub"])]
     pages: Option<PathBuf>,
     /// The instance of the planes [default: a name of this run's own].

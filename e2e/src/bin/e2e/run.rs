@@ -34,8 +34,8 @@ pub struct Run {
     /// Fail, too, where a suite failed and passed when it was run again alone.
     #[arg(long)]
     strict: bool,
-    /// Use the instance that `--keep` left, and the fedhub that runs there unless one is given; leave them running. There is
-    /// one lane, and nothing is run again.
+    /// Use the instance that `--keep` left, and the fedhub that runs there unless one is given; leave them
+    /// running. There is one lane, and nothing is run again.
     #[arg(long, requires = "name")]
     reuse: bool,
     /// List the suites.
@@ -84,7 +84,8 @@ pub async fn run(arguments: Run, checks: Vec<Check>) -> anyhow::Result<ExitCode>
     let options = lanes::Options {
         suites,
         checks,
-        // What runs before this in an instance that is reused is in its audit logs too, and only adds to what is used.
+        // What runs before this in an instance that is reused is in its audit logs too, and only adds to what
+        // is used.
         all: arguments.suites.is_empty(),
         servers,
         lanes: if arguments.reuse { 1 } else { usize::from(arguments.lanes) },

@@ -1,5 +1,5 @@
-//! Whether `deploy/` grants what fedhub requests, and nothing else: the planes' audit logs show what was denied, what was
-//! used and in which namespaces, their RBAC what is granted.
+//! Whether `deploy/` grants what fedhub requests, and nothing else: the planes' audit logs show what was
+//! denied, what was used and in which namespaces, their RBAC what is granted.
 
 mod exceptions;
 mod granted;
@@ -22,8 +22,8 @@ const FEW: usize = 2;
 /// How many requests have to show that. Of fewer it is chance in which namespaces they were.
 const ENOUGH: usize = 50;
 
-/// Every right that fedhub asked for and never had, a line for each. What it had at another time of the run is not among
-/// them: an API server that has just started refuses until it knows its roles.
+/// Every right that fedhub asked for and never had, a line for each. What it had at another time of the run
+/// is not among them: an API server that has just started refuses until it knows its roles.
 pub fn missing(instances: &[Layout]) -> Result<Vec<String>, Error> {
     Ok(never_allowed(decisions(instances)?))
 }
@@ -42,8 +42,9 @@ impl Granted {
         Ok(Self(grants))
     }
 
-    /// Every right of it that no request of a whole run used on any of its instances, and every one that is given in all
-    /// namespaces and was used in few, a line for each; and every entry of the lists of exceptions that is not granted so.
+    /// Every right of it that no request of a whole run used on any of its instances, and every one that is
+    /// given in all namespaces and was used in few, a line for each; and every entry of the lists of
+    /// exceptions that is not granted so.
     pub fn differences(self, instances: &[Layout]) -> Result<Vec<String>, Error> {
         let mut used = Used::new();
         for decision in decisions(instances)?.into_iter().filter(|decision| decision.allowed) {
@@ -116,8 +117,9 @@ impl Uses<'_> {
     }
 }
 
-/// What no plane saw used of a role, what is given in all namespaces and was used in few, and entries of the exceptions that no
-/// role grants so. That one of them is used now and then, or in more namespaces, is no fault: some paths are taken by chance.
+/// What no plane saw used of a role, what is given in all namespaces and was used in few, and entries of the
+/// exceptions that no role grants so. That one of them is used now and then, or in more namespaces, is no
+/// fault: some paths are taken by chance.
 fn differences(grants: Vec<Grant>, used: &Used, unseen: &[Exception], narrow: &[Exception]) -> Vec<String> {
     let mut verbs: BTreeMap<(RoleId, String, String, String), Uses<'_>> = BTreeMap::new();
     for Grant { role, right, everywhere } in grants {
@@ -239,7 +241,8 @@ mod tests {
             (false, &all[..1], ENOUGH, None),
         ] {
             let role = RoleId { name: "Role fedhub".to_owned(), rules: String::new() };
-            // The planes of a role count together: on one of them it is bound within a namespace, and not used.
+            // The planes of a role count together: on one of them it is bound within a namespace, and not
+            // used.
             let grants = [
                 Grant { role: role.clone(), right: right("get", "secrets"), everywhere },
                 Grant {

@@ -18,8 +18,8 @@ pub fn compare(context: &Context<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// The project plane of a hub namespace; `None` where nothing in it is to be judged. A namespace that the hub does not have
-/// was some project's.
+/// The project plane of a hub namespace; `None` where nothing in it is to be judged. A namespace that the hub
+/// does not have was some project's.
 fn plane_of(context: &Context<'_>, namespace: &str) -> Option<String> {
     match context.world.hub.namespaces.get("", namespace) {
         Some(there) => ProjectNamespace::of(&there.object).map(|home| home.plane.to_string()),

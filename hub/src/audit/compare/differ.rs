@@ -15,7 +15,8 @@ const NAMED: usize = 3;
 pub enum Differs {
     /// It does not.
     Not,
-    /// Fields are missing, or there are more; all that both have is equal: what a schema prunes or defaults looks so.
+    /// Fields are missing, or there are more; all that both have is equal: what a schema prunes or defaults
+    /// looks so.
     InFields(String),
     /// Both have a field with another value.
     InValues(String),

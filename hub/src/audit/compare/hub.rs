@@ -1,5 +1,5 @@
-//! What stands on the hub without a project WD that leads to it: orphans, duplicates, policies and namespaces that are
-//! left over. Nothing of a plane that was not read is judged.
+//! What stands on the hub without a project WD that leads to it: orphans, duplicates, policies and namespaces
+//! that are left over. Nothing of a plane that was not read is judged.
 
 use std::collections::BTreeMap;
 
@@ -132,8 +132,8 @@ impl<'a> Space<'a> {
         })
     }
 
-    /// Copies of what no WD refers to from here, and that no WD is about to release (W5): one whose finalizer was taken off by
-    /// hand leaves them.
+    /// Copies of what no WD refers to from here, and that no WD is about to release (W5): one whose finalizer
+    /// was taken off by hand leaves them.
     fn companions(&self) -> Vec<Draft> {
         let hub = &self.context.world.hub;
         let all = [(Kind::ConfigMap, &hub.config_maps), (Kind::Secret, &hub.secrets)];

@@ -278,7 +278,8 @@ fn ownership(wanted: &Object, current: &Object) -> Option<(Discrepancy, String)>
     }
 }
 
-/// A projection whose WD is not in the project any more: its garbage collection takes it (P6), unless that does not run.
+/// A projection whose WD is not in the project any more: its garbage collection takes it (P6), unless that
+/// does not run.
 fn wd_gone(plane: &PlaneName, project: &Project, projection: &Stored) -> Option<Draft> {
     let (object, facts) = (&projection.object, projection.digest.instance()?);
     let deployment = facts.deployment(object.name())?;

@@ -1,8 +1,8 @@
 //! The comparison: a pure function from what the planes have to what is not as it should be.
 //!
-//! What should be is never decided here. The federator's and the projector's own plans are made of what was read, and
-//! what they would write is what differs (`wds`, `instances`); what no WD or Instance leads to is found from the hub
-//! (`hub`) and from cells (`cells`).
+//! What should be is never decided here. The federator's and the projector's own plans are made of what was
+//! read, and what they would write is what differs (`wds`, `instances`); what no WD or Instance leads to is
+//! found from the hub (`hub`) and from cells (`cells`).
 
 mod cells;
 mod context;

@@ -55,7 +55,8 @@ impl<'a> Pair<'a> {
         Bodies { project: self.wd.object.clone(), hub: self.hub().map(|hub| hub.object.clone()).into() }
     }
 
-    /// All that the federator decides by. What was read is taken for a live read; whether a move has arrived is not asked.
+    /// All that the federator decides by. What was read is taken for a live read; whether a move has arrived
+    /// is not asked.
     pub fn snapshot(&self, writes: WriteState, service: ServiceState) -> Option<Snapshot> {
         let (context, hub) = (self.context, self.hub());
         let project = Wd::new(self.wd.digest.clone())?;

@@ -44,8 +44,8 @@ fn judge(pair: &Pair<'_>) -> Vec<Draft> {
         pair.snapshot(writes, service).map(|seen| pair.differences(&seen)).unwrap_or_default()
     };
     let drafts = found(WriteState::Active, ServiceState::Active);
-    // What discovery and entitlements know is not read here. That a project or its service is suspended, its hub WDs say;
-    // that the service was withdrawn, the WD itself does.
+    // What discovery and entitlements know is not read here. That a project or its service is suspended, its
+    // hub WDs say; that the service was withdrawn, the WD itself does.
     let on_hub = pair.hub().and_then(|hub| hub.object.annotation(SUSPENDED)) == Some("true");
     let suspended = on_hub && pair.wd.object.annotation(SUSPENDED) != Some("true");
     let available =

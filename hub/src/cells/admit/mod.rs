@@ -1,5 +1,5 @@
-//! `fedhub cells admit`: gives a cell its identity on the hub, a `ServiceAccount` of its own and the entry by which the hub's
-//! policies know it. It may be run again: it writes only what is missing or has changed.
+//! `fedhub cells admit`: gives a cell its identity on the hub, a `ServiceAccount` of its own and the entry by
+//! which the hub's policies know it. It may be run again: it writes only what is missing or has changed.
 
 mod plan;
 

@@ -1,6 +1,7 @@
 //! Whether a cell is entered, and as what (I14). Pure.
 //!
-//! What a cell says of itself decides nothing: it has to agree with what Karmada recorded when the cell was joined.
+//! What a cell says of itself decides nothing: it has to agree with what Karmada recorded when the cell was
+//! joined.
 
 use fedhub_core::names::{CITY_CODE, UID_RULE, is_label_value, is_object_name, is_uid};
 use fedhub_core::object::{Object, ObjectView};

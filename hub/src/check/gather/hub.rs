@@ -18,8 +18,8 @@ use crate::operator::connect::{Connection, Plane};
 use crate::operator::read::Read;
 use crate::operator::requests::{Part, Query, each, get, list};
 
-/// What is on the hub; before an installation only what Karmada has. All of it is asked for at once: a hub that hangs
-/// takes one time-out.
+/// What is on the hub; before an installation only what Karmada has. All of it is asked for at once: a hub
+/// that hangs takes one time-out.
 pub async fn gather(hub: &Connection, pre: bool) -> anyhow::Result<HubFacts> {
     let mut facts = HubFacts { interpreter: interpreter()?, ..HubFacts::default() };
     let Some(plane) = hub.found() else { return Ok(facts) };

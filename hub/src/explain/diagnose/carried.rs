@@ -64,7 +64,8 @@ pub fn cities(chain: &Chain) -> Option<Diagnosis> {
     }
 }
 
-/// What the condition says that keeps the WD from the hub, as long as the hub does not have its newest generation.
+/// What the condition says that keeps the WD from the hub, as long as the hub does not have its newest
+/// generation.
 pub fn refused(chain: &Chain) -> Option<Diagnosis> {
     if is_on_hub(chain) {
         return None;
@@ -127,8 +128,8 @@ pub fn marked(chain: &Chain) -> Option<Diagnosis> {
     })
 }
 
-/// Why the hub namespace that the WD names is not the one of its project namespace. It may be none the less, where the
-/// hub WD in it is its own: it stays there when its namespace is created again.
+/// Why the hub namespace that the WD names is not the one of its project namespace. It may be none the less,
+/// where the hub WD in it is its own: it stays there when its namespace is created again.
 fn elsewhere(chain: &Chain, wd: &Object) -> Option<String> {
     let named = wd.annotation(FEDERATION_NAMESPACE)?;
     let expected = names::hub_namespace(chain.project.namespace.found()?.uid());

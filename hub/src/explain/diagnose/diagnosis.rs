@@ -109,7 +109,8 @@ impl Diagnosis {
         }
     }
 
-    /// Who has to act. What passes by itself does not where it lasts too long: then the platform operator has to look.
+    /// Who has to act. What passes by itself does not where it lasts too long: then the platform operator has
+    /// to look.
     pub fn responsible(&self) -> Responsible {
         match self.cause.responsible() {
             Responsible::Nobody if self.state.is_trouble() => Responsible::Operator,
@@ -136,7 +137,8 @@ pub fn unread(cause: Cause, error: &ReadError) -> Diagnosis {
     Diagnosis::blocked(cause, None, error.message.clone())
 }
 
-/// Since when, and why, no process of the management role leads; `None` where one does, or the Lease could not be read.
+/// Since when, and why, no process of the management role leads; `None` where one does, or the Lease could
+/// not be read.
 fn no_leader(chain: &Chain) -> Option<(Option<Timestamp>, String)> {
     let lease = &chain.management.lease;
     if lease.is_absent() {

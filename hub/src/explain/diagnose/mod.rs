@@ -1,4 +1,5 @@
-//! The decision: the first blocked hop of a chain, and its cause. A pure function, which always yields a cause.
+//! The decision: the first blocked hop of a chain, and its cause. A pure function, which always yields a
+//! cause.
 //!
 //! Decides U4.
 

@@ -1,4 +1,5 @@
-//! Steps of the decision: whether the planes can be read, and what the project's WD and namespace say by themselves.
+//! Steps of the decision: whether the planes can be read, and what the project's WD and namespace say by
+//! themselves.
 
 use fedhub_api::conditions::{find, said};
 use fedhub_api::reason::Reason;

@@ -86,7 +86,8 @@ fn reported(object: Option<&Object>) -> Option<Timestamp> {
     object.and_then(|object| reported_at(object).or_else(|| written_at(object)))
 }
 
-/// The condition of readiness whose status or reason differs. The project's may stand for a cell that is in doubt.
+/// The condition of readiness whose status or reason differs. The project's may stand for a cell that is in
+/// doubt.
 fn differing(from: &Value, to: &Value) -> Option<&'static str> {
     ["Available", "ReplicasReady"].into_iter().find(|kind| {
         let Some(source) = find(from, kind) else { return false };
@@ -131,7 +132,8 @@ pub fn torn_down(overdue: &Value) -> Diagnosis {
     Diagnosis::blocked(cause, turned_at(overdue), message)
 }
 
-/// What keeps a WD from being ready that has reported: first what needs action, then what its Instances say, then a stage.
+/// What keeps a WD from being ready that has reported: first what needs action, then what its Instances say,
+/// then a stage.
 fn of_wd(chain: &Chain, wd: &Object, instances: &[&Object]) -> Option<Diagnosis> {
     let not_true = |kind| find(wd.status(), kind).filter(|it| said(it).0 != "True");
     let own: Vec<&Value> = ["Available", "ReplicasReady"].into_iter().filter_map(not_true).collect();
@@ -195,7 +197,8 @@ fn of_instance(chain: &Chain, instance: &Object) -> Option<Diagnosis> {
     Some(diagnosis)
 }
 
-/// A condition that is not True: blocked where its reason needs action, else a stage since it turned, or since `moved`.
+/// A condition that is not True: blocked where its reason needs action, else a stage since it turned, or
+/// since `moved`.
 fn judged(chain: &Chain, condition: &Value, moved: Option<Timestamp>) -> Diagnosis {
     let (_, reason, message) = said(condition);
     let (cause, since) = (Cause::of_reason(Reason::parse(reason)), turned_at(condition).max(moved));

@@ -7,8 +7,8 @@ use http::{Request, Response};
 use kube::client::Body;
 use serde_json::{Value, json};
 
-/// The API server: it knows `prometheus`, who may get `/metrics`, `operator`, who may get `/status` and `/status/plane`, and
-/// `tenant`, who may get nothing.
+/// The API server: it knows `prometheus`, who may get `/metrics`, `operator`, who may get `/status` and
+/// `/status/plane`, and `tenant`, who may get nothing.
 #[derive(Clone, Default)]
 pub struct Cluster {
     asked: Arc<AtomicUsize>,

@@ -1,7 +1,8 @@
 //! The pages as HTML: pure functions of what is shown. `maud` escapes all text and all attributes.
 //!
-//! Names and messages come from tenants. None is printed but through `maud`, none becomes part of an address but through
-//! [`Route`], and the Content-Security-Policy allows no script and no style but the two of `frame`.
+//! Names and messages come from tenants. None is printed but through `maud`, none becomes part of an address
+//! but through [`Route`], and the Content-Security-Policy allows no script and no style but the two of
+//! `frame`.
 
 mod fleet;
 mod frame;

@@ -1,5 +1,5 @@
-//! Every page from made-up data: that it is well-formed, that nothing a tenant chose becomes markup, and that it says what
-//! it is to say.
+//! Every page from made-up data: that it is well-formed, that nothing a tenant chose becomes markup, and that
+//! it says what it is to say.
 //!
 //! With `FEDHUB_STATUS_PAGES=<directory>` the pages are written there, for a look in a browser.
 
@@ -72,7 +72,8 @@ async fn pages() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// The names of the elements and attributes of a page, and the addresses that it links to. Fails where tags do not match.
+/// The names of the elements and attributes of a page, and the addresses that it links to. Fails where tags
+/// do not match.
 fn parsed(name: &str, page: &str) -> (BTreeSet<String>, Vec<String>) {
     const VOID: [&str; 5] = ["meta", "link", "input", "wbr", "br"];
     let (mut rest, mut open, mut names, mut links) =

@@ -120,7 +120,8 @@ impl Server {
         Self { world, https, ca, never: CancellationToken::new() }
     }
 
-    /// A connection, for as long as `talk` goes on or longer. Returns what that does, and when the server ended it.
+    /// A connection, for as long as `talk` goes on or longer. Returns what that does, and when the server
+    /// ended it.
     async fn connect<T>(&self, talk: impl AsyncFnOnce(TlsStream<DuplexStream>) -> T) -> (T, Duration) {
         let (ours, theirs) = tokio::io::duplex(1 << 16);
         let (tls, name) = (client(&self.ca.pem(), None), ServerName::try_from("localhost").unwrap());

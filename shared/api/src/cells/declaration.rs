@@ -26,7 +26,8 @@ impl Declaration {
     }
 }
 
-/// All that an operator declares by a Cluster, by annotation: its own cell lost, or one that no Cluster stands for.
+/// All that an operator declares by a Cluster, by annotation: its own cell lost, or one that no Cluster
+/// stands for.
 pub fn declarations(cluster: &Object) -> BTreeMap<&str, Declaration> {
     let all = cluster.metadata.annotations.iter().flatten();
     let ours = all.filter(|(key, _)| *key == LOST || key.starts_with(LOST_CLUSTER));

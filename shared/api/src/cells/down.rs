@@ -21,7 +21,8 @@ pub struct CellDown {
 }
 
 impl CellDown {
-    /// What the hub says of a cell, unless that it is ready. One of which it says nothing yet is not held to be down.
+    /// What the hub says of a cell, unless that it is ready. One of which it says nothing yet is not held to
+    /// be down.
     pub fn of(cluster: &Object) -> Option<Self> {
         let cell = cluster.name().to_owned();
         if lost_since(cluster).is_some() {

@@ -18,8 +18,9 @@ pub fn declares(cluster: &Object) -> bool {
     declarations(cluster).values().any(|declaration| matches!(declaration, Declaration::Lost(_)))
 }
 
-/// Whether a step of a Cluster, from what it was to what it is, may have cells lost that were not, or the other way round:
-/// by what it declares, by whether Karmada reaches what is declared, or by the city that it serves no more.
+/// Whether a step of a Cluster, from what it was to what it is, may have cells lost that were not, or the
+/// other way round: by what it declares, by whether Karmada reaches what is declared, or by the city that it
+/// serves no more.
 pub fn redeclares(old: Option<&Object>, new: Option<&Object>) -> bool {
     let declared =
         |cluster: Option<&Object>| cluster.is_some_and(|cluster| !declarations(cluster).is_empty());
@@ -55,19 +56,21 @@ fn by_id<'a, C: AsRef<Object>>(clusters: &'a [C], uid: Option<&str>) -> Option<&
     clusters.iter().find(|cluster| uid.is_some() && id_of(cluster.as_ref()) == uid)
 }
 
-/// The Cluster of that name. It is not that of a UID where Karmada recorded another one: the cell was rebuilt.
+/// The Cluster of that name. It is not that of a UID where Karmada recorded another one: the cell was
+/// rebuilt.
 fn by_name<'a, C: AsRef<Object>>(clusters: &'a [C], name: &str, uid: Option<&str>) -> Option<&'a C> {
     let named = clusters.iter().find(|cluster| cluster.as_ref().name() == name)?;
     (uid.is_none() || id_of(named.as_ref()).is_none()).then_some(named)
 }
 
-/// The Karmada Cluster of a cell: the one that Karmada recorded that UID for (`spec.id`); else the one of its name, if
-/// Karmada recorded no UID there. A mark by name alone is that of the Cluster of that name.
+/// The Karmada Cluster of a cell: the one that Karmada recorded that UID for (`spec.id`); else the one of its
+/// name, if Karmada recorded no UID there. A mark by name alone is that of the Cluster of that name.
 pub fn cluster_of<'a, C: AsRef<Object>>(clusters: &'a [C], name: &str, uid: Option<&str>) -> Option<&'a C> {
     by_id(clusters, uid).or_else(|| by_name(clusters, name, uid))
 }
 
-/// Which Cluster declares a cell lost, and since when: its own, or where none was recorded for its UID, any that names it.
+/// Which Cluster declares a cell lost, and since when: its own, or where none was recorded for its UID, any
+/// that names it.
 pub fn lost_by<'a, C: AsRef<Object>>(
     clusters: &'a [C],
     name: &str,
@@ -98,7 +101,8 @@ pub fn is_city_lost<C: AsRef<Object>>(clusters: &[C], code: &str) -> bool {
     !code.is_empty() && cells.peek().is_some() && cells.all(|cell| lost_since(cell.as_ref()).is_some())
 }
 
-/// Whether a copy on the hub is that of a lost cell: by its mark, and without one, as of older cells, by its city.
+/// Whether a copy on the hub is that of a lost cell: by its mark, and without one, as of older cells, by its
+/// city.
 pub fn is_copy_lost<C: AsRef<Object>>(clusters: &[C], copy: &Object) -> bool {
     match Source::of(copy) {
         Some(source) => source_lost_since(clusters, &source).is_some(),

@@ -43,7 +43,8 @@ impl Objection {
             return Some(Self::ToCome(since));
         }
         let Some(uid) = annotation.strip_prefix(LOST_CLUSTER) else {
-            // What has become Ready since is a lost cell that came back: it is kept from writing until it is admitted again.
+            // What has become Ready since is a lost cell that came back: it is kept from writing until it is
+            // admitted again.
             let ready = find(cluster.status(), "Ready").filter(|ready| ready["status"] == "True")?;
             let at = ready["lastTransitionTime"].as_str().and_then(|at| at.parse().ok());
             return at.is_none_or(|at| at <= since).then_some(Self::Reached(at));
@@ -56,7 +57,8 @@ impl Objection {
 }
 
 impl Declaration {
-    /// Why annotations of a Cluster declare nothing at that time, in words; `None` where each does, or none is there.
+    /// Why annotations of a Cluster declare nothing at that time, in words; `None` where each does, or none
+    /// is there.
     pub fn refusal(cluster: &Object, now: Timestamp) -> Option<String> {
         let refused = declarations(cluster).into_iter().filter_map(|(annotation, declaration)| {
             let objection = Objection::of(cluster, annotation, &declaration, now)?;

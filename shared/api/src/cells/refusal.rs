@@ -1,7 +1,8 @@
 //! Why an object is not in its cell, as Karmada tells it (C9), and for how long it may be on its way there.
 //!
-//! Karmada's message is the answer of the cell's API server or of its own client, with users, addresses and names of the
-//! cell in it. A tenant reads what is about the object alone; the whole is on the hub, for the operator.
+//! Karmada's message is the answer of the cell's API server or of its own client, with users, addresses and
+//! names of the cell in it. A tenant reads what is about the object alone; the whole is on the hub, for the
+//! operator.
 
 use std::fmt;
 use std::time::Duration;
@@ -32,7 +33,8 @@ pub enum CellRefusal {
     Failed,
 }
 
-/// The words of an admission webhook or policy in the message of an API server that refused a request for them.
+/// The words of an admission webhook or policy in the message of an API server that refused a request for
+/// them.
 pub fn denial(message: &str) -> Option<&str> {
     let marks = [" denied the request: ", " denied request: "];
     marks.iter().find_map(|mark| message.split_once(mark)).map(|(_, words)| words)

@@ -29,9 +29,9 @@ impl CellId {
     }
 }
 
-/// The annotation `cell-source` of a copy on the hub and of a quota claim: which Instance of which cell it stands for,
-/// as `<cell name>/<UID of the cell's kube-system>/<UID of the cell's Instance>`. Marks of older versions lack the second
-/// part.
+/// The annotation `cell-source` of a copy on the hub and of a quota claim: which Instance of which cell it
+/// stands for, as `<cell name>/<UID of the cell's kube-system>/<UID of the cell's Instance>`. Marks of older
+/// versions lack the second part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     /// The cell's name.

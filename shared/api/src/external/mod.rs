@@ -1,8 +1,8 @@
 //! What fedhub uses of other services' API groups.
 //!
-//! The CRDs of these kinds belong to those services and are installed with them. What is generated from here is for
-//! clusters that lack them (tests, demonstrations): it has the fields that fedhub reads or writes, not all that there
-//! are.
+//! The CRDs of these kinds belong to those services and are installed with them. What is generated from here
+//! is for clusters that lack them (tests, demonstrations): it has the fields that fedhub reads or writes, not
+//! all that there are.
 
 pub mod networking;
 pub mod quota;

@@ -1,5 +1,5 @@
-//! What is kept of an Instance: on the hub what its projection is to become, on a project plane what it has become
-//! (P3).
+//! What is kept of an Instance: on the hub what its projection is to become, on a project plane what it has
+//! become (P3).
 //!
 //! Decides P1.
 
@@ -29,7 +29,8 @@ pub struct Instance {
     pub status_origin: StatusOrigin,
     /// On a project plane: whether its label names that plane.
     labelled: bool,
-    /// On the hub: the city that it is in, see [`city`]. On a project plane: the hub namespace that its mark names.
+    /// On the hub: the city that it is in, see [`city`]. On a project plane: the hub namespace that its mark
+    /// names.
     pub city: u32,
     /// What its status says that Events tell of.
     pub signal: Signal,
@@ -39,14 +40,14 @@ pub struct Instance {
     pub status: u64,
     /// Hash of the labels that travel.
     pub labels: u64,
-    /// Hash of its identity: on the hub the tenant that its labels name, see `tenant`; on a project plane what the
-    /// projector manages of it, see [`managed`].
+    /// Hash of its identity: on the hub the tenant that its labels name, see `tenant`; on a project plane
+    /// what the projector manages of it, see [`managed`].
     pub identity: u64,
-    /// Hash of its source: on the hub the cell's Instance that it is the copy of, see `cell_source`; on a project plane
-    /// the UID of the hub Instance that its mark names, zero without a mark.
+    /// Hash of its source: on the hub the cell's Instance that it is the copy of, see `cell_source`; on a
+    /// project plane the UID of the hub Instance that its mark names, zero without a mark.
     pub source: u64,
-    /// Hash of a UID, zero for none: on the hub of its controller, on a project plane of the hub namespace that its mark
-    /// names.
+    /// Hash of a UID, zero for none: on the hub of its controller, on a project plane of the hub namespace
+    /// that its mark names.
     parent: u64,
 }
 
@@ -225,8 +226,8 @@ fn tenant_hash(spelling: Spelling, plane: Option<&str>, namespace: Option<&str>)
     KeyedHasher::default().number(spelling as u64).maybe(plane).maybe(namespace).end()
 }
 
-/// Hash of what the projector manages of a projection's metadata (P3, P4): [`PROJECTION_LABELS`], its mark, and its
-/// owner references to WDs.
+/// Hash of what the projector manages of a projection's metadata (P3, P4): [`PROJECTION_LABELS`], its mark,
+/// and its owner references to WDs.
 pub fn managed(metadata: &ObjectMeta) -> u64 {
     let label = |key| metadata.labels.as_ref()?.get(key).map(String::as_str);
     let mark = metadata.annotations.as_ref().and_then(|all| all.get(PROJECTED_FROM));
@@ -245,8 +246,8 @@ fn namespace_hash(name: &str) -> u32 {
     u32::try_from(KeyedHasher::default().text(name).end() >> 32).unwrap_or(u32::MAX)
 }
 
-/// Hash of what a copy says of the cell's Instance (C7): its mark, the label with the UID of the cell's WD, that of its
-/// service, and its owner references to WDs without their UIDs.
+/// Hash of what a copy says of the cell's Instance (C7): its mark, the label with the UID of the cell's WD,
+/// that of its service, and its owner references to WDs without their UIDs.
 fn cell_source(copy: &Object) -> u64 {
     let (mark, owner) = (copy.annotation(CELL_SOURCE), copy.label(WORKLOAD_DEPLOYMENT_UID));
     let flag = |flag: Option<bool>| flag.map_or(2, u64::from);

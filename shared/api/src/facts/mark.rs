@@ -1,4 +1,5 @@
-//! The annotation by which a projection names the hub Instance that it is the projection of, and the hash of such a mark.
+//! The annotation by which a projection names the hub Instance that it is the projection of, and the hash of
+//! such a mark.
 
 use fedhub_core::hash::KeyedHasher;
 use fedhub_core::names::{PROJECTED_FROM, is_hub_namespace, is_uid};

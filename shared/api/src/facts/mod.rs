@@ -1,7 +1,9 @@
-//! What the stores keep of an object that is in order: the facts of a WD ([`deployment`]), of an Instance ([`instance`])
-//! and of a companion ([`referenced`]), by which both sides of the federation are compared without the objects.
+//! What the stores keep of an object that is in order: the facts of a WD ([`deployment`]), of an Instance
+//! ([`instance`]) and of a companion ([`referenced`]), by which both sides of the federation are compared
+//! without the objects.
 //!
-//! The stores themselves ([`fedhub_cache`]) are generic over what is kept: the aliases here are theirs with [`Facts`].
+//! The stores themselves ([`fedhub_cache`]) are generic over what is kept: the aliases here are theirs with
+//! [`Facts`].
 
 pub mod deployment;
 pub mod instance;
@@ -76,7 +78,8 @@ pub enum Facts {
 }
 
 impl ObjectFacts for Facts {
-    /// All but what tenants write and what may hold a tenant's data; and these too in a cell, where there are thousands at most and each step needs the objects, of which companions have no content.
+    /// All but what tenants write and what may hold a tenant's data; and these too in a cell, where there are
+    /// thousands at most and each step needs the objects, of which companions have no content.
     fn kept_whole(plane: &PlaneId, kind: Kind) -> bool {
         !is_many(kind) || *plane == PlaneId::Cell
     }

@@ -1,5 +1,5 @@
-//! What is kept of a project's `WorkloadDeployment` for the Workload that it is a placement of: whether it is what the
-//! Workload asks for (W1), and what it contributes to the Workload's status (W3).
+//! What is kept of a project's `WorkloadDeployment` for the Workload that it is a placement of: whether it is
+//! what the Workload asks for (W1), and what it contributes to the Workload's status (W3).
 
 use fedhub_core::hash::{self, KeyedHasher};
 use fedhub_core::message::bounded;
@@ -165,8 +165,8 @@ impl Placed {
             && (wanted.paused || self.has_template_of(wanted))
     }
 
-    /// Whether its template is the Workload's. A restart of its own stands until the Workload asks for another one: one city can
-    /// be restarted alone.
+    /// Whether its template is the Workload's. A restart of its own stands until the Workload asks for
+    /// another one: one city can be restarted alone.
     pub fn has_template_of(&self, wanted: &Wanted<'_>) -> bool {
         self.template == wanted.template && self.restart == wanted.restart
     }
@@ -280,7 +280,8 @@ mod tests {
         assert!(!is_wanted(|wd| wd.data["spec"]["unknown"] = json!(1)));
         assert!(!is_wanted(|wd| wd.metadata.owner_references = None));
         assert!(!is_wanted(|wd| wd.metadata.labels = None));
-        // A restart of its own, whenever it was, and no more once the Workload asks for another one, whenever that was.
+        // A restart of its own, whenever it was, and no more once the Workload asks for another one, whenever
+        // that was.
         let given = |restart: Option<&str>| {
             let mut wd = wd();
             let annotations = json!({"compute.datumapis.com/restartedAt": "2026-01-02T00:00:00Z"});

@@ -1,5 +1,5 @@
-//! What is kept for referenced data (W5): of a project WD what it refers to and what was said of it, of a companion on the
-//! hub what it is the copy of and who refers to it. No content of either is ever kept (W6).
+//! What is kept for referenced data (W5): of a project WD what it refers to and what was said of it, of a
+//! companion on the hub what it is the copy of and who refers to it. No content of either is ever kept (W6).
 
 use fedhub_core::hash::KeyedHasher;
 use fedhub_core::names::{
@@ -22,7 +22,8 @@ pub struct References {
     names: Box<[Name]>,
     /// Whether [`REFERENCED_DATA_FINALIZER`] holds it.
     pub held: bool,
-    /// Of one that is held, whether its cell has seen its newest generation, and no Instance is on an older template.
+    /// Of one that is held, whether its cell has seen its newest generation, and no Instance is on an older
+    /// template.
     pub rolled_out: bool,
     /// Its annotation [`EXPECTED_REFERENCED_DATA`], by [`mark_hash`].
     pub expected: u64,
@@ -103,9 +104,11 @@ pub fn condition_hash(condition: Option<&Value>) -> u64 {
 /// What is kept of a companion on the hub.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Companion {
-    /// The WDs that refer to it, each `<project namespace>/<WD>`, sorted; `None` where its count cannot be read.
+    /// The WDs that refer to it, each `<project namespace>/<WD>`, sorted; `None` where its count cannot be
+    /// read.
     pub referenced_by: Option<Box<[Box<str>]>>,
-    /// What it is the copy of, by [`mark_hash`] of the UID and the resourceVersion; zero where it does not say.
+    /// What it is the copy of, by [`mark_hash`] of the UID and the resourceVersion; zero where it does not
+    /// say.
     pub copied_from: u64,
     /// How many bytes of content it has.
     pub bytes: u32,

@@ -1,9 +1,9 @@
 //! When a template asks for a restart (`compute.datumapis.com/restartedAt`), apart from the rest of it.
 //!
-//! A WD has its Workload's template, but for one thing: a restart of its own stands until the Workload asks for another one,
-//! so that one city can be restarted alone (W1). Whether it does is told by the value that the WD was given last, and not by
-//! comparing times: clocks differ, and a restart whose time is earlier is one all the same. A value that is no time is a part
-//! of the template as any other.
+//! A WD has its Workload's template, but for one thing: a restart of its own stands until the Workload asks
+//! for another one, so that one city can be restarted alone (W1). Whether it does is told by the value that
+//! the WD was given last, and not by comparing times: clocks differ, and a restart whose time is earlier is
+//! one all the same. A value that is no time is a part of the template as any other.
 
 use fedhub_core::hash;
 use fedhub_core::names::RESTARTED_AT;
@@ -21,7 +21,8 @@ pub fn restart(template: &Value) -> Option<&str> {
     template["metadata"]["annotations"][RESTARTED_AT].as_str()
 }
 
-/// Whether one restart is as late as the wanted one, by the values of the annotation. What is no time is as late as itself.
+/// Whether one restart is as late as the wanted one, by the values of the annotation. What is no time is as
+/// late as itself.
 pub fn is_as_late(restart: &Value, wanted: &Value) -> bool {
     match (parsed(restart), parsed(wanted)) {
         (Some(restart), Some(wanted)) => restart.as_second() >= wanted.as_second(),

@@ -143,7 +143,8 @@ impl Workload {
     }
 }
 
-/// The finalizer that a deletion with `--cascade=orphan` gives an object, and that the garbage collector takes off.
+/// The finalizer that a deletion with `--cascade=orphan` gives an object, and that the garbage collector
+/// takes off.
 const ORPHAN_FINALIZER: &str = "orphan";
 
 /// How many WDs are remembered as suspended by themselves: an annotation has a size limit.
@@ -192,8 +193,8 @@ fn placements(spec: &Value) -> Option<Box<[Placement]>> {
     all.iter().map(placement).collect()
 }
 
-/// Whether the rollout of a Workload is paused. Of a value that is not understood, it is: what is held back can be passed on
-/// later, and what was passed on has replaced instances.
+/// Whether the rollout of a Workload is paused. Of a value that is not understood, it is: what is held back
+/// can be passed on later, and what was passed on has replaced instances.
 pub fn is_paused(workload: &Object) -> bool {
     workload.annotation(ROLLOUT_PAUSED).is_some_and(|value| value != "false")
 }
@@ -224,8 +225,8 @@ pub fn template_hash(template: &Value) -> String {
     format!("{:016x}", hash::text(&template.to_string()))
 }
 
-/// The parts of a Workload's status that the controller writes, with the hash of what each condition says in place of its
-/// text and without its times.
+/// The parts of a Workload's status that the controller writes, with the hash of what each condition says in
+/// place of its text and without its times.
 pub fn comparable(status: &Value) -> Value {
     let placement = |placement: &Value| {
         let mut of = counters(|counter| placement[counter].as_i64().unwrap_or_default());
@@ -244,17 +245,18 @@ pub fn comparable(status: &Value) -> Value {
     Value::Object(of)
 }
 
-/// The conditions about a type that is not Active any more, of which there is one at most (W8). Its reason is its type.
+/// The conditions about a type that is not Active any more, of which there is one at most (W8). Its reason is
+/// its type.
 pub const TYPE_CONDITIONS: [Reason; 2] = [Reason::InstanceTypeDeprecated, Reason::InstanceTypeDisabled];
 
-/// [`TYPE_CONDITIONS`] of a Workload's status, as [`comparable`] has others: where there is no catalogue they are not the
-/// controller's.
+/// [`TYPE_CONDITIONS`] of a Workload's status, as [`comparable`] has others: where there is no catalogue they
+/// are not the controller's.
 pub fn type_conditions(status: &Value) -> Value {
     TYPE_CONDITIONS.iter().map(|kind| condition(status, kind.as_str())).collect()
 }
 
-/// The condition, and its reason, that a network which the template names does not exist. It is absent where all do, and stays
-/// as it is for as long as the plane does not tell.
+/// The condition, and its reason, that a network which the template names does not exist. It is absent where
+/// all do, and stays as it is for as long as the plane does not tell.
 pub const NETWORK_NOT_FOUND: Reason = Reason::NetworkNotFound;
 
 /// [`NETWORK_NOT_FOUND`] of a Workload's status, as [`comparable`] has others.

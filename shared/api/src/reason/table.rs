@@ -15,7 +15,8 @@ const fn nobody() -> About {
     About::new(Source::Cell, Responsible::Nobody, "")
 }
 
-/// A stage on the way to what is wanted: one that lasts is held by something (see [`crate::conditions::awaited`]).
+/// A stage on the way to what is wanted: one that lasts is held by something (see
+/// [`crate::conditions::awaited`]).
 const fn stage() -> About {
     About { is_stage: true, ..nobody() }
 }
@@ -64,8 +65,8 @@ const CATALOGUE: &str = "see the InstanceTypes of the catalogue and of the feder
 /// Makes [`Reason`] and what is known of each, from a line for each.
 macro_rules! reasons {
     ($(#[doc = $meaning:literal] $reason:ident: $about:expr;)+) => {
-        /// Why a condition stands as it does, or why an Event was published (C9). The name is the text in the API: programs
-        /// compare it, so no name changes.
+        /// Why a condition stands as it does, or why an Event was published (C9). The name is the text in the
+        /// API: programs compare it, so no name changes.
         #[derive(
             Clone, Copy, Debug, PartialEq, Eq, Hash,
             serde::Serialize, strum::EnumString, strum::IntoStaticStr, strum::VariantArray,

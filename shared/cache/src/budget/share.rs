@@ -9,8 +9,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Permits are counted in units of this.
 const UNIT: usize = 1 << 10;
-/// The share of large objects in the memory of objects that wait: one in so many. And that of one plane in the memory of
-/// reads and in that of reconciles.
+/// The share of large objects in the memory of objects that wait: one in so many. And that of one plane in
+/// the memory of reads and in that of reconciles.
 pub const SHARE: usize = 8;
 
 /// Shares of planes, which exist for as long as they are in use.

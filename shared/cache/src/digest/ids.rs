@@ -1,4 +1,5 @@
-//! UIDs and resourceVersions in little room: what servers give is a UUID and a number, anything else is kept as it is.
+//! UIDs and resourceVersions in little room: what servers give is a UUID and a number, anything else is kept
+//! as it is.
 
 use std::fmt;
 

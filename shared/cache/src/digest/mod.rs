@@ -1,8 +1,8 @@
 //! What is kept of an object that is in order: enough to see that it still is, and to notice when it is not.
 //!
-//! A digest is made once, when a watch or a list brings the object. Comparing an object with its counterpart on
-//! another plane is then comparing hashes; the object itself is kept only while something about it waits to be done
-//! (see [`crate::Store`]).
+//! A digest is made once, when a watch or a list brings the object. Comparing an object with its counterpart
+//! on another plane is then comparing hashes; the object itself is kept only while something about it waits
+//! to be done (see [`crate::Store`]).
 
 mod ids;
 mod owners;
@@ -28,8 +28,8 @@ pub struct Digest<F> {
     pub terminating: bool,
     /// What it takes in memory, in kilobytes: see [`budget::weight`].
     pub weight: u16,
-    /// Hash of everything but the resourceVersion: where a plane's schema changes, the same version shows fields that
-    /// it did not show before (I1).
+    /// Hash of everything but the resourceVersion: where a plane's schema changes, the same version shows
+    /// fields that it did not show before (I1).
     pub content: u64,
     /// What those who use the store keep of it beside this.
     pub facts: F,

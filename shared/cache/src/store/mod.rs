@@ -1,7 +1,8 @@
 //! The cache of the objects of one kind on one plane.
 //!
-//! It holds a digest of every object, and the object itself only while something about it is to be done, and only as long as
-//! there is [`MemoryBudget`]. Whoever needs an object that is not kept reads it from its server.
+//! It holds a digest of every object, and the object itself only while something about it is to be done, and
+//! only as long as there is [`MemoryBudget`]. Whoever needs an object that is not kept reads it from its
+//! server.
 
 mod objects;
 mod stored;
@@ -29,11 +30,12 @@ pub struct Store<F> {
 }
 
 impl<F: ObjectFacts> Store<F> {
-    /// The size of an entry in bytes, without its name and what lies beside it in memory. It depends on the facts, so the
-    /// crate that defines those asserts it.
+    /// The size of an entry in bytes, without its name and what lies beside it in memory. It depends on the
+    /// facts, so the crate that defines those asserts it.
     pub const ENTRY_BYTES: usize = size_of::<Stored<F>>();
 
-    /// An empty store. Kinds whose objects are few there are kept whole, the others as long as `budget` has a place.
+    /// An empty store. Kinds whose objects are few there are kept whole, the others as long as `budget` has a
+    /// place.
     pub fn new(plane: PlaneId, kind: Kind, budget: MemoryBudget) -> Self {
         let whole = F::kept_whole(&plane, kind);
         let objects = Mutex::new(Objects::new(whole));
@@ -91,8 +93,8 @@ impl<F: ObjectFacts> Store<F> {
         picked
     }
 
-    /// Maps the objects of a namespace that have that [`index_value`](ObjectFacts::index_value), in their order, without a look
-    /// at the others.
+    /// Maps the objects of a namespace that have that [`index_value`](ObjectFacts::index_value), in their
+    /// order, without a look at the others.
     pub fn by_index<T>(
         &self,
         namespace: &str,
@@ -134,8 +136,8 @@ impl<F: ObjectFacts> Store<F> {
         self.lock().bytes()
     }
 
-    /// The number of the newest list, from its beginning, which no other list of this process has: objects of an earlier one
-    /// may have gone in between, unseen, and another store says nothing of them.
+    /// The number of the newest list, from its beginning, which no other list of this process has: objects of
+    /// an earlier one may have gone in between, unseen, and another store says nothing of them.
     pub fn epoch(&self) -> u32 {
         self.lock().epoch
     }
@@ -153,8 +155,8 @@ impl<F: ObjectFacts> Store<F> {
 
     // === Reconciled objects ===
 
-    /// Marks that version of the object as in sync, and drops it. `fingerprint` is a hash of the inputs of that decision, or
-    /// zero where it is not to be remembered, see [`Self::synced_under`].
+    /// Marks that version of the object as in sync, and drops it. `fingerprint` is a hash of the inputs of
+    /// that decision, or zero where it is not to be remembered, see [`Self::synced_under`].
     pub fn mark_synced(&self, namespace: &str, name: &str, version: &Version, fingerprint: u64) {
         let mut objects = self.lock();
         let Some(stored) = objects.find_mut(namespace, name).filter(|s| s.digest.version == *version) else {

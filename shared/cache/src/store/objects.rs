@@ -29,11 +29,13 @@ pub(super) struct Objects<F> {
     count: usize,
     /// Bytes that entries, names and index take, about: kept in step, for a scrape asks thousands of stores.
     bytes: usize,
-    /// UIDs that the watch reported deleted, newest last: the late answer to a write must not bring them back.
+    /// UIDs that the watch reported deleted, newest last: the late answer to a write must not bring them
+    /// back.
     pub(super) recently_deleted: VecDeque<Uid>,
 }
 
-/// How many deleted UIDs are remembered. An answer to a write is later than the watch by requests in flight only.
+/// How many deleted UIDs are remembered. An answer to a write is later than the watch by requests in flight
+/// only.
 const MAX_TOMBSTONES: usize = 1024;
 
 impl<F: ObjectFacts> Objects<F> {
@@ -111,8 +113,8 @@ impl<F: ObjectFacts> Objects<F> {
         self.reindex(&new.namespace, &new.name, before.flatten(), digest.facts.index_value());
         if before.is_some() {
             let old = self.change(&new.namespace, &new.name, |stored| {
-                // A change is relative to what listeners were notified of, whatever we wrote meanwhile: our own write must
-                // not hide the change that its event brings to others.
+                // A change is relative to what listeners were notified of, whatever we wrote meanwhile: our
+                // own write must not hide the change that its event brings to others.
                 let old = if stored.own {
                     let notified = stored.kept.take().and_then(|kept| kept.notified);
                     notified.map(|notified| Known {

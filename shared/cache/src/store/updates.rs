@@ -19,9 +19,9 @@ impl<F: ObjectFacts> Store<F> {
         self.lock().epoch = LISTS.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The list names this object. A list begins a new epoch: its objects are taken even where they are older than what was
-    /// known (a restored backup), unless we wrote since the list began. Listed objects are not kept: most of them are in
-    /// sync.
+    /// The list names this object. A list begins a new epoch: its objects are taken even where they are older
+    /// than what was known (a restored backup), unless we wrote since the list began. Listed objects are not
+    /// kept: most of them are in sync.
     pub fn listed(&self, object: Object) -> Option<Change<F>> {
         let digest = self.digest_of(&object);
         let mut objects = self.lock();
@@ -52,8 +52,9 @@ impl<F: ObjectFacts> Store<F> {
         }
     }
 
-    /// The list is complete: what it did not name is gone, by inference, except what we created since it began. Our write to
-    /// an object that stood before may have been its last, and the watch begins after its end.
+    /// The list is complete: what it did not name is gone, by inference, except what we created since it
+    /// began. Our write to an object that stood before may have been its last, and the watch begins after its
+    /// end.
     pub fn list_ends(&self) -> Vec<Change<F>> {
         let mut objects = self.lock();
         objects.synced = true;
@@ -117,7 +118,8 @@ impl<F: ObjectFacts> Store<F> {
 
     /// The server's answer to our write: known at once; listeners are notified when the watch brings it.
     pub fn own(&self, object: &ObjectRef) {
-        // The answer to the write that took the last finalizer off: the server names the version that it replaced.
+        // The answer to the write that took the last finalizer off: the server names the version that it
+        // replaced.
         let last = object.is_terminating() && object.metadata.finalizers.as_ref().is_none_or(Vec::is_empty);
         self.answered(object, last);
     }
@@ -127,7 +129,8 @@ impl<F: ObjectFacts> Store<F> {
         self.answered(object, true);
     }
 
-    /// The server's answer to our deletion: the object of that UID is gone. Listeners are notified when the watch brings it.
+    /// The server's answer to our deletion: the object of that UID is gone. Listeners are notified when the
+    /// watch brings it.
     pub fn own_deleted(&self, namespace: &str, name: &str, uid: &str) {
         let mut objects = self.lock();
         if objects.find(namespace, name).is_some_and(|s| s.digest.uid.is(uid)) {

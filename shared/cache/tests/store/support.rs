@@ -9,7 +9,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 pub type Store = fedhub_cache::Store<Color>;
 pub type Change = fedhub_cache::Change<Color>;
 
-/// What these tests keep of an object: one label, by the length of which it is found. Namespaces are kept whole.
+/// What these tests keep of an object: one label, by the length of which it is found. Namespaces are kept
+/// whole.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Color(pub Option<Box<str>>);
 

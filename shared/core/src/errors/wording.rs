@@ -1,7 +1,8 @@
 //! Errors in words that may be logged and shown to users (section 6).
 //!
-//! The clients' own texts quote what a server or a kubeconfig holds: whole bodies, dumps of structures, the lines around
-//! a fault in a Secret. Here each is described by the kind of fault and its place; text of others is cut and escaped (I15).
+//! The clients' own texts quote what a server or a kubeconfig holds: whole bodies, dumps of structures, the
+//! lines around a fault in a Secret. Here each is described by the kind of fault and its place; text of
+//! others is cut and escaped (I15).
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -37,7 +38,8 @@ pub fn chain(error: &(dyn Error + 'static)) -> String {
     cut(&line, LONGEST)
 }
 
-/// A text on one line, of at most `longest` characters, none of which steers a terminal or turns what follows.
+/// A text on one line, of at most `longest` characters, none of which steers a terminal or turns what
+/// follows.
 fn cut(text: &str, longest: usize) -> String {
     let line = shortened(text.trim(), longest).replace(['\n', '\r', '\t'], " ");
     // What is escaped is longer.

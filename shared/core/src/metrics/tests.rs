@@ -121,7 +121,8 @@ fn every_name_is_as_promtool_wants_it() {
     }
 }
 
-/// `cargo test -p fedhub-core every_metric_is_in_a_scrape -- --nocapture` prints what `promtool check metrics` reads.
+/// `cargo test -p fedhub-core every_metric_is_in_a_scrape -- --nocapture` prints what
+/// `promtool check metrics` reads.
 #[test]
 fn every_metric_is_in_a_scrape_with_its_type_and_its_help() {
     let metrics = Metrics::new().unwrap();

@@ -60,8 +60,8 @@ fn w5_a_template_refers_to_what_a_copy_of_can_reach_a_cell() {
     assert!(INSTANCE_TYPE_NAME_RULE.contains(&travelling_name_max("InstanceType").to_string()));
 }
 
-/// What Karmada 1.16 makes of the name of an object: `GenerateBindingName` and `GenerateWorkName` of its `pkg/util/names`, the
-/// latter with the longest hash that there is.
+/// What Karmada 1.16 makes of the name of an object: `GenerateBindingName` and `GenerateWorkName` of its
+/// `pkg/util/names`, the latter with the longest hash that there is.
 #[test]
 fn w5_the_longest_names_are_those_that_karmada_can_make_others_of() {
     let derived = |kind: &str, name: &str| [binding_name(kind, name), format!("{name}-{}", u32::MAX)];

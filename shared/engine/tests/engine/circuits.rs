@@ -274,7 +274,8 @@ impl Controller for Fleet {
     }
 }
 
-/// 40 of 100 planes hang, each with more keys than it may have in flight: 40 x 16 is more than the 256 workers.
+/// 40 of 100 planes hang, each with more keys than it may have in flight: 40 x 16 is more than the 256
+/// workers.
 #[tokio::test(start_paused = true)]
 async fn i8_planes_that_hang_leave_workers_to_the_others() {
     let (queue, fleet, tasks) =
@@ -308,8 +309,8 @@ async fn i8_planes_that_hang_leave_workers_to_the_others() {
     queue.close();
 }
 
-/// Ten times as many planes as probes that may run begin to hang in one instant. Until each has failed once it holds up the
-/// others, and no longer.
+/// Ten times as many planes as probes that may run begin to hang in one instant. Until each has failed once
+/// it holds up the others, and no longer.
 #[tokio::test(start_paused = true)]
 async fn i8_planes_that_begin_to_hang_together_are_known_after_one_time_out_each() {
     for (planes, workers) in [(100_usize, 32_usize), (300, 256)] {

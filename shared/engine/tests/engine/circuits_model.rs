@@ -43,15 +43,17 @@ fn plane(n: u8) -> PlaneId {
     if n == 4 { PlaneId::Hub } else { project(&format!("p{n}")) }
 }
 
-/// Whatever passes hear: one key runs once at a time, limits hold, a plane that failed last and has not answered
-/// since has one probe at most, and in the end, when all planes answer, every key that waits has its pass in time.
+/// Whatever passes hear: one key runs once at a time, limits hold, a plane that failed last and has not
+/// answered since has one probe at most, and in the end, when all planes answer, every key that waits has its
+/// pass in time.
 #[allow(clippy::too_many_lines, reason = "one loop over all steps")]
 async fn check(steps: &[Step], workers: usize) -> Result<(), TestCaseError> {
     let queue = Queue::new(QueueConfig { per_plane: 3, seed: 5, ..QueueConfig::default() });
     queue.staff("model", workers);
     let mut jobs: Vec<Job> = Vec::new();
     let mut waiting: BTreeSet<Key> = BTreeSet::new();
-    // Failures in a row, and from when on a pass has to have begun for its failure to count: the last closing.
+    // Failures in a row, and from when on a pass has to have begun for its failure to count: the last
+    // closing.
     let mut failing: BTreeMap<PlaneId, (u32, Instant)> = BTreeMap::new();
     let mut began: BTreeMap<Key, Instant> = BTreeMap::new();
     let ever = Instant::now();

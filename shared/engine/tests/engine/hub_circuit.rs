@@ -1,5 +1,5 @@
-//! A hub that fails, as a whole or on some objects only: what it would take is taken, and what needs nothing of it does
-//! not wait (I8).
+//! A hub that fails, as a whole or on some objects only: what it would take is taken, and what needs nothing
+//! of it does not wait (I8).
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -226,7 +226,8 @@ async fn i8_a_hub_that_is_down_is_asked_twice_a_second_and_then_ever_more_rarely
 
 #[tokio::test(start_paused = true)]
 async fn i8_keys_that_need_nothing_of_the_hub_do_not_wait_for_it() {
-    // More planes than workers: those that ask the hub and wait for its answer leave most of them to the others.
+    // More planes than workers: those that ask the hub and wait for its answer leave most of them to the
+    // others.
     for (workers, planes) in [(64, 3), (8, 30)] {
         let world = World::staffed(workers);
         world.trouble.hangs.store(true, Ordering::SeqCst);

@@ -59,7 +59,8 @@ async fn an_event_during_a_pass_dates_the_next_pass() {
     assert_eq!(third.since - start, Duration::from_secs(3), "a failed pass answered nothing");
 }
 
-/// A pass that puts a key off has settled nothing: how long it has waited in all is not forgotten with each turn.
+/// A pass that puts a key off has settled nothing: how long it has waited in all is not forgotten with each
+/// turn.
 #[tokio::test(start_paused = true)]
 async fn a_key_that_is_put_off_knows_its_first_event() {
     let (queue, lane) = (queue(), alpha());

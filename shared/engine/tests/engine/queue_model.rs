@@ -120,7 +120,8 @@ impl Model {
 
     /// Planes that surely have a key for a worker.
     fn sure(&self, now: Instant, limit: usize) -> BTreeSet<PlaneId> {
-        // Of repeats two may be in flight, and one that has written three times at once waits, up to a second longer by chance.
+        // Of repeats two may be in flight, and one that has written three times at once waits, up to a second
+        // longer by chance.
         let throttled =
             |key: &Key| self.quiet_at.get(key).is_some_and(|at| *at > now + Duration::from_secs(1));
         let free = |key: &Key, ready: &Ready| {

@@ -1,4 +1,5 @@
-//! A plane that comes back is in sync soon after, however many are behind its server, with few log lines (I8).
+//! A plane that comes back is in sync soon after, however many are behind its server, with few log lines
+//! (I8).
 
 use std::fmt::Write;
 use std::sync::{Arc, Mutex};

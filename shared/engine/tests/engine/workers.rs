@@ -54,7 +54,8 @@ impl Controller for Restless {
     async fn reconcile(&self, job: &Job) -> Result<Outcome, Error> {
         self.passes.fetch_add(1, Ordering::Relaxed);
         let now = Instant::now();
-        // Of a project plane's three keys those that have just written share two turns, of forty milliseconds each.
+        // Of a project plane's three keys those that have just written share two turns, of forty milliseconds
+        // each.
         let shares = job.key.plane != PlaneId::Hub;
         let most = Duration::from_millis(if shares { 80 } else { 0 });
         if let Some(due) = self.due.lock().unwrap().remove(&job.key).filter(|due| *due < now && !shares) {
@@ -97,8 +98,8 @@ const KEYS: usize = 6;
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::with_cases(40) })]
 
-    /// So many workers that one is idle for each plane whenever a key is ready: no key of the hub ever waits, by event or by
-    /// timer, and none of a plane for ever.
+    /// So many workers that one is idle for each plane whenever a key is ready: no key of the hub ever waits,
+    /// by event or by timer, and none of a plane for ever.
     #[test]
     fn no_wake_up_is_lost(seed in any::<u64>()) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
@@ -131,7 +132,8 @@ proptest! {
     }
 }
 
-/// One timer is due while the worker that waits for it takes another key: another worker has to wait for the second.
+/// One timer is due while the worker that waits for it takes another key: another worker has to wait for the
+/// second.
 #[tokio::test(start_paused = true)]
 async fn a_timer_is_watched_by_somebody_while_workers_are_idle() {
     let lane = project("a");

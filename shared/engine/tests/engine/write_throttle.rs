@@ -133,7 +133,8 @@ async fn i8_what_is_throttled_together_is_not_ready_together() {
     assert!(tenths.clone().all(|ready| (2..=25).contains(&ready)), "{:?}", tenths.collect::<Vec<_>>());
 }
 
-/// With one turn, as a plane has that is tried again: neither what is new nor what never ends keeps the other out.
+/// With one turn, as a plane has that is tried again: neither what is new nor what never ends keeps the other
+/// out.
 #[tokio::test(start_paused = true)]
 async fn i8_repeats_and_others_are_served_as_they_come() {
     let queue = Queue::new(QueueConfig { per_plane: 1, ..QueueConfig::default() });

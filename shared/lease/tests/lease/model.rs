@@ -1,4 +1,5 @@
-//! Many processes with clocks of their own over a network that delays and loses: never two whose writes would pass.
+//! Many processes with clocks of their own over a network that delays and loses: never two whose writes would
+//! pass.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -48,7 +49,8 @@ struct Node {
     born: u64,
     rate: f64,
     stopped_until: u64,
-    /// The request that it waits for: id, when it was sent and when it gives up on its own clock, the epoch claimed.
+    /// The request that it waits for: id, when it was sent and when it gives up on its own clock, the epoch
+    /// claimed.
     waits: Option<(u64, Instant, Instant, Option<i32>)>,
     /// How much of the server's history its watch has delivered.
     delivered: usize,

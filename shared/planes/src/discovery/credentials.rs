@@ -106,7 +106,8 @@ impl Source {
         Self::File { path: path.to_owned(), context: context.map(str::to_owned) }
     }
 
-    /// The file, where one is named; where a context alone is, that of kubectl's kubeconfig; `None` without either.
+    /// The file, where one is named; where a context alone is, that of kubectl's kubeconfig; `None` without
+    /// either.
     pub fn named(file: Option<&Path>, context: Option<&str>) -> Option<Self> {
         match (file, context) {
             (Some(file), context) => Some(Self::file(file, context)),
@@ -120,8 +121,8 @@ impl Source {
         Self::named(file, context).unwrap_or(Self::InCluster)
     }
 
-    /// Reads everything: the configuration holds the content of the files that it names, and names none any more, so
-    /// that what is compared, tried and used is the same.
+    /// Reads everything: the configuration holds the content of the files that it names, and names none any
+    /// more, so that what is compared, tried and used is the same.
     pub fn read(&self) -> Result<Loaded, CredentialsError> {
         let config = match self {
             Self::InCluster => Config::incluster().map_err(CredentialsError::NotInCluster)?,
@@ -174,7 +175,8 @@ impl Loaded {
         if let Some(file) = auth.client_key.take().filter(|_| auth.client_key_data.is_none()) {
             auth.client_key_data = Some(base64(text(&file)?).into());
         }
-        // As JSON, for a secret is blacked out where it is printed; as a value, for its keys are in order then.
+        // As JSON, for a secret is blacked out where it is printed; as a value, for its keys are in order
+        // then.
         let auth = serde_json::to_value(&config.auth_info).unwrap_or_default();
         let Config { cluster_url, root_cert, accept_invalid_certs, tls_server_name, .. } = &config;
         let print = hash::text(&format!(
@@ -194,8 +196,8 @@ fn base64(content: String) -> String {
     coded.as_str().unwrap_or_default().to_owned()
 }
 
-/// The configuration that a Secret holds. Whoever may write the Secret must not be able to run or read anything on
-/// this machine by it.
+/// The configuration that a Secret holds. Whoever may write the Secret must not be able to run or read
+/// anything on this machine by it.
 pub fn from_secret(content: &str) -> Result<Config, CredentialsError> {
     let kubeconfig = Kubeconfig::from_yaml(content).map_err(|e| CredentialsError::Content(e.into()))?;
     if let Some(what) = reaches_this_machine(&kubeconfig) {
@@ -238,8 +240,8 @@ fn configured(mut kubeconfig: Kubeconfig, context: Option<&str>) -> Result<Confi
     Ok(config)
 }
 
-/// Whether servers are accepted that are reached by plain HTTP. It is one for the process, and not a parameter, so that no
-/// way by which a kubeconfig comes in can forget it.
+/// Whether servers are accepted that are reached by plain HTTP. It is one for the process, and not a
+/// parameter, so that no way by which a kubeconfig comes in can forget it.
 static PLAIN_HTTP: AtomicBool = AtomicBool::new(false);
 
 /// Accepts servers that are reached by plain HTTP, from now on.

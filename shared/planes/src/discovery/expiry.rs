@@ -49,8 +49,9 @@ impl End {
         self.since.zip(self.at).map(|(since, at)| at.duration_since(since))
     }
 
-    /// How long before its end it is warned of: a tenth of its life, for what lives for a short time is renewed by a
-    /// program late in it, such as the tokens of Pods by the kubelet when a fifth of their time is left.
+    /// How long before its end it is warned of: a tenth of its life, for what lives for a short time is
+    /// renewed by a program late in it, such as the tokens of Pods by the kubelet when a fifth of their time
+    /// is left.
     pub fn notice(&self) -> SignedDuration {
         const LONGEST: SignedDuration = SignedDuration::from_hours(14 * 24);
         self.lifetime().map_or(LONGEST, |lifetime| LONGEST.min(lifetime / 10))
@@ -63,8 +64,9 @@ impl End {
     }
 }
 
-/// The ends of what a configuration holds. A token that says nothing of its end has none, and neither has what a program is
-/// asked for. To be given a configuration that refers to no file, as [`super::credentials::Source::read`] makes it.
+/// The ends of what a configuration holds. A token that says nothing of its end has none, and neither has
+/// what a program is asked for. To be given a configuration that refers to no file, as
+/// [`super::credentials::Source::read`] makes it.
 pub fn ends(config: &Config) -> Vec<End> {
     // As JSON, for a secret is blacked out where it is printed.
     let auth = serde_json::to_value(&config.auth_info).unwrap_or_default();
@@ -79,7 +81,8 @@ pub fn ends(config: &Config) -> Vec<End> {
     ends
 }
 
-/// When the first of some credentials ends, and when the first of them is announced: that need not be the same one.
+/// When the first of some credentials ends, and when the first of them is announced: that need not be the
+/// same one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expiry {
     /// The end.
@@ -89,8 +92,8 @@ pub struct Expiry {
 }
 
 impl Expiry {
-    /// Of a configuration's own credentials, where they say so. Authorities do not count: while they are exchanged, a
-    /// bundle holds old and new ones, and goes on working when the old ones have ended.
+    /// Of a configuration's own credentials, where they say so. Authorities do not count: while they are
+    /// exchanged, a bundle holds old and new ones, and goes on working when the old ones have ended.
     pub fn read(config: &Config) -> Option<Self> {
         let own = ends(config).into_iter().filter(|end| end.of != Credential::Authority);
         Self::first(own.filter_map(|end| Self::new(&end)))
@@ -113,8 +116,8 @@ impl Expiry {
     }
 }
 
-/// Sets the metrics of these credentials, or takes them away where their end is not known: a time that was made up would
-/// raise an alert.
+/// Sets the metrics of these credentials, or takes them away where their end is not known: a time that was
+/// made up would raise an alert.
 pub fn publish(credentials: &str, expiry: Option<Expiry>, metrics: &Metrics) {
     let times = expiry.map(|it| (it.at, it.notice)).unzip();
     for (gauge, time) in [(&metrics.credentials_expiry, times.0), (&metrics.credentials_notice, times.1)] {
@@ -125,8 +128,8 @@ pub fn publish(credentials: &str, expiry: Option<Expiry>, metrics: &Metrics) {
     }
 }
 
-/// From the beginning of the first certificate of a chain in PEM, the holder's own, to the first end in the chain: without
-/// the certificate that vouches for it, a valid one is not accepted either.
+/// From the beginning of the first certificate of a chain in PEM, the holder's own, to the first end in the
+/// chain: without the certificate that vouches for it, a valid one is not accepted either.
 pub fn of_chain(pem: &[u8]) -> Option<(Timestamp, Timestamp)> {
     let mut chain = CertificateDer::pem_slice_iter(pem).map(|certificate| validity(&certificate.ok()?));
     let (since, at) = chain.next()??;

@@ -1,7 +1,8 @@
 //! Credentials on disk that change while the process runs.
 //!
-//! The content is what counts, read again and again: a mounted Secret changes by a symbolic link that is swapped, and
-//! a kubeconfig refers to other files. What cannot be used changes nothing, is said once and looked at again.
+//! The content is what counts, read again and again: a mounted Secret changes by a symbolic link that is
+//! swapped, and a kubeconfig refers to other files. What cannot be used changes nothing, is said once and
+//! looked at again.
 
 use std::time::Duration;
 
@@ -13,8 +14,8 @@ use super::credentials::{Loaded, Source};
 use super::expiry::{self, Expiry};
 use crate::transport::Server;
 
-/// After this time something that changed is read once more: it is taken when it has not changed since, because no writer
-/// tells when the last of several files is written.
+/// After this time something that changed is read once more: it is taken when it has not changed since,
+/// because no writer tells when the last of several files is written.
 const SETTLED: Duration = Duration::from_secs(1);
 
 /// Credentials that are in use.
@@ -55,7 +56,8 @@ impl Followed {
         }
     }
 
-    /// Reads the source, and takes what it says if that is news and was so the last time, too. Returns what is news.
+    /// Reads the source, and takes what it says if that is news and was so the last time, too. Returns what
+    /// is news.
     async fn look(&mut self, changed: Option<u64>, metrics: &Metrics) -> Option<u64> {
         let source = self.source.clone();
         // A disk may hang, and whoever waits for it must not hold up others.

@@ -29,15 +29,16 @@ const COUNTED: Duration = Duration::from_mins(6);
 /// How many Events of a plane are counted on at most.
 const MOST: usize = 16_384;
 
-/// Writes Events to one plane: those of `events.k8s.io`, and of the core group where it does not serve that. Keeps no
-/// client, as kube's recorder does: each would hold room for requests for as long as the plane is known.
+/// Writes Events to one plane: those of `events.k8s.io`, and of the core group where it does not serve that.
+/// Keeps no client, as kube's recorder does: each would hold room for requests for as long as the plane is
+/// known.
 pub(super) struct EitherGroup {
     connection: Connection,
     controller: &'static str,
     /// Until when the plane is held to serve no `events.k8s.io`.
     unserved: Mutex<Option<Instant>>,
-    /// What is counted on, by a hash of what it is of: see [`of`]. In little room: there is one for every turn of affairs
-    /// of thousands of objects.
+    /// What is counted on, by a hash of what it is of: see [`of`]. In little room: there is one for every
+    /// turn of affairs of thousands of objects.
     written: Mutex<HashMap<u64, Written>>,
 }
 
@@ -175,8 +176,8 @@ impl EitherGroup {
     }
 }
 
-/// What an Event is of: its group, the object by namespace, kind, name and UID, the type, the reason, and what it relates
-/// to.
+/// What an Event is of: its group, the object by namespace, kind, name and UID, the type, the reason, and
+/// what it relates to.
 fn of(group: &str, event: &Event, about: &ObjectReference) -> u64 {
     let related = event.secondary.as_ref().and_then(|related| related.name.as_deref());
     let object = [&about.namespace, &about.kind, &about.name, &about.uid];
@@ -190,8 +191,8 @@ fn namespace(about: &ObjectReference) -> &str {
     about.namespace.as_deref().unwrap_or("default")
 }
 
-/// Whether the server refuses because it does not serve the group: else it names the Event or the namespace that it has
-/// not.
+/// Whether the server refuses because it does not serve the group: else it names the Event or the namespace
+/// that it has not.
 fn is_of_the_group(error: &kube::Error) -> bool {
     let kube::Error::Api(status) = error else { return false };
     status.code == 404 && status.details.as_ref().is_none_or(|it| it.name.is_empty())

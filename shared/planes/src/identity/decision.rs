@@ -80,8 +80,8 @@ impl IdentityRefusal {
     }
 }
 
-/// The `ConfigMap` that remembers a plane: one of sixteen, so that ten thousand planes stay far below the limit on an
-/// object's size.
+/// The `ConfigMap` that remembers a plane: one of sixteen, so that ten thousand planes stay far below the
+/// limit on an object's size.
 pub(super) fn shard(plane: &PlaneName) -> String {
     format!("fedhub-plane-identities-{:x}", hash::text(plane.as_str()) & 0xf)
 }

@@ -33,7 +33,8 @@ pub struct IdentityEntry {
 }
 
 impl IdentityEntry {
-    /// As it is stored: the identity, after a slash the Project, and after another one what is remembered of the service.
+    /// As it is stored: the identity, after a slash the Project, and after another one what is remembered of
+    /// the service.
     pub fn read(stored: &str) -> Option<Self> {
         let mut parts = stored.splitn(3, '/');
         let identity = parts.next().filter(|identity| !identity.is_empty())?.to_owned();
@@ -54,8 +55,8 @@ impl IdentityEntry {
         }
     }
 
-    /// Whether it is about another Project than the one that has the name now: that one is gone, for no two have one
-    /// name at a time.
+    /// Whether it is about another Project than the one that has the name now: that one is gone, for no two
+    /// have one name at a time.
     pub(super) fn is_past(&self, project: Option<&str>) -> bool {
         self.project.as_deref().zip(project).is_some_and(|(before, now)| before != now)
     }

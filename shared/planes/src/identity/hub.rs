@@ -1,5 +1,5 @@
-//! What is remembered of the hub, beside the identities of planes: the highest resourceVersion ever seen there, and
-//! whether it was restored from a backup (I4).
+//! What is remembered of the hub, beside the identities of planes: the highest resourceVersion ever seen
+//! there, and whether it was restored from a backup (I4).
 
 use std::collections::BTreeMap;
 
@@ -64,8 +64,8 @@ pub async fn remembered(management: &Client, namespace: &str) -> kube::Result<Op
     Ok(api.get_opt(NAME).await?.as_ref().map(read))
 }
 
-/// Has deletions inferred again on a hub that was restored, and what was declared there before count (C11). Returns whether
-/// it was remembered to have been, and that had not been accepted.
+/// Has deletions inferred again on a hub that was restored, and what was declared there before count (C11).
+/// Returns whether it was remembered to have been, and that had not been accepted.
 pub async fn accept_restore(management: &Client, namespace: &str) -> kube::Result<bool> {
     let api: Api<ConfigMap> = Api::namespaced(management.clone(), namespace);
     loop {

@@ -22,8 +22,8 @@ use crate::Plane;
 use crate::backoff::Failure;
 use crate::entitlement::Grant;
 
-/// How long a plane may take to say who it is, and how long the memory is waited for before that is a failure.
-/// Longer than any time-out to headers: this is for bodies that do not end.
+/// How long a plane may take to say who it is, and how long the memory is waited for before that is a
+/// failure. Longer than any time-out to headers: this is for bodies that do not end.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How long a shutdown waits until what is new is stored.
 const CLOSE: Duration = Duration::from_secs(3);
@@ -146,8 +146,8 @@ impl Identities {
         Ok(seen)
     }
 
-    /// Stores what is new, if this process still leads: the highest resourceVersion of the hub above all, which else
-    /// waits for up to a minute. Nothing is stored after it.
+    /// Stores what is new, if this process still leads: the highest resourceVersion of the hub above all,
+    /// which else waits for up to a minute. Nothing is stored after it.
     pub(crate) async fn close(&self) {
         self.closing.cancel();
         if self.loaded.borrow().is_ok() && tokio::time::timeout(CLOSE, self.closed.cancelled()).await.is_err()

@@ -93,7 +93,8 @@ impl KnownIdentities {
         self.remembered.get(name)?.grant
     }
 
-    /// That is to be remembered of the service in a project whose plane was accepted. Returns whether it is news.
+    /// That is to be remembered of the service in a project whose plane was accepted. Returns whether it is
+    /// news.
     pub fn note_grant(&mut self, name: &PlaneName, grant: Option<Grant>) -> bool {
         let Some(entry) = self.entry(name).filter(|entry| entry.grant != grant).cloned() else {
             return false;
@@ -105,15 +106,16 @@ impl KnownIdentities {
         true
     }
 
-    /// Who has this identity and comes before `name`: what is remembered comes before what is not, then the lesser
-    /// name does; and whoever is accepted stays so.
+    /// Who has this identity and comes before `name`: what is remembered comes before what is not, then the
+    /// lesser name does; and whoever is accepted stays so.
     fn rival(&self, name: &PlaneName, uid: &str, remembered: bool) -> Option<&PlaneName> {
         let stored = self.stored.get(uid).and_then(|names| names.iter().find(|other| *other != name));
         let stored = stored.filter(|other| !remembered || *other < name);
         stored.or_else(|| self.claimed.get(uid).filter(|other| *other != name))
     }
 
-    /// Whether an entry is gone from what is remembered now, or says something else: whom it kept out may come in.
+    /// Whether an entry is gone from what is remembered now, or says something else: whom it kept out may
+    /// come in.
     pub fn loses(&self, remembered: &BTreeMap<PlaneName, IdentityEntry>) -> bool {
         self.remembered.iter().any(|(name, entry)| remembered.get(name) != Some(entry))
     }
@@ -125,8 +127,8 @@ impl KnownIdentities {
         gone.filter(|(name, _)| self.stored_grant(name) != withdrawn).map(|(name, _)| name.clone()).collect()
     }
 
-    /// Replaces what is remembered, and returns the planes to check again: those whose entry was changed or removed, and
-    /// those with an identity that another plane was remembered with.
+    /// Replaces what is remembered, and returns the planes to check again: those whose entry was changed or
+    /// removed, and those with an identity that another plane was remembered with.
     pub fn learn(&mut self, remembered: BTreeMap<PlaneName, IdentityEntry>) -> Vec<PlaneName> {
         let before = std::mem::replace(&mut self.remembered, remembered);
         self.stored.clear();

@@ -29,7 +29,8 @@ use crate::resume::resumed;
 
 /// How long what is new may wait for more to be stored with it.
 const GATHER: Duration = Duration::from_secs(5);
-/// How long the highest resourceVersion of the hub may wait, so that a hub that changes all the time costs no more writes.
+/// How long the highest resourceVersion of the hub may wait, so that a hub that changes all the time costs no
+/// more writes.
 const HUB_EVERY: Duration = Duration::from_mins(1);
 /// How long a watch lasts before the server ends it, in seconds: as those of the planes.
 const WATCH_SECONDS: u32 = 240;
@@ -96,8 +97,9 @@ impl Identities {
         }
     }
 
-    /// The event, if it says anything new. One with a version that is not newer than what is known is either older than the
-    /// answer to our own write, or the plane was put back to an earlier state (I13): what the plane says now counts.
+    /// The event, if it says anything new. One with a version that is not newer than what is known is either
+    /// older than the answer to our own write, or the plane was put back to an earlier state (I13): what the
+    /// plane says now counts.
     async fn current(
         &self,
         api: &Api<ConfigMap>,
@@ -122,7 +124,8 @@ impl Identities {
         }
     }
 
-    /// Warns that the identities cannot be watched, which until the first list keeps planes from being recognised.
+    /// Warns that the identities cannot be watched, which until the first list keeps planes from being
+    /// recognised.
     fn unreadable(&self, error: String) {
         tracing::warn!(error, "failed to watch plane identities on the management plane");
         self.loaded.send_if_modified(|loaded| {
@@ -173,8 +176,8 @@ impl Identities {
         Some(due.map_or(next, |due| due.min(next)))
     }
 
-    /// Stores what is new, if this process leads. What others wrote meanwhile is not overwritten: the watch brings
-    /// it, and the rest is written the next time.
+    /// Stores what is new, if this process leads. What others wrote meanwhile is not overwritten: the watch
+    /// brings it, and the rest is written the next time.
     async fn write(
         &self,
         api: &Api<ConfigMap>,
@@ -211,8 +214,8 @@ impl Identities {
                 }
                 Ok(Err(error)) => {
                     failing.failed(planes, &name, &error);
-                    // Another has written it, or the plane was put back to an earlier state, of which the watch may say
-                    // nothing for long (I13).
+                    // Another has written it, or the plane was put back to an earlier state, of which the
+                    // watch may say nothing for long (I13).
                     if is_conflict(&error)
                         && let Ok(Some(now)) = api.get_opt(&name).await
                         && now.labels().get(IDENTITIES.0).is_some_and(|value| value == IDENTITIES.1)

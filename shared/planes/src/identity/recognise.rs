@@ -13,9 +13,9 @@ use crate::backoff::{Attempt, Backoffs};
 use crate::{Plane, Planes};
 
 impl Planes {
-    /// Returns when the plane is the one that its name stands for, and its watch of `kind` may go on. One that turns
-    /// out to be another cluster than before is reengaged with nothing known of it, and waits until an operator
-    /// accepts it; `waits` are those between two questions.
+    /// Returns when the plane is the one that its name stands for, and its watch of `kind` may go on. One
+    /// that turns out to be another cluster than before is reengaged with nothing known of it, and waits
+    /// until an operator accepts it; `waits` are those between two questions.
     pub(crate) async fn recognise(self: &Arc<Self>, plane: &Plane, kind: Kind, waits: &mut Backoffs) {
         let (Some(identities), PlaneId::Project(name)) = (&self.identities, &plane.id) else { return };
         let mut lost = identities.lost.subscribe();
@@ -52,8 +52,9 @@ impl Planes {
         }
     }
 
-    /// Asks a plane who it is, where something of it is as if it were another than before: a namespace has another UID.
-    /// Returns whether it is the one that its name stands for; where it is not, or does not say, nothing is to be done there.
+    /// Asks a plane who it is, where something of it is as if it were another than before: a namespace has
+    /// another UID. Returns whether it is the one that its name stands for; where it is not, or does not say,
+    /// nothing is to be done there.
     pub async fn confirm(self: &Arc<Self>, plane: &Plane) -> bool {
         let (Some(identities), PlaneId::Project(name)) = (&self.identities, &plane.id) else { return true };
         match self.ask(identities, plane, name).await {
@@ -65,7 +66,8 @@ impl Planes {
         }
     }
 
-    /// Reengages a plane with nothing known of it, if it is another cluster than before. Returns whether it is.
+    /// Reengages a plane with nothing known of it, if it is another cluster than before. Returns whether it
+    /// is.
     fn drops_another(self: &Arc<Self>, plane: &Plane, rejection: &IdentityError) -> bool {
         let is_another = rejection.refused.is_some() && plane.recognition.holds();
         if is_another {

@@ -30,7 +30,8 @@ impl Recognition {
         self.recognised.load(std::sync::atomic::Ordering::Acquire)
     }
 
-    /// Whether the server has said for a while that there is no such plane: one that starts up may say so, too.
+    /// Whether the server has said for a while that there is no such plane: one that starts up may say so,
+    /// too.
     pub(crate) fn is_unserved(&self) -> bool {
         let since = *self.unserved.lock();
         since.is_some_and(|since| since.elapsed() >= UNSERVED)

@@ -9,8 +9,8 @@ use super::decision::shard;
 use super::entry::IdentityEntry;
 use crate::entitlement::Grant;
 
-/// Stores that the service was withdrawn from a project, on which fedhub acts unless an entitlement is there. Returns whether
-/// the service was remembered to be granted there: nothing else is withdrawn.
+/// Stores that the service was withdrawn from a project, on which fedhub acts unless an entitlement is there.
+/// Returns whether the service was remembered to be granted there: nothing else is withdrawn.
 pub async fn withdraw(management: &Client, namespace: &str, plane: &PlaneName) -> kube::Result<bool> {
     let api: Api<ConfigMap> = Api::namespaced(management.clone(), namespace);
     let name = shard(plane);

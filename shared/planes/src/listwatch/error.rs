@@ -19,7 +19,8 @@ pub enum WatchError {
     /// The server ended the watch with an error.
     #[error("the server ended the watch")]
     Ended(#[source] Box<Status>),
-    /// The server was put back to an earlier state, so that all that is known of it has to be read anew (I13).
+    /// The server was put back to an earlier state, so that all that is known of it has to be read anew
+    /// (I13).
     #[error("resourceVersion {now} follows {before}: the server went back to an earlier state")]
     WentBack {
         /// The version that it named before.

@@ -1,6 +1,7 @@
-//! Lists and watches in bounded memory (I8). As `kube::runtime::watcher`, whose events these are; but objects are cut
-//! out of what a server sends while it comes, so that of a page or a line no more is held than one object, and of an
-//! object no more than a limit. A server that was put back to an earlier state is noticed by the versions that it names.
+//! Lists and watches in bounded memory (I8). As `kube::runtime::watcher`, whose events these are; but objects
+//! are cut out of what a server sends while it comes, so that of a page or a line no more is held than one
+//! object, and of an object no more than a limit. A server that was put back to an earlier state is noticed
+//! by the versions that it names.
 //!
 //! Decides I13.
 
@@ -56,13 +57,13 @@ pub struct Config {
     pub timeout: u32,
     /// How many objects there may be.
     pub objects: usize,
-    /// Whether the server is asked how far it has come before an interrupted watch goes on (I13): one that was put back to
-    /// an earlier state would say nothing until it has come so far once more.
+    /// Whether the server is asked how far it has come before an interrupted watch goes on (I13): one that
+    /// was put back to an earlier state would say nothing until it has come so far once more.
     pub asks: bool,
 }
 
-/// Lists, then watches, for ever; goes on after errors where it can, at once. `newest` is the version that the server named
-/// last, 0 before the first.
+/// Lists, then watches, for ever; goes on after errors where it can, at once. `newest` is the version that
+/// the server named last, 0 before the first.
 pub fn listwatch(
     connection: Connection,
     config: Config,
@@ -180,8 +181,8 @@ impl Source<'_> {
         }
     }
 
-    /// Whether nothing but the metadata of the objects is asked for: what may hold a tenant's data (W6), and what need only be
-    /// there.
+    /// Whether nothing but the metadata of the objects is asked for: what may hold a tenant's data (W6), and
+    /// what need only be there.
     fn is_metadata_only(&self) -> bool {
         matches!(self.config.kind, Kind::ConfigMap | Kind::Secret | Kind::Network)
     }
@@ -190,11 +191,13 @@ impl Source<'_> {
         let plane = &self.config.plane;
         let limit =
             if self.is_metadata_only() { guard::METADATA } else { guard::limit_of(self.config.kind, plane) };
-        // In a box of its own: thousands of open watches must not hold room for the request that they began with.
+        // In a box of its own: thousands of open watches must not hold room for the request that they began
+        // with.
         Box::pin(Reader::open(&self.connection.client(), request, limit, most)).await
     }
 
-    /// Watches from a version on that the server named: a moment ago, or it may have been put back to an earlier state since.
+    /// Watches from a version on that the server named: a moment ago, or it may have been put back to an
+    /// earlier state since.
     async fn resume(&self, version: &str, is_recent: bool) -> Result<Reader> {
         if self.config.asks && !is_recent {
             let newest = revision::newest(&self.connection.client(), self.config.kind).await;
@@ -203,8 +206,8 @@ impl Source<'_> {
         self.watch(version).await.map_err(WatchError::Start)
     }
 
-    /// The server named this version, if it is a number. Fails where it has named a greater one before: it was put back to
-    /// an earlier state.
+    /// The server named this version, if it is a number. Fails where it has named a greater one before: it
+    /// was put back to an earlier state.
     fn note(&self, version: Option<u64>) -> Result<()> {
         let Some(now) = version else { return Ok(()) };
         let before = self.newest.swap(now, Ordering::Relaxed);

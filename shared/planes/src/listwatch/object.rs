@@ -1,5 +1,5 @@
-//! One object cut out of the stream that it comes in, in bounded memory: `managedFields` are left out, and of one that
-//! is over the limit no more is kept than what names it, and lets it be answered and deleted.
+//! One object cut out of the stream that it comes in, in bounded memory: `managedFields` are left out, and of
+//! one that is over the limit no more is kept than what names it, and lets it be answered and deleted.
 
 use crate::weight::Weight;
 use crate::weight::lexer::{Lexer, Token};
@@ -12,8 +12,8 @@ const NAME: usize = 1024;
 pub struct Cut {
     /// JSON: the object, without `managedFields`.
     pub text: Vec<u8>,
-    /// Its size: bytes of text, its status and `managedFields` aside, or what it takes in memory where that is out of
-    /// proportion.
+    /// Its size: bytes of text, its status and `managedFields` aside, or what it takes in memory where that
+    /// is out of proportion.
     pub size: usize,
     /// Bytes of memory that what is kept takes once it is decoded, about.
     pub memory: usize,
@@ -96,9 +96,11 @@ impl ObjectCutter {
         self.parts.iter().map(Vec::len).sum()
     }
 
-    /// Takes what comes next. Returns how much of it belongs to the object, and the object once it is complete.
+    /// Takes what comes next. Returns how much of it belongs to the object, and the object once it is
+    /// complete.
     pub fn push(&mut self, bytes: &[u8]) -> (usize, Option<Cut>) {
-        // Most tokens are inside of a member, and are kept or left out with it: those between `copied` and `used`.
+        // Most tokens are inside of a member, and are kept or left out with it: those between `copied` and
+        // `used`.
         let (mut copied, mut used) = (0, 0);
         while used < bytes.len() {
             let (length, token) = self.lexer.next(&bytes[used..]);

@@ -32,7 +32,8 @@ pub enum Part {
 }
 
 impl Part {
-    /// How many bytes an object may have. A whole one as many as on a hub: there is no place to answer a larger one.
+    /// How many bytes an object may have. A whole one as many as on a hub: there is no place to answer a
+    /// larger one.
     fn limit(self, kind: &ApiResource) -> usize {
         match self {
             Self::Whole if kind.plural != "namespaces" => guard::limit(&PlaneId::Hub),
@@ -126,8 +127,8 @@ impl Pages {
         self
     }
 
-    /// Reads the next page, and has each of its objects visited once. Breaks where that was the last page, or `visit` broke
-    /// off.
+    /// Reads the next page, and has each of its objects visited once. Breaks where that was the last page, or
+    /// `visit` broke off.
     pub async fn next(
         &mut self,
         visit: &mut (impl FnMut(Object) -> ControlFlow<()> + Send),

@@ -1,4 +1,5 @@
-//! Reads an answer object by object: of an object no more is held than a limit, and of the answer no more than that.
+//! Reads an answer object by object: of an object no more is held than a limit, and of the answer no more
+//! than that.
 
 use std::pin::Pin;
 

@@ -1,10 +1,11 @@
-//! Planes that operators paused (`fedhub pause`): for them fedhub writes nothing, neither there nor on the hub.
+//! Planes that operators paused (`fedhub pause`): for them fedhub writes nothing, neither there nor on the
+//! hub.
 //!
-//! One `ConfigMap` of the process's own namespace on the management plane says which, for every discovery. All replicas
-//! read it whenever their watch tells of a change, and now and then: what the plane says now counts, whatever its version,
-//! for a plane that was put back to an earlier state has lower ones (I13). Until it was read nothing is in sync, so that
-//! nothing is written; a leader reads it once more before the first write of its term. While it cannot be read, what was
-//! last known stands.
+//! One `ConfigMap` of the process's own namespace on the management plane says which, for every discovery.
+//! All replicas read it whenever their watch tells of a change, and now and then: what the plane says now
+//! counts, whatever its version, for a plane that was put back to an earlier state has lower ones (I13).
+//! Until it was read nothing is in sync, so that nothing is written; a leader reads it once more before the
+//! first write of its term. While it cannot be read, what was last known stands.
 
 pub mod stored;
 
@@ -48,7 +49,8 @@ impl Pauses {
         })
     }
 
-    /// The pauses in `namespace` of the management plane, which [`crate::Planes::follow_pauses`] has to read first.
+    /// The pauses in `namespace` of the management plane, which [`crate::Planes::follow_pauses`] has to read
+    /// first.
     pub fn stored(management: Client, namespace: &str) -> Arc<Self> {
         Arc::new(Self {
             paused: RwLock::default(),

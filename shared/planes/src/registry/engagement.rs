@@ -16,12 +16,13 @@ use crate::origin::Origin;
 use crate::plane::Plane;
 use crate::transport::Connection;
 
-/// How long a project plane is watched at least before it is read anew because its server went back to an earlier state.
+/// How long a project plane is watched at least before it is read anew because its server went back to an
+/// earlier state.
 const ANEW: Duration = Duration::from_secs(10);
 
 impl Planes {
-    /// Engages a project plane: its watches begin now, its objects are worked on once they are in sync. A plane of
-    /// that name that is there already is replaced (its credentials or its address changed).
+    /// Engages a project plane: its watches begin now, its objects are worked on once they are in sync. A
+    /// plane of that name that is there already is replaced (its credentials or its address changed).
     pub fn engage(self: &Arc<Self>, name: &PlaneName, connection: impl Into<Connection>) -> Arc<Plane> {
         self.engage_from(name, connection, Origin::default())
     }
@@ -44,7 +45,8 @@ impl Planes {
         plane
     }
 
-    /// A project plane of which nothing is known but what is under way there since `old` was engaged under its name.
+    /// A project plane of which nothing is known but what is under way there since `old` was engaged under
+    /// its name.
     pub(crate) fn fresh(
         &self,
         name: &PlaneName,
@@ -63,7 +65,8 @@ impl Planes {
         Arc::new(if self.identities.is_some() { plane.unrecognised() } else { plane })
     }
 
-    /// Engages a plane again with the client that it has, unless it was replaced: its cached state is dropped.
+    /// Engages a plane again with the client that it has, unless it was replaced: its cached state is
+    /// dropped.
     pub(crate) fn reengage(self: &Arc<Self>, old: &Plane) {
         let PlaneId::Project(name) = &old.id else { return };
         let plane = self.fresh(name, old.connection.clone(), old.origin.clone(), Some(old));
@@ -79,8 +82,9 @@ impl Planes {
         self.watch(plane);
     }
 
-    /// A watch has shown that the server of a plane went back to an earlier state (I13). A project plane is read anew, and
-    /// not more often than every few seconds, whatever it says; of another plane each watch lists anew what it watches.
+    /// A watch has shown that the server of a plane went back to an earlier state (I13). A project plane is
+    /// read anew, and not more often than every few seconds, whatever it says; of another plane each watch
+    /// lists anew what it watches.
     pub(crate) async fn went_back(self: &Arc<Self>, plane: &Plane, error: &WatchError) {
         let error = errors::chain(error);
         tracing::warn!(plane = %plane.id, error, "resourceVersions decreased, listing everything again");
@@ -132,7 +136,8 @@ impl Planes {
         }
     }
 
-    /// Declares a plane gone for good: discovery lists none of that name, and none answers for it. It is disengaged, and what the hub has of it is orphaned (F11), until one of that name is engaged.
+    /// Declares a plane gone for good: discovery lists none of that name, and none answers for it. It is
+    /// disengaged, and what the hub has of it is orphaned (F11), until one of that name is engaged.
     pub fn declare_gone(&self, name: &PlaneName) {
         self.disengage(name);
         if self.gone.lock().insert(name.clone()) {
@@ -152,8 +157,8 @@ impl Planes {
         self.gone.lock().iter().cloned().collect()
     }
 
-    /// Records why a plane cannot be engaged, and returns whether that is news. It becomes an Event on `about`, which nothing
-    /// waits for, once for each reason, by the leader.
+    /// Records why a plane cannot be engaged, and returns whether that is news. It becomes an Event on
+    /// `about`, which nothing waits for, once for each reason, by the leader.
     pub fn refuse(&self, name: &str, reason: &str, about: Option<(ObjectReference, Events)>) -> bool {
         let mut refused = self.refused.lock();
         if refused.get(name).is_some_and(|known| known.reason == reason) {

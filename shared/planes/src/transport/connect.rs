@@ -23,22 +23,22 @@ use tokio_rustls::TlsConnector;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tower::{BoxError, Service};
 
-/// How often a connection without traffic is pinged, and how long the answer may take: a dead one is found within
-/// the sum.
+/// How often a connection without traffic is pinged, and how long the answer may take: a dead one is found
+/// within the sum.
 const PING: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(5));
-/// Flow control: what a stream may send ahead of its reader, and all streams of a connection together. A reader that
-/// does not read stops its own stream, not the others' (I8).
+/// Flow control: what a stream may send ahead of its reader, and all streams of a connection together. A
+/// reader that does not read stops its own stream, not the others' (I8).
 const WINDOW: (u32, u32) = (256 << 10, 32 << 20);
 
 /// How often a server's SETTINGS are looked for: before the first, and after.
 const LOOK: (Duration, Duration) = (Duration::from_millis(1), Duration::from_secs(1));
 
-/// Keyed per process, so that no author of a kubeconfig can make its trust look like another one's and be given the
-/// connections of another client certificate.
+/// Keyed per process, so that no author of a kubeconfig can make its trust look like another one's and be
+/// given the connections of another client certificate.
 static TRUST: LazyLock<RandomState> = LazyLock::new(RandomState::new);
 
-/// A server and the trust in it: planes with the same may share connections. Tokens are not part of it; they travel
-/// with each request.
+/// A server and the trust in it: planes with the same may share connections. Tokens are not part of it; they
+/// travel with each request.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Endpoint {
     /// `https://host:port`.
@@ -188,8 +188,8 @@ async fn handshake(stream: Wire) -> Result<Http2, BoxError> {
     Ok(Http2 { send, limit, end })
 }
 
-/// Drives a connection to its end and publishes what the server announces. Its SETTINGS come with no event that could
-/// be awaited: they are looked for often until the first, and now and then after that.
+/// Drives a connection to its end and publishes what the server announces. Its SETTINGS come with no event
+/// that could be awaited: they are looked for often until the first, and now and then after that.
 async fn drive<E>(connection: http2::Connection<Ending, Body, E>, announced: watch::Sender<usize>)
 where
     http2::Connection<Ending, Body, E>: Future<Output = hyper::Result<()>>,
@@ -222,7 +222,8 @@ fn speaks_http2(wire: &Wire) -> bool {
     }
 }
 
-/// A connection that can be ended with all that is under way on it: hyper keeps one open for as long as a stream is.
+/// A connection that can be ended with all that is under way on it: hyper keeps one open for as long as a
+/// stream is.
 pub struct Ending {
     wire: Wire,
     end: Pin<Box<WaitForCancellationFutureOwned>>,

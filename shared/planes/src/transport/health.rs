@@ -1,8 +1,8 @@
 //! Whether a server answers, as the requests of all planes behind it tell.
 //!
-//! Hundreds of planes may be behind one server. While it is away each of their watches waits by itself; the first
-//! request that it answers again wakes all of them, spread so that it is not stampeded. Where it refuses, a plane that works
-//! again wakes a few others, those a few more, and so on.
+//! Hundreds of planes may be behind one server. While it is away each of their watches waits by itself; the
+//! first request that it answers again wakes all of them, spread so that it is not stampeded. Where it
+//! refuses, a plane that works again wakes a few others, those a few more, and so on.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -28,8 +28,8 @@ const LONGEST: Duration = Duration::from_secs(5);
 /// No wait is cut shorter than this: a server that answers every other request must not be asked without end.
 const SHORTEST: Duration = Duration::from_millis(100);
 
-/// So many watches that were refused try again when one works again. More than one, so that those that are refused for
-/// good do not end it, and few, for it may be the only one.
+/// So many watches that were refused try again when one works again. More than one, so that those that are
+/// refused for good do not end it, and few, for it may be the only one.
 const WOKEN: u32 = 4;
 
 /// A server that could not be reached.
@@ -96,8 +96,8 @@ impl ServerHealth {
         }
     }
 
-    /// A request that began at `began` had no answer. It may be a failure of that plane alone, unless there was no
-    /// connection, or no other request had an answer since.
+    /// A request that began at `began` had no answer. It may be a failure of that plane alone, unless there
+    /// was no connection, or no other request had an answer since.
     pub fn failed(&self, began: Instant, error: &BoxError) {
         let mut state = self.state();
         if error.is::<Unreachable>() || state.last_answer.is_none_or(|answer| answer < began) {
@@ -115,8 +115,9 @@ impl ServerHealth {
         *self.0.comebacks.borrow()
     }
 
-    /// Waits, for no longer than it takes until the server answers any request again. `since` is what [`Self::comebacks`]
-    /// was before the attempt; `chance`, from 0 to 1, is the place among all that are woken.
+    /// Waits, for no longer than it takes until the server answers any request again. `since` is what
+    /// [`Self::comebacks`] was before the attempt; `chance`, from 0 to 1, is the place among all that are
+    /// woken.
     pub async fn wait(&self, longest: Duration, since: u64, chance: f64) {
         let began = Instant::now();
         let mut comebacks = self.0.comebacks.subscribe();
@@ -169,7 +170,8 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// When the watches of one plane were begun last, by resource: a list-watch does not say so before the first event.
+/// When the watches of one plane were begun last, by resource: a list-watch does not say so before the first
+/// event.
 #[derive(Clone, Debug, Default)]
 pub struct WatchStarts(Arc<watch::Sender<Vec<(String, Instant)>>>);
 

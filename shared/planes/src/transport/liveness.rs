@@ -1,5 +1,5 @@
-//! Whether a connection still carries answers. One that hangs may answer pings all the same: a proxy answers them for
-//! the server behind it.
+//! Whether a connection still carries answers. One that hangs may answer pings all the same: a proxy answers
+//! them for the server behind it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Tells the connection that carries a request whether the request has timed out. Travels with the request, as one of
-/// its extensions.
+/// Tells the connection that carries a request whether the request has timed out. Travels with the request,
+/// as one of its extensions.
 #[derive(Clone, Debug, Default)]
 pub struct Overdue(Arc<AtomicBool>);
 
@@ -43,15 +43,16 @@ impl Liveness {
         self.heard.load(Ordering::Relaxed)
     }
 
-    /// A request has timed out that left when so much had come. Where nothing came since, not for it and not for any
-    /// other, the connection is silent until something comes.
+    /// A request has timed out that left when so much had come. Where nothing came since, not for it and not
+    /// for any other, the connection is silent until something comes.
     pub fn timed_out(&self, so_far: u64) {
         if self.so_far() == so_far {
             self.silent.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Whether a request has timed out and nothing came since it left. Such a connection gets no more requests.
+    /// Whether a request has timed out and nothing came since it left. Such a connection gets no more
+    /// requests.
     pub fn is_silent(&self) -> bool {
         self.silent.load(Ordering::Relaxed)
     }
@@ -62,8 +63,8 @@ impl Liveness {
 pub struct Retirement(Option<Instant>);
 
 impl Retirement {
-    /// Another connection has answered. Returns whether this one, which is silent or not, has been so for `patience` since
-    /// another one did so first: its watches would have had a bookmark.
+    /// Another connection has answered. Returns whether this one, which is silent or not, has been so for
+    /// `patience` since another one did so first: its watches would have had a bookmark.
     pub fn is_due(&mut self, silent: bool, now: Instant, patience: Duration) -> bool {
         if !silent {
             self.0 = None;

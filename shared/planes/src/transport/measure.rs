@@ -77,8 +77,8 @@ where
     }
 }
 
-/// Verb and resource of a request, as an audit log names them; a subresource follows a slash. The prefix of a plane
-/// that is addressed by path is passed over: what counts starts at the last `/api/` or `/apis/`.
+/// Verb and resource of a request, as an audit log names them; a subresource follows a slash. The prefix of a
+/// plane that is addressed by path is passed over: what counts starts at the last `/api/` or `/apis/`.
 pub fn describe(method: &Method, path: &str, query: Option<&str>) -> (&'static str, String) {
     let other = ("other", "none".to_owned());
     let rest = match (path.rfind("/apis/"), path.rfind("/api/v1/")) {

@@ -1,9 +1,9 @@
-//! The HTTP stack of one plane: patience, limit on requests in flight, weights, metrics, time-outs, base path, authentication,
-//! over hyper.
+//! The HTTP stack of one plane: patience, limit on requests in flight, weights, metrics, time-outs, base
+//! path, authentication, over hyper.
 //!
-//! kube's own client waits for ever on a server that accepts and never answers, or that begins an answer and does not
-//! go on, and retries 5xx silently up to fifteen times; here the first two are errors after a few seconds and the
-//! third is the queue's business.
+//! kube's own client waits for ever on a server that accepts and never answers, or that begins an answer and
+//! does not go on, and retries 5xx silently up to fifteen times; here the first two are errors after a few
+//! seconds and the third is the queue's business.
 
 mod body;
 mod connect;

@@ -19,8 +19,8 @@ const OF_PAGE: [&str; 4] = ["continue", "limit", "resourceVersion", "resourceVer
 pub struct PageCounts(Arc<Mutex<BTreeMap<String, usize>>>);
 
 impl PageCounts {
-    /// Counts a page that is about to be asked for, unless its list has had too many. Two lists of the same that are under
-    /// way at once count as one, which ends no list that ends by itself.
+    /// Counts a page that is about to be asked for, unless its list has had too many. Two lists of the same
+    /// that are under way at once count as one, which ends no list that ends by itself.
     pub fn count(&self, uri: &Uri) -> Result<(), Excess> {
         let mut counts = self.0.lock();
         if parameter(uri.query(), "continue").is_none() {

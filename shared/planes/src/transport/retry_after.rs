@@ -1,5 +1,5 @@
-//! A server that says 429 is left alone for as long as it asks, resource by resource of each plane: one that begins its
-//! storage says so of each of them, when it is touched first.
+//! A server that says 429 is left alone for as long as it asks, resource by resource of each plane: one that
+//! begins its storage says so of each of them, when it is touched first.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -51,8 +51,8 @@ impl Throttled {
 }
 
 impl RetryAfterLayer {
-    /// When a request for that resource may be sent, if the server has throttled one (429) and the time that it asked for is
-    /// not over: those that wait do not all go on in one instant.
+    /// When a request for that resource may be sent, if the server has throttled one (429) and the time that
+    /// it asked for is not over: those that wait do not all go on in one instant.
     fn turn(&self, resource: &str) -> Option<Instant> {
         self.0.lock().get_mut(resource).filter(|standing| !standing.is_over()).map(Throttled::turn)
     }
@@ -105,7 +105,8 @@ where
         let clone = self.inner.clone();
         let (_, resource) = describe(request.method(), request.uri().path(), None);
         let mut turn = layer.turn(&resource);
-        // The service that is ready goes with the request, unless that waits: it may hold a place among the plane's requests.
+        // The service that is ready goes with the request, unless that waits: it may hold a place among the
+        // plane's requests.
         let ready = turn.is_none().then(|| std::mem::replace(&mut self.inner, clone.clone()));
         Box::pin(async move {
             let answer = if let Some(mut ready) = ready {

@@ -32,8 +32,8 @@ use crate::backoff::{Backoffs, Failure};
 use crate::served::Discovery;
 
 /// A server and the credentials for it, as they are now. Planes that differ in their path share its
-/// connections and, where the credentials are a token that is requested again, that one token. Clones are the same
-/// server.
+/// connections and, where the credentials are a token that is requested again, that one token. Clones are the
+/// same server.
 #[derive(Clone)]
 pub struct Server {
     access: LatestAccess,
@@ -99,7 +99,8 @@ impl Transport {
         Ok(self.server(config)?.client(plane))
     }
 
-    /// The server that `config` describes, for clients of several planes behind it, and for credentials that change.
+    /// The server that `config` describes, for clients of several planes behind it, and for credentials that
+    /// change.
     pub fn server(&self, config: &Config) -> Result<Server, UnusableConfig> {
         Server::new(config, self)
     }
@@ -115,8 +116,8 @@ impl Server {
         })
     }
 
-    /// From now on requests go as `config` says, those of all clients of this server. A configuration that makes no
-    /// client changes nothing.
+    /// From now on requests go as `config` says, those of all clients of this server. A configuration that
+    /// makes no client changes nothing.
     pub fn replace(&self, config: &Config) -> Result<(), UnusableConfig> {
         let access = Arc::new(Access::of(config, &self.transport)?);
         *self.access.write() = access;
@@ -133,8 +134,8 @@ impl Server {
         self.at(None, plane)
     }
 
-    /// The same for another plane of this server: the one at `path`, in place of the configuration's own path. All of those
-    /// serve the same kinds.
+    /// The same for another plane of this server: the one at `path`, in place of the configuration's own
+    /// path. All of those serve the same kinds.
     pub fn connection_at(&self, path: PathAndQuery, plane: &PlaneId) -> Connection {
         Connection { discovery: self.discovery.clone(), ..self.at(Some(path), plane) }
     }
@@ -188,8 +189,8 @@ pub struct Connection {
 #[derive(Clone)]
 enum Clients {
     Kept(Client),
-    /// Each is made when it is needed, and does not stay: it has room for requests that wait, ten kilobytes of it, and
-    /// of thousands of planes almost all are idle.
+    /// Each is made when it is needed, and does not stay: it has room for requests that wait, ten kilobytes
+    /// of it, and of thousands of planes almost all are idle.
     Made(Arc<dyn Fn() -> Client + Send + Sync>),
 }
 
@@ -260,8 +261,8 @@ impl Connection {
         }
     }
 
-    /// Waits out a failed attempt: where the server did not answer, no longer than until it answers any request, and where it
-    /// refused, no longer than until others of it work again.
+    /// Waits out a failed attempt: where the server did not answer, no longer than until it answers any
+    /// request, and where it refused, no longer than until others of it work again.
     pub(crate) async fn wait(
         &self,
         wait: Duration,
@@ -288,8 +289,8 @@ impl Connection {
         }
     }
 
-    /// Waits until the server has answered a watch of that resource which was asked for after `since`; for ever, where
-    /// health is not observed.
+    /// Waits until the server has answered a watch of that resource which was asked for after `since`; for
+    /// ever, where health is not observed.
     pub(crate) async fn watch_begins(&self, resource: &str, since: Instant) {
         match &self.health {
             Some(health) => health.starts.since(resource, since).await,

@@ -13,11 +13,11 @@ use super::watch_throttle::WatchThrottleLayer;
 /// Limits of a plane's transport.
 #[derive(Clone, Copy, Debug)]
 pub struct TransportConfig {
-    /// How long a server may take to the headers of its answer, and from any of its bytes to the next. Watches answer
-    /// headers at once, and may be silent between two lines.
+    /// How long a server may take to the headers of its answer, and from any of its bytes to the next.
+    /// Watches answer headers at once, and may be silent between two lines.
     pub response_header_timeout: Duration,
-    /// How long a server may take from a request to the end of its answer; of a watch, from the beginning of a line to
-    /// its end.
+    /// How long a server may take from a request to the end of its answer; of a watch, from the beginning of
+    /// a line to its end.
     pub request_timeout: Duration,
     /// How long a TCP and TLS connection may take.
     pub connect_timeout: Duration,

@@ -1,6 +1,6 @@
-//! Limits on each wait for a server: for the headers of an answer, for the next bytes of its body, for the whole. A
-//! watch streams for minutes and is silent between two of its lines, so of a watch only a line that has begun is
-//! limited.
+//! Limits on each wait for a server: for the headers of an answer, for the next bytes of its body, for the
+//! whole. A watch streams for minutes and is silent between two of its lines, so of a watch only a line that
+//! has begun is limited.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -15,7 +15,8 @@ use tower::{BoxError, Layer, Service};
 use super::liveness::Overdue;
 use super::watches::is_watch;
 
-/// The longest that a request takes with its answer, where nothing else is said: as long as API servers allow.
+/// The longest that a request takes with its answer, where nothing else is said: as long as API servers
+/// allow.
 pub const WHOLE: Duration = Duration::from_mins(1);
 
 /// A server did not go on.
@@ -32,8 +33,8 @@ pub enum TimedOut {
     Whole(Duration),
 }
 
-/// Adds the limits to a service. By hand, since tower's time-outs limit neither a stalled body nor a line of a watch, and
-/// drop the request before it is marked as overdue.
+/// Adds the limits to a service. By hand, since tower's time-outs limit neither a stalled body nor a line of
+/// a watch, and drop the request before it is marked as overdue.
 #[derive(Clone, Copy, Debug)]
 pub struct HeaderTimeoutLayer {
     step: Duration,
@@ -41,13 +42,14 @@ pub struct HeaderTimeoutLayer {
 }
 
 impl HeaderTimeoutLayer {
-    /// At most this long from the request to the headers of its answer, and from any of its bytes to the next.
+    /// At most this long from the request to the headers of its answer, and from any of its bytes to the
+    /// next.
     pub fn new(step: Duration) -> Self {
         Self { step, whole: WHOLE }
     }
 
-    /// At most this long from the request to the end of its answer; of a watch, from the beginning of a line to its
-    /// end.
+    /// At most this long from the request to the end of its answer; of a watch, from the beginning of a line
+    /// to its end.
     #[must_use]
     pub fn whole(self, whole: Duration) -> Self {
         Self { whole, ..self }
@@ -189,8 +191,8 @@ mod tests {
 
     const STEP: Duration = Duration::from_secs(9);
 
-    /// Asks a server that sends these, each so many seconds after the last, and then nothing: what came, and how and
-    /// after how long it ended.
+    /// Asks a server that sends these, each so many seconds after the last, and then nothing: what came, and
+    /// how and after how long it ended.
     async fn ask(uri: &str, sent: &'static [(u64, &'static str)]) -> (String, TimedOut, u64) {
         let server = service_fn(move |_: Request<()>| async move {
             let frames = stream::iter(sent).then(|(after, text)| async move {

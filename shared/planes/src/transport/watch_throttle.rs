@@ -1,5 +1,6 @@
-//! How fast watches may be started: thousands that end in one instant, as with the server behind them, must not all
-//! restart in it. A list-watch resumes at once where its watch ended without an error, so this is the place.
+//! How fast watches may be started: thousands that end in one instant, as with the server behind them, must
+//! not all restart in it. A list-watch resumes at once where its watch ended without an error, so this is the
+//! place.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};

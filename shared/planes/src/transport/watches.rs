@@ -1,6 +1,6 @@
-//! How long a watch lasts on a connection that is pinged: dead connections are found in seconds there, so a watch need
-//! not end to find them. kube's watcher asks for less than five minutes at most; two watches of each of a thousand
-//! planes would then restart seven times a second.
+//! How long a watch lasts on a connection that is pinged: dead connections are found in seconds there, so a
+//! watch need not end to find them. kube's watcher asks for less than five minutes at most; two watches of
+//! each of a thousand planes would then restart seven times a second.
 
 use http::Uri;
 use http::uri::PathAndQuery;

@@ -1,9 +1,10 @@
-//! Every answer is weighed before it is decoded, and large ones are paid for out of the memory that all planes share (I8).
+//! Every answer is weighed before it is decoded, and large ones are paid for out of the memory that all
+//! planes share (I8).
 //!
-//! What an answer may take follows from its request. A request of a kind that is not known here is held to the limit of
-//! one object: nothing has to be registered for its answer to be bounded. Answers that are read object by object are
-//! marked with [`InPieces`]: their reader weighs each object and holds no more than one, so that only their length is
-//! bounded here.
+//! What an answer may take follows from its request. A request of a kind that is not known here is held to
+//! the limit of one object: nothing has to be registered for its answer to be bounded. Answers that are read
+//! object by object are marked with [`InPieces`]: their reader weighs each object and holds no more than one,
+//! so that only their length is bounded here.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -26,14 +27,14 @@ use super::watches::{asks, is_watch, parameter};
 use crate::reader::reader;
 use crate::weight::Scale;
 
-/// How many bytes are taken before other tasks have their turn. Whoever reads them decodes them in the same turn, and what
-/// waits in a connection would come without a pause.
+/// How many bytes are taken before other tasks have their turn. Whoever reads them decodes them in the same
+/// turn, and what waits in a connection would come without a pause.
 const TURN: usize = 16 << 10;
 /// What a part of a body takes beside its bytes: servers may send them one by one.
 const PART: usize = 128;
 
-/// Marks a request, as one of its extensions, whose answer is read object by object, and each object weighed by who reads
-/// it. Answers that are no success are read whole by everybody.
+/// Marks a request, as one of its extensions, whose answer is read object by object, and each object weighed
+/// by who reads it. Answers that are no success are read whole by everybody.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InPieces;
 
@@ -97,7 +98,8 @@ impl Answer {
         }
     }
 
-    /// How much of it is taken; of a page by the number of objects that it was asked for. None where its reader weighs it.
+    /// How much of it is taken; of a page by the number of objects that it was asked for. None where its
+    /// reader weighs it.
     fn allowance(self, objects: usize) -> Option<Allowance> {
         match self {
             Self::Small => Some(SMALL),

@@ -1,9 +1,10 @@
-//! JSON cut into tokens while it arrives: of a stream of any length nothing has to be held to see its structure.
+//! JSON cut into tokens while it arrives: of a stream of any length nothing has to be held to see its
+//! structure.
 
 use memchr::memchr2;
 
-/// What a run of bytes is. Whether brackets and commas stand where they should is not looked at: what is kept is parsed
-/// later.
+/// What a run of bytes is. Whether brackets and commas stand where they should is not looked at: what is kept
+/// is parsed later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Token {
     /// White space between tokens.

@@ -1,4 +1,5 @@
-//! What JSON takes: text on its way, memory once it is decoded. One pass over bytes as they come, of which nothing is held.
+//! What JSON takes: text on its way, memory once it is decoded. One pass over bytes as they come, of which
+//! nothing is held.
 
 pub mod lexer;
 
@@ -8,8 +9,8 @@ use self::lexer::{Lexer, Token};
 const MAP: usize = 640;
 /// What a JSON value takes, beside its text.
 const VALUE: usize = 48;
-/// How many bytes of memory may be needed for one byte of the limit on an object's text: maps of one short field each
-/// take fifty times their text.
+/// How many bytes of memory may be needed for one byte of the limit on an object's text: maps of one short
+/// field each take fifty times their text.
 const EXPANSION: usize = 16;
 
 /// Bytes of text, and of memory.

@@ -1,5 +1,5 @@
-//! A server that sends what it likes: whatever is asked, the process keeps within its memory, each request ends, and another
-//! plane is answered meanwhile (I8). In a binary of its own: its allocator counts.
+//! A server that sends what it likes: whatever is asked, the process keeps within its memory, each request
+//! ends, and another plane is answered meanwhile (I8). In a binary of its own: its allocator counts.
 
 #[cfg(test)]
 mod polls;

@@ -1,5 +1,5 @@
-//! How long a future keeps a thread of the runtime from others: the longest of its polls, by the time that the thread had on
-//! a processor, whatever else the machine does meanwhile.
+//! How long a future keeps a thread of the runtime from others: the longest of its polls, by the time that
+//! the thread had on a processor, whatever else the machine does meanwhile.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;

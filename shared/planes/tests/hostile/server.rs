@@ -60,8 +60,8 @@ struct Text {
     after: String,
 }
 
-/// A server that does that to any request, and its address. It has a thread of its own: what is measured is how long those
-/// who ask are kept from their work, not how busy it is.
+/// A server that does that to any request, and its address. It has a thread of its own: what is measured is
+/// how long those who ask are kept from their work, not how busy it is.
 pub fn start(trick: Trick) -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();

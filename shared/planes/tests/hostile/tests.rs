@@ -113,8 +113,8 @@ async fn i8_whatever_a_server_sends_memory_is_bounded_requests_end_and_others_ar
         );
     }
     assert!(faults.is_empty(), "{faults:#?}");
-    // Whatever the transport weighs was asked for, and bounded. What comes in pieces is weighed by who reads it, and ends by
-    // its length or its time, whichever is first.
+    // Whatever the transport weighs was asked for, and bounded. What comes in pieces is weighed by who reads
+    // it, and ends by its length or its time, whichever is first.
     for answer in Answer::VARIANTS.iter().filter(|answer| **answer != Answer::Pieces) {
         let given_up = metrics.too_large.with_label_values(&["project", answer.into()]).get();
         assert!(given_up > 0, "no answer was given up of those that are {answer:?}");

@@ -1,6 +1,8 @@
-//! Discovery `kubeconfigs`: which Secrets make a plane, and what the others get to hear (section 2, section 6).
+//! Discovery `kubeconfigs`: which Secrets make a plane, and what the others get to hear (section 2, section
+//! 6).
 //!
-//! The kubeconfigs name an address without a server: engaging waits for no server, so the registry shows everything.
+//! The kubeconfigs name an address without a server: engaging waits for no server, so the registry shows
+//! everything.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! Discovery `milo`: a project is disengaged only when no write that could place our finalizer is in flight (section 2,
-//! I3).
+//! Discovery `milo`: a project is disengaged only when no write that could place our finalizer is in flight
+//! (section 2, I3).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,8 +28,8 @@ fn marked(server: &ApiServer) -> bool {
     wd["metadata"]["finalizers"] == json!([FEDERATOR_FINALIZER])
 }
 
-/// A project that is Ready, with a WD that is not marked yet, and its plane in sync. From here on the plane's watches
-/// are silent.
+/// A project that is Ready, with a WD that is not marked yet, and its plane in sync. From here on the plane's
+/// watches are silent.
 async fn unmarked() -> (Run, ApiServer, Arc<Plane>) {
     let (milo, a) = (milo(), ApiServer::project_plane("a"));
     milo.put(project("a", "True")).unwrap();

@@ -1,4 +1,5 @@
-//! Discovery `milo`: Projects that are suspended and resumed, and those that are deleted and created again (section 2).
+//! Discovery `milo`: Projects that are suspended and resumed, and those that are deleted and created again
+//! (section 2).
 
 use fedhub_api::reason::Reason;
 use fedhub_core::clock::Clock;
@@ -47,8 +48,8 @@ fn entry(run: &Run, name: &str, server: &ApiServer) -> String {
     format!("{}/{}", uid(server, "Namespace", "default"), uid(&run.milo, "Project", name))
 }
 
-/// The plane of the one Project is engaged and remembered; then the Project is deleted and created again with another
-/// plane, while the discovery receives no event.
+/// The plane of the one Project is engaged and remembered; then the Project is deleted and created again with
+/// another plane, while the discovery receives no event.
 async fn recreated(run: &Run, management: &ApiServer, [old, new]: [&ApiServer; 2]) {
     until("the old one", || run.planes.engaged(&plane_name("a")).is_some()).await;
     quiet(10).await;

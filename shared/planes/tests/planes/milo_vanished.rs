@@ -1,4 +1,5 @@
-//! Discovery `milo`: projects that vanished without being watched, and are named by what they left on the hub (F11).
+//! Discovery `milo`: projects that vanished without being watched, and are named by what they left on the hub
+//! (F11).
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Hundreds of planes behind one server that begins the storage of each with the first request for it: they become Ready
-//! together, or the server is killed (I8).
+//! Hundreds of planes behind one server that begins the storage of each with the first request for it: they
+//! become Ready together, or the server is killed (I8).
 
 use std::collections::HashMap;
 use std::convert::Infallible;

@@ -1,4 +1,5 @@
-//! Optional kinds of project planes: where one is not served nothing waits for it, and it is found once it is.
+//! Optional kinds of project planes: where one is not served nothing waits for it, and it is found once it
+//! is.
 
 use std::sync::Arc;
 

@@ -6,7 +6,8 @@ use serde_json::json;
 use super::identity::{Process, management, remove, same_shard, shard, stored, uid};
 use crate::planes::support::*;
 
-/// A process that knows the plane `a`, on a management plane that is put back to a time at which it knew it, too.
+/// A process that knows the plane `a`, on a management plane that is put back to a time at which it knew it,
+/// too.
 async fn on_a_restored_management_plane(is_away: bool) -> (ApiServer, ApiServer, Process) {
     let (management, server) = (management(), ApiServer::project_plane("a"));
     let process = Process::start(&management);

@@ -1,4 +1,5 @@
-//! A hub that was restored from a backup is recognised, by what is remembered on the management plane, too (I4).
+//! A hub that was restored from a backup is recognised, by what is remembered on the management plane, too
+//! (I4).
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Registries of the cell role: one around the cell, one around the hub whose project planes show claims only, each
-//! watching its own kinds and nothing else.
+//! Registries of the cell role: one around the cell, one around the hub whose project planes show claims
+//! only, each watching its own kinds and nothing else.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Objects of every size: what is held of them is bounded, and one that is too large does not affect others (I8).
+//! Objects of every size: what is held of them is bounded, and one that is too large does not affect others
+//! (I8).
 
 use std::time::Duration;
 

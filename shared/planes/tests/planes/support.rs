@@ -54,8 +54,8 @@ pub fn instance(name: &str) -> Value {
     json!({"apiVersion": API, "kind": "Instance", "metadata": {"namespace": "n", "name": name}, "spec": {"a": 1}})
 }
 
-/// What was delivered, in short: `alpha +a`, `alpha -a`, `alpha -a?` (after a gap), `alpha sync Instance`, `alpha
-/// left`.
+/// What was delivered, in short: `alpha +a`, `alpha -a`, `alpha -a?` (after a gap), `alpha sync Instance`,
+/// `alpha left`.
 #[derive(Default)]
 pub struct Notes(Mutex<Vec<String>>);
 

@@ -1,4 +1,5 @@
-//! A plane with more objects than are taken of one plane is refused, and named as that, until it has fewer (I8).
+//! A plane with more objects than are taken of one plane is refused, and named as that, until it has fewer
+//! (I8).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,5 @@
-//! Planes other than the hub whose resourceVersions go back, as those of a server that is restored in place do (I13).
+//! Planes other than the hub whose resourceVersions go back, as those of a server that is restored in place
+//! do (I13).
 
 use std::convert::Infallible;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! Credentials that change on disk while clients use them, and kubeconfigs that say how a server is to be trusted.
+//! Credentials that change on disk while clients use them, and kubeconfigs that say how a server is to be
+//! trusted.
 
 use std::path::Path;
 use std::sync::atomic::Ordering;

@@ -142,7 +142,8 @@ async fn a_connection_that_ended_is_replaced() {
     let client = client(&transport, &server, "");
     get(&client).await.unwrap();
     server.hang_up();
-    // The client may learn of the end by the failure of the request that it is sending; the next must succeed.
+    // The client may learn of the end by the failure of the request that it is sending; the next must
+    // succeed.
     let answers = [get(&client).await, get(&client).await];
     assert!(answers[1].is_ok(), "{answers:?}");
 }

@@ -1,5 +1,5 @@
-//! A small HTTPS server: `/version` below any path answers its path, `/whoami` who asks, `/never` does not answer, a watch
-//! answers one line and then stays silent.
+//! A small HTTPS server: `/version` below any path answers its path, `/whoami` who asks, `/never` does not
+//! answer, a watch answers one line and then stays silent.
 
 use std::convert::Infallible;
 use std::pin::Pin;

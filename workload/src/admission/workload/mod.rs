@@ -1,5 +1,6 @@
-//! The rules of a Workload and of a WD: names, placements ([`placements`]), numbers ([`scale`]), and the template that both
-//! have ([`template`]): what runs ([`runtime`], [`containers`], [`machine`]), volumes ([`volumes`]) and networks ([`network`]).
+//! The rules of a Workload and of a WD: names, placements ([`placements`]), numbers ([`scale`]), and the
+//! template that both have ([`template`]): what runs ([`runtime`], [`containers`], [`machine`]), volumes
+//! ([`volumes`]) and networks ([`network`]).
 
 mod attached;
 mod containers;
@@ -118,8 +119,9 @@ fn template_spec(object: &Object) -> (&Value, Path) {
     (&object.spec()["template"]["spec"], Path::of("spec").field("template").field("spec"))
 }
 
-/// The networks that the user of an object has to have the right to use: all of a template that is new or says something
-/// else. Whoever changes what runs on a network uses it; whoever scales, moves or restarts what another has made does not.
+/// The networks that the user of an object has to have the right to use: all of a template that is new or
+/// says something else. Whoever changes what runs on a network uses it; whoever scales, moves or restarts
+/// what another has made does not.
 pub fn networks(old: Option<&Object>, new: &Object) -> Vec<NetworkUse> {
     let (spec, at) = template_spec(new);
     let is_same = old.is_some_and(|old| template_spec(old).0 == spec && marks(old) == marks(new));

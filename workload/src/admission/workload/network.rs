@@ -12,7 +12,8 @@ use crate::admission::fault::{Fault, Faults, Problem};
 use crate::admission::limits;
 use crate::admission::path::Path;
 
-/// A network that an interface is on: its user needs the right `use` on it (`networks` of `networking.datumapis.com`).
+/// A network that an interface is on: its user needs the right `use` on it (`networks` of
+/// `networking.datumapis.com`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NetworkUse {
     /// The namespace of the network: the object's own.
@@ -35,8 +36,8 @@ impl NetworkUse {
     }
 }
 
-/// What an interface says of its network. It is read as it stands: a template that cannot be read whole is on its networks
-/// all the same.
+/// What an interface says of its network. It is read as it stands: a template that cannot be read whole is on
+/// its networks all the same.
 struct Reference<'a> {
     name: &'a str,
     /// `None` where it says none, or an empty one.
@@ -83,8 +84,8 @@ pub fn check_references(spec: &Value, here: &str, at: &Path, faults: &mut Faults
     for network in references(spec, at).take(limits::INTERFACES) {
         faults.name(network.at.field("name"), network.name, is_dns_label, DNS_LABEL_RULE);
         if let Some(namespace) = network.namespace.filter(|_| !network.is_of(here)) {
-            // Its users' rights are those of another namespace, and on the hub that name is another tenant's, or nobody's.
-            // With the name: another network of that namespace is another fault.
+            // Its users' rights are those of another namespace, and on the hub that name is another tenant's,
+            // or nobody's. With the name: another network of that namespace is another fault.
             let given = format!("{namespace}/{}", network.name);
             let rule = "a network of another namespace cannot be used";
             faults.forbidden(network.at.field("namespace"), Some(&given), rule);

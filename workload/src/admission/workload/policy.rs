@@ -79,7 +79,8 @@ fn check_block(block: &IpBlock, at: &Path, faults: &mut Faults) {
     }
 }
 
-/// A block of addresses: the bits that all of them begin with. Those of version 4 have 32 bits, which stand at the top.
+/// A block of addresses: the bits that all of them begin with. Those of version 4 have 32 bits, which stand
+/// at the top.
 struct Block {
     is_v4: bool,
     bits: u128,

@@ -1,10 +1,11 @@
-//! Public keys, as OpenSSH writes them: the name of the algorithm, and in base64 the same with the key (RFC 4253, section 6.6).
+//! Public keys, as OpenSSH writes them: the name of the algorithm, and in base64 the same with the key (RFC
+//! 4253, section 6.6).
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
-/// Whether a text is a user's public key: algorithm, key, and perhaps a comment. Options before it, certificates and keys of
-/// DSA are none.
+/// Whether a text is a user's public key: algorithm, key, and perhaps a comment. Options before it,
+/// certificates and keys of DSA are none.
 pub fn is_public_key(text: &str) -> bool {
     let mut parts = text.split_whitespace();
     let (Some(algorithm), Some(data)) = (parts.next(), parts.next()) else { return false };
@@ -29,7 +30,8 @@ fn is_key_of(algorithm: &str, data: &[u8]) -> bool {
     }
 }
 
-/// The fields, each with its length before it; `None` where the data does not end with one, or has more than a key does.
+/// The fields, each with its length before it; `None` where the data does not end with one, or has more than
+/// a key does.
 fn fields(mut data: &[u8]) -> Option<Vec<&[u8]>> {
     const MOST: usize = 4;
     let mut fields = Vec::new();

@@ -9,7 +9,8 @@ use crate::admission::fault::Faults;
 use crate::admission::path::Path;
 use crate::admission::types::{self, Types};
 
-/// The faults of a template, which may have these types. What it says of networks is checked as it stands, see [`network`].
+/// The faults of a template, which may have these types. What it says of networks is checked as it stands,
+/// see [`network`].
 pub fn check(template: &InstanceTemplateSpec, types: Types<'_>, at: &Path, faults: &mut Faults) {
     if let Some(of) = &template.metadata {
         metadata::check(of, &at.field("metadata"), faults);

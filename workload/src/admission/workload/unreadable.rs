@@ -11,7 +11,8 @@ use crate::admission::fault::Faults;
 use crate::admission::limits;
 use crate::admission::path::Path;
 
-/// The faults of such a spec: its parts that cannot be read, or where each can, the spec itself with that error.
+/// The faults of such a spec: its parts that cannot be read, or where each can, the spec itself with that
+/// error.
 pub fn check(spec: &Value, error: &serde_json::Error, at: &Path, faults: &mut Faults) {
     let (template, here) = (&spec["template"], at.field("template"));
     let (instance, inside) = (&template["spec"], here.field("spec"));

@@ -61,7 +61,8 @@ fn attachments(instance: &InstanceSpec) -> impl Iterator<Item = &VolumeAttachmen
     containers.flat_map(|container| container.volume_attachments.iter().flatten()).chain(machine)
 }
 
-/// Each attachment is one of a volume that is there, and files that are attached to a container have a place in it.
+/// Each attachment is one of a volume that is there, and files that are attached to a container have a place
+/// in it.
 fn each(
     list: &[VolumeAttachment],
     volumes: &HashMap<&str, &Volume>,

@@ -122,7 +122,8 @@ fn w10_a_lost_or_broken_history_counts_on() {
 
 #[test]
 fn w10_a_history_is_kept_as_small_as_it_can_be_read_back() {
-    // Each quote, and each bracket as servers send it, takes a multiple of its byte in the object that holds the history.
+    // Each quote, and each bracket as servers send it, takes a multiple of its byte in the object that holds
+    // the history.
     for text in ["\"", "<", "\n", "\u{1}"] {
         let quoted = |n: usize| workload(&format!("{n}{}", text.repeat(30_000)));
         let mut history = recorded(None, &quoted(0)).1;

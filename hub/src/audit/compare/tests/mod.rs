@@ -74,7 +74,8 @@ fn u4_nothing_is_said_of_a_plane_that_was_not_read() {
     }
 }
 
-/// W5: a WD that refers to a copy needs it, and one that counts for it and holds its finalizer releases it by itself.
+/// W5: a WD that refers to a copy needs it, and one that counts for it and holds its finalizer releases it by
+/// itself.
 #[test]
 fn w5_u4_a_copy_that_a_wd_needs_or_releases_is_not_left_over() {
     use fedhub_core::names::REFERENCED_DATA_FINALIZER;
@@ -104,8 +105,8 @@ fn w5_u4_a_copy_that_a_wd_needs_or_releases_is_not_left_over() {
     }
 }
 
-/// W5: a copy in a hub namespace that is not the WD's serves no cell, and neither does one whose count cannot be read and that
-/// no template refers to, whatever holds its WDs.
+/// W5: a copy in a hub namespace that is not the WD's serves no cell, and neither does one whose count cannot
+/// be read and that no template refers to, whatever holds its WDs.
 #[test]
 fn w5_u4_a_copy_that_no_wd_uses_is_left_over() {
     use fedhub_core::names::{

@@ -24,8 +24,8 @@ pub struct ProjectFacts {
     pub plane: Option<Held>,
     /// The plane is engaged only until its WDs are free.
     pub leaving: bool,
-    /// It is reported by the first list since this process began, or a term has begun: another process may have engaged
-    /// it.
+    /// It is reported by the first list since this process began, or a term has begun: another process may
+    /// have engaged it.
     pub first: bool,
     /// The plane was engaged for another Project of that name, which is gone.
     pub remade: bool,
@@ -61,7 +61,8 @@ pub fn decide(facts: ProjectFacts) -> PlaneAction {
         // Its store is about another plane.
         (ProjectState::Ready, Some(_)) if remade => PlaneAction::Engage,
         (ProjectState::NotReady | ProjectState::Deleting, Some(_)) if remade => PlaneAction::Inspect,
-        // Its watches may have failed for as long as it was not ready: fresh ones begin without their back-off.
+        // Its watches may have failed for as long as it was not ready: fresh ones begin without their
+        // back-off.
         (ProjectState::Ready, Some(Held::Unknown)) if leaving => PlaneAction::Engage,
         (ProjectState::Ready, Some(_)) => PlaneAction::Stay,
         (ProjectState::Absent, Some(_)) if unserved => PlaneAction::Abandon,

@@ -6,8 +6,8 @@ use fedhub_core::object::Kind;
 use crate::Planes;
 
 impl Planes {
-    /// The project planes that the hub has something of: a hub namespace that is empty stays behind of every project
-    /// that ever was (F11). None, where no WDs are watched on project planes.
+    /// The project planes that the hub has something of: a hub namespace that is empty stays behind of every
+    /// project that ever was (F11). None, where no WDs are watched on project planes.
     pub(crate) fn federated(&self) -> Vec<PlaneName> {
         if !self.watches_on_projects(Kind::WorkloadDeployment) {
             return Vec::new();

@@ -36,7 +36,8 @@ impl Leaving {
         self.news.lock()
     }
 
-    /// From now on, news of this plane is kept. To be called before its store is searched at, so that nothing is missed.
+    /// From now on, news of this plane is kept. To be called before its store is searched at, so that nothing
+    /// is missed.
     pub fn add(&self, plane: &PlaneName) {
         self.news().entry(plane.clone()).or_insert(false);
     }

@@ -1,9 +1,10 @@
 //! Discovery `milo`: one plane for each Project that is Ready, behind the server that the Projects are on.
 //!
-//! A project that is deleted or turns not Ready stays engaged for as long as WDs of it hold our finalizer, which
-//! only this process can remove. Which those are, the plane's own store says, and its watch says when the last one is free. What
-//! other processes left behind is searched for at the start and at the beginning of each term: in projects that are not
-//! Ready, and in those that are gone and named by what the hub still has of them.
+//! A project that is deleted or turns not Ready stays engaged for as long as WDs of it hold our finalizer,
+//! which only this process can remove. Which those are, the plane's own store says, and its watch says when
+//! the last one is free. What other processes left behind is searched for at the start and at the beginning
+//! of each term: in projects that are not Ready, and in those that are gone and named by what the hub still
+//! has of them.
 
 pub mod decision;
 mod federated;
@@ -40,8 +41,8 @@ use crate::{Origin, Plane, Planes};
 /// How long a watch lasts before the server ends it, in seconds: as those of the planes.
 const WATCH_SECONDS: u32 = 240;
 
-/// Where the plane of a project is on its server. A path of the server's own is dropped: Milo serves projects at its
-/// root, also to those who see the Projects through an organization's plane.
+/// Where the plane of a project is on its server. A path of the server's own is dropped: Milo serves projects
+/// at its root, also to those who see the Projects through an organization's plane.
 pub fn path(project: &PlaneName) -> Result<PathAndQuery, InvalidUri> {
     PathAndQuery::try_from(format!("/apis/{GROUP}/{VERSION}/projects/{project}/control-plane"))
 }
@@ -190,8 +191,8 @@ impl Milo {
         }
     }
 
-    /// Looks for WDs that other processes marked in projects that are not Ready by now, or gone: once in each term, when
-    /// both the Projects and what is on the hub are known.
+    /// Looks for WDs that other processes marked in projects that are not Ready by now, or gone: once in each
+    /// term, when both the Projects and what is on the hub are known.
     fn find_leftovers(&mut self) {
         let term = self.planes.fence.epoch();
         if !self.listed || !self.planes.anchor.synced() || (self.searched && self.term == term) {
@@ -210,8 +211,8 @@ impl Milo {
         }
     }
 
-    /// Whether another process may have marked WDs of a Project. One that is gone held its WDs until they were free, unless
-    /// the hub has WDs of it still.
+    /// Whether another process may have marked WDs of a Project. One that is gone held its WDs until they
+    /// were free, unless the hub has WDs of it still.
     fn may_be_marked(&self, known: &KnownProject) -> bool {
         let has_deployments = known.plane.as_ref().is_some_and(|plane| self.planes.has_deployments(plane));
         known.state != ProjectState::Absent || has_deployments
@@ -297,7 +298,8 @@ impl Milo {
         None
     }
 
-    /// Engages the plane of a Project, in place of one that was recreated under its name. Returns why it cannot.
+    /// Engages the plane of a Project, in place of one that was recreated under its name. Returns why it
+    /// cannot.
     fn engage(&self, plane: &PlaneName, known: &KnownProject, remade: Option<Arc<Plane>>) -> Option<String> {
         let connection = match (self.connect)(plane) {
             Ok(connection) => connection,
@@ -320,8 +322,8 @@ impl Milo {
         None
     }
 
-    /// Nothing is awaited of the plane any more; a Project that is gone is forgotten. No WD of it holds our finalizer: what
-    /// the hub has all the same is orphaned.
+    /// Nothing is awaited of the plane any more; a Project that is gone is forgotten. No WD of it holds our
+    /// finalizer: what the hub has all the same is orphaned.
     fn leave(&mut self, name: &str, plane: &PlaneName, state: ProjectState) {
         self.leaving.remove(plane);
         if state == ProjectState::Absent {

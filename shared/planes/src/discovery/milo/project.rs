@@ -18,7 +18,8 @@ pub struct KnownProject {
     pub state: ProjectState,
     /// Its server takes no writes to its plane.
     pub suspended: bool,
-    /// The Project itself. `None` for one that was never observed: its name is known by what it left on the hub.
+    /// The Project itself. `None` for one that was never observed: its name is known by what it left on the
+    /// hub.
     pub about: Option<ObjectReference>,
 }
 
