@@ -206,7 +206,7 @@ impl Federator {
         {
             let Key { plane, namespace, name, .. } = of.key;
             tracing::warn!(
-                %plane, namespace, name, ?trouble, error = errors::chain(&error),
+                %plane, namespace, name, error = errors::chain(&error),
                 "failed to write the condition of a failure"
             );
         }
