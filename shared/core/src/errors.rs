@@ -1,6 +1,7 @@
 //! Errors by category: the metric label, the Event's reason and the retry policy follow from it (section 6).
 
 mod api;
+mod category;
 mod excess;
 mod not_sent;
 mod wording;
@@ -9,64 +10,13 @@ use kube::core::Status;
 use kube::core::response::StatusCause;
 
 pub use api::{ApiError, TransportFailure};
+pub use category::Category;
 pub use excess::Excess;
 pub use not_sent::NotSent;
 pub use wording::{address, chain, json, kubeconfig};
 
+use self::category::is_suspension;
 use crate::object::PlaneId;
-
-/// The category of an error. Bounded, so that it may be a metric label.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    Hash,
-    PartialOrd,
-    Ord,
-    strum::Display,
-    strum::IntoStaticStr,
-    strum::VariantArray,
-)]
-#[strum(serialize_all = "snake_case")]
-pub enum Category {
-    /// Comes right by itself: connection errors, time-outs, 5xx.
-    Transient,
-    /// Another writer was first, or the object is gone: read again.
-    Conflict,
-    /// The server asked for patience (429).
-    Throttled,
-    /// RBAC, or credentials that are not accepted.
-    Forbidden,
-    /// The server refused the content of the write.
-    Invalid,
-    /// The plane is not engaged, not in sync yet, or not asked while it fails; or the process does not lead.
-    NotEngaged,
-    /// The hub object belongs to another tenant (I6).
-    TenantConflict,
-    /// A state that the code holds to be impossible.
-    Bug,
-}
-
-impl Category {
-    /// The metric label.
-    pub fn label(self) -> &'static str {
-        self.into()
-    }
-
-    /// The category of a server's refusal.
-    fn of_status(status: &Status) -> Self {
-        match status.code {
-            403 if is_suspension(status) => Self::NotEngaged,
-            401 | 403 => Self::Forbidden,
-            409 => Self::Conflict,
-            429 => Self::Throttled,
-            400 | 404 | 405 | 406 | 413 | 415 | 422 => Self::Invalid,
-            _ => Self::Transient,
-        }
-    }
-}
 
 /// A request to a plane that failed.
 #[derive(Debug, thiserror::Error)]
@@ -191,12 +141,6 @@ impl Error {
             Self::Bug(_) => Category::Bug,
         }
     }
-}
-
-/// Whether a project's plane refuses a write because the project is suspended.
-fn is_suspension(status: &Status) -> bool {
-    let causes = status.details.iter().flat_map(|details| &details.causes);
-    causes.into_iter().any(|cause| cause.reason == "ProjectSuspended")
 }
 
 /// The causes by which a server refuses an update because a field must not change. API servers give no

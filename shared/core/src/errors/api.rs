@@ -6,7 +6,9 @@ use std::iter::successors;
 
 use kube::core::{Status, request};
 
-use super::{Category, Excess, NotSent};
+use super::category::Category;
+use super::excess::Excess;
+use super::not_sent::NotSent;
 use crate::object::Unreadable;
 
 /// Why a request did not get the answer that it asked for.
