@@ -19,7 +19,7 @@ fn unmet() -> impl Iterator<Item = Reason> {
 }
 
 fn endings() -> impl Iterator<Item = Cow<'static, str>> {
-    unmet().map(|reason| reason.about().ending()).chain([Cow::Borrowed(UNKNOWN)])
+    Reason::all().map(|reason| reason.about().ending()).chain([Cow::Borrowed(UNKNOWN)])
 }
 
 /// The message of a condition with that reason, with who has to act at its end; unchanged where it ends so

@@ -341,7 +341,7 @@ reasons! {
     DeletedWithoutCell: warning("WorkloadDeployment", "bring the cell back, which then deletes what it has");
     /// The ConfigMap that records a template cannot be written.
     RevisionNotRecorded: About::new(
-        Source::Event("Workload"), Responsible::User, "let fedhub write the ConfigMap that it names, or delete it"
+        Source::Event("Workload"), Responsible::User, "let the platform write the ConfigMap that it names, or delete it"
     );
     /// What was suspended is resumed.
     Resumed: event("Instance or WorkloadDeployment");
