@@ -5,7 +5,7 @@
 //! alert that names its city has to reach the webhook of Alertmanager, and no other; once the server goes on,
 //! it has to be resolved.
 //!
-//! The rules are those of `deploy/`, with every `for:` divided by [`rules::FASTER`].
+//! The rules are those of `deploy/`, with every `for:` divided by `rules::FASTER`.
 
 mod dashboards;
 mod expected;

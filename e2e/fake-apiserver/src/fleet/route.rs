@@ -55,7 +55,7 @@ impl<'a> Way<'a> {
 }
 
 impl Fleet {
-    /// Serves all planes on the address of `listener` until it is dropped, [`Outages`] aside.
+    /// Serves all planes on the address of `listener` until it is dropped, `Outages` aside.
     pub async fn serve(
         &self,
         mut listener: TcpListener,
@@ -83,7 +83,7 @@ impl Fleet {
         FleetService { fleet: self.clone(), apart: false }
     }
 
-    /// The same, of a server of its own, that the [`Outages`] do not concern.
+    /// The same, of a server of its own, that the `Outages` do not concern.
     pub fn service_apart(&self) -> FleetService {
         FleetService { fleet: self.clone(), apart: true }
     }
