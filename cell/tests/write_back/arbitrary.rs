@@ -59,7 +59,7 @@ pub fn plan(snapshot: &Snapshot) -> Decision {
     match (intent, verdict) {
         (Intent::End(Outcome::AwaitChange), Some(Verdict::Parked)) => Decision::Park,
         (Intent::End(end), Some(Verdict::Refused(refusal))) => {
-            assert!(end == Outcome::AwaitChange || !snapshot.copy_shown, "an event tells of it");
+            assert!(end == Outcome::AwaitChange || !snapshot.copy_shown, "an event follows");
             Decision::Refuse(refusal)
         }
         (Intent::End(Outcome::RequeueAfter(wait)), None) => Decision::Wait(wait),

@@ -94,8 +94,8 @@ pub async fn gate(session: &Session, writes: bool) -> Result<(), Problem> {
     }
 }
 
-/// Enables compute on the way to another command, where that needs nobody's approval or somebody agrees to
-/// ask.
+/// Enables compute before another command runs, where that needs no approval or the user agrees to request
+/// it.
 async fn enable(session: &Session, access: &Access, writes: bool) -> Result<(), Problem> {
     let offer = requests::offer(session).await?;
     let project = session.project_in_words();

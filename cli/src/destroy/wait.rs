@@ -1,5 +1,5 @@
-//! Waiting until a workload is gone: by watch, over lost connections. Meanwhile it is told which city still
-//! has what.
+//! Waiting until a workload is gone: by watch, over lost connections. Meanwhile it reports what each city
+//! still has.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::session::Session;
 /// The pause after a watch that broke.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// How often it is looked at what is left.
+/// Interval between two looks at what is left.
 const LOOK: Duration = Duration::from_secs(10);
 
 /// Waits until that very workload is gone; one that is made anew by its name is another. Without a limit, for
@@ -37,7 +37,7 @@ async fn in_time(session: &Session, workload: &Object, limit: Option<Duration>) 
         tokio::select! {
             biased;
             ended = watched(session, workload) => ended,
-            never = tell_what_is_left(session, workload) => match never {},
+            never = report_remains(session, workload) => match never {},
         }
     };
     let Some(limit) = limit else { return gone.await };
@@ -54,19 +54,19 @@ async fn in_time(session: &Session, workload: &Object, limit: Option<Duration>) 
     .remedy(format!("The deletion goes on. Wait for it with `{again}`.")))
 }
 
-/// Tells what is left of a workload, and again when that has changed.
-async fn tell_what_is_left(session: &Session, workload: &Object) -> Infallible {
+/// Reports what is left of a workload, and again when that has changed.
+async fn report_remains(session: &Session, workload: &Object) -> Infallible {
     let mut looks = interval_at(Instant::now() + LOOK, LOOK);
-    let mut told = None;
+    let mut reported = None;
     loop {
         looks.tick().await;
         let left = remains(session, workload).await;
-        if left == told {
+        if left == reported {
             continue;
         }
         if let Some(lines) = left.as_deref() {
             session.tell(lines);
-            told = left;
+            reported = left;
         }
     }
 }

@@ -35,8 +35,8 @@ pub struct ExplainArgs {
     pub city: Vec<String>,
 }
 
-/// Runs the command. It ends with [`Exit::Blocked`] where somebody has to act, and with [`Exit::Failed`]
-/// where nothing of what could be read says so, and not everything could be read.
+/// Runs the command. Fails with [`Exit::Blocked`] where the user or an operator has to act; with
+/// [`Exit::Failed`] where some of it could not be read and the rest needs no action.
 pub async fn run(session: &Session, args: &ExplainArgs) -> Result<(), Problem> {
     let project = Project::of_workload(session, &args.name).await;
     let Project { workloads, deployments, instances } = &project;

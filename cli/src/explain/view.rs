@@ -178,8 +178,7 @@ pub fn text(explanation: &Explanation<'_>, resume: &str, look: &Look, now: Times
     parts.join("\n\n")
 }
 
-/// One city, with its Instances below it. What stands in its way is told of the first that it stands in the
-/// way of.
+/// One city, with its Instances below it. An obstacle that several of them share is printed with the first.
 fn city(
     city: &City<'_>,
     same: Option<&City<'_>>,

@@ -79,7 +79,8 @@ impl Obstacle {
     /// What a condition says; `None` for one that is True, that is the schema's, or that passes by itself.
     pub fn of(condition: &Value) -> Option<Self> {
         let (status, reason, message) = said(condition);
-        // Whose job it is, the message tells of what a deployment repeats of its Instances (C9).
+        // A deployment repeats the message of its Instances under a reason of its own: the ending of that
+        // message names who has to act (C9).
         let said = separated(reason, message).responsible;
         let acts = matches!(said, Some(Responsible::User | Responsible::Operator)) || needs_action(reason);
         let stands = status != "True" && !is_default(condition) && acts;

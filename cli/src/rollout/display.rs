@@ -21,8 +21,8 @@ pub trait Display {
     fn show(&mut self, judgement: &Judgement);
     /// Says something beside it, such as that the connection was lost.
     fn note(&mut self, text: &str);
-    /// Nothing more comes; `told` is whether what stands in the way is told after it, and need not stand
-    /// here, too.
+    /// Ends the display. `told`: whether an error with the obstacles follows, so that they are not repeated
+    /// here.
     fn finish(&mut self, told: bool);
 }
 
