@@ -23,7 +23,7 @@ const LONGEST: Duration = Duration::from_hours(1);
 impl Plane {
     /// Whether discovery names the kind; nothing where it does not answer.
     pub(super) async fn names(&self, kind: Kind) -> Option<bool> {
-        self.connection().discovery().names(&self.client(), kind).await
+        self.connection().discovery().names(|| self.client(), kind).await
     }
 
     /// Whether discovery does not name the kind, though it is complete: it names all that has to be served

@@ -38,24 +38,25 @@ impl Discovery {
         Arc::as_ptr(&self.0).addr()
     }
 
-    /// Whether it names the kind; nothing where it does not answer.
-    pub async fn names(&self, client: &Client, kind: Kind) -> Option<bool> {
+    /// Whether it names the kind; nothing where it does not answer. The client is made when there is something
+    /// to ask: thousands of planes of one server wait here for its one answer.
+    pub async fn names(&self, client: impl Fn() -> Client, kind: Kind) -> Option<bool> {
         if kind.resource().group.is_empty() {
             return Some(true);
         }
         timeout(PATIENCE, self.ask(client, kind)).await.ok()?.ok()
     }
 
-    async fn ask(&self, client: &Client, kind: Kind) -> Result<bool, kube::Error> {
+    async fn ask(&self, client: impl Fn() -> Client, kind: Kind) -> Result<bool, kube::Error> {
         let version = kind.resource().api_version.as_str();
         let mut last = self.0.lock().await;
         last.take_if(|answer| answer.since.elapsed() > MOMENT);
         let answer = match &mut *last {
             Some(answer) => answer,
-            None => last.insert(Answer::of(client).await?),
+            None => last.insert(Answer::of(&client()).await?),
         };
         if answer.versions.contains(version) && !answer.asked.contains(version) {
-            let listed = client.list_api_group_resources(version).await?;
+            let listed = client().list_api_group_resources(version).await?;
             let is_named = |kind: &Kind| {
                 let resource = kind.resource();
                 resource.api_version == version
@@ -104,17 +105,17 @@ mod tests {
         let server = ApiServer::project_plane("alpha");
         let (client, discovery) = (server.client(), Discovery::default());
         for kind in [Kind::LocationBinding, Kind::Network, Kind::ServiceEntitlement, Kind::Workload] {
-            assert_eq!(discovery.clone().names(&client, kind).await, Some(false), "{kind:?}");
+            assert_eq!(discovery.clone().names(|| client.clone(), kind).await, Some(false), "{kind:?}");
         }
-        assert_eq!(discovery.names(&client, Kind::Instance).await, Some(true));
+        assert_eq!(discovery.names(|| client.clone(), Kind::Instance).await, Some(true));
         assert_eq!(asked(&server), ["/apis", "/apis/compute.datumapis.com/v1alpha"]);
         let location =
             Resource::custom("networking.datumapis.com", "v1alpha", "LocationBinding", "locationbindings");
         server.register(location.cluster_scoped());
         tokio::time::advance(MOMENT + Duration::from_millis(1)).await;
-        assert_eq!(discovery.names(&client, Kind::LocationBinding).await, Some(true), "served by now");
-        assert_eq!(discovery.names(&client, Kind::Network).await, Some(false));
-        assert_eq!(discovery.names(&client, Kind::Secret).await, Some(true), "of the core group");
+        assert_eq!(discovery.names(|| client.clone(), Kind::LocationBinding).await, Some(true), "served by now");
+        assert_eq!(discovery.names(|| client.clone(), Kind::Network).await, Some(false));
+        assert_eq!(discovery.names(|| client.clone(), Kind::Secret).await, Some(true), "of the core group");
     }
 
     #[tokio::test(start_paused = true)]
@@ -123,9 +124,9 @@ mod tests {
         let (client, discovery) = (server.client(), Discovery::default());
         for path in ["/apis", "/apis/compute.datumapis.com/v1alpha"] {
             let fault = server.fault(Fault::Status(503).on("get", path));
-            assert_eq!(discovery.names(&client, Kind::Workload).await, None, "{path}");
+            assert_eq!(discovery.names(|| client.clone(), Kind::Workload).await, None, "{path}");
             server.clear_fault(fault);
         }
-        assert_eq!(discovery.names(&client, Kind::Workload).await, Some(false));
+        assert_eq!(discovery.names(|| client.clone(), Kind::Workload).await, Some(false));
     }
 }

@@ -72,8 +72,8 @@ impl Queue {
         added
     }
 
-    /// Adds `key` in the lane of its plane after this time, in place of an earlier time: something may be due
-    /// then that no event tells of. It is a repeat, which leaves turns to what changes.
+    /// Adds `key` in the lane of its plane after this time, or at an earlier one that was already asked for:
+    /// something may be due then that no event tells of. It is a repeat, which leaves turns to what changes.
     pub fn add_after(&self, key: Key, wait: Duration) {
         self.lock().add_after(key, wait, Instant::now());
         self.wake.notify_one();

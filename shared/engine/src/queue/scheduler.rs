@@ -157,9 +157,14 @@ impl Scheduler {
             return;
         }
         let at = now + wait;
-        if let Some(before) = self.later.insert(key.clone(), at) {
+        let before = self.later.get(&key).copied();
+        if before.is_some_and(|before| before <= at) {
+            return;
+        }
+        if let Some(before) = before {
             self.timers.remove(&(before, Alarm::Add(key.clone())));
         }
+        self.later.insert(key.clone(), at);
         self.timers.insert((at, Alarm::Add(key)));
     }
 
