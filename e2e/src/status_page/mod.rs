@@ -1,10 +1,10 @@
 //! The status page in a real browser.
 //!
-//! [`run`] opens the pages of the fedhub beside real planes; [`look_at`] those that the unit tests of `hub`
-//! wrote to a directory. Each is looked at in two widths and two colour schemes: nothing may be wider than
-//! the window, no text may have less contrast than AA asks for, no table may lack headers, nothing may be
-//! requested from elsewhere or be logged as an error. Then the pages are used with the keyboard alone, and
-//! one is watched as a plane goes away and comes back. A picture of each is taken, for a look.
+//! [`run`] opens the pages of the fedhub beside real planes; [`look_at`] those that the unit tests of
+//! `fedhub` wrote to a directory. Each is looked at in two widths and two colour schemes: nothing may be
+//! wider than the window, no text may have less contrast than AA asks for, no table may lack headers, nothing
+//! may be requested from elsewhere or be logged as an error. Then the pages are used with the keyboard alone,
+//! and one is watched as a plane goes away and comes back. A picture of each is taken, for a look.
 
 mod browser;
 mod look;
