@@ -21,11 +21,11 @@ pub mod write_back;
 
 use fedhub_core::names::CELL_MANAGER;
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView};
-use fedhub_planes::{Plane, PlaneWriter, Planes};
+use fedhub_planes::{Pass, Plane, PlaneWriter, Planes};
 
 /// Writes to the plane that a registry is around, as the cell's controllers.
-fn writer(planes: &Planes) -> PlaneWriter<'_> {
-    PlaneWriter { plane: planes.anchor(), manager: CELL_MANAGER, metrics: planes.metrics() }
+fn writer<'a>(planes: &'a Planes, pass: &'a Pass) -> PlaneWriter<'a> {
+    PlaneWriter { plane: planes.anchor(), pass, manager: CELL_MANAGER, metrics: planes.metrics() }
 }
 
 /// The WD of the cell that made an Instance, by the UID of its controller (C3).

@@ -9,7 +9,7 @@ use fedhub_core::metrics::Hop;
 use fedhub_core::names::FEDERATOR_FINALIZER;
 use fedhub_core::object::{Kind, ObjectRef, ObjectView};
 use fedhub_engine::{Outcome, Step};
-use fedhub_planes::{Plane, Precondition, StatusWrite, Write, Written};
+use fedhub_planes::{Pass, Plane, Precondition, StatusWrite, Write, Written};
 use tokio::time::Instant;
 
 use crate::Federator;
@@ -38,7 +38,10 @@ impl DeploymentReconcile<'_> {
         let key = self.of.key;
         let (project, hub) = match fetched {
             Some(Bodies { project, hub }) => (Some(project), hub),
-            None => (self.of.project.get_or_fetch(WD, &key.namespace, &key.name).await?, HubBody::Unread),
+            None => (
+                self.of.project.get_or_fetch(&self.job.pass, WD, &key.namespace, &key.name).await?,
+                HubBody::Unread,
+            ),
         };
         let Some(project) = project else {
             return Ok(ControlFlow::Break(Step::End(Outcome::AwaitChange)));
@@ -49,7 +52,7 @@ impl DeploymentReconcile<'_> {
                 .federator
                 .planes
                 .hub()
-                .get_or_fetch(WD, &seen.hub_namespace_name, &key.name)
+                .get_or_fetch(&self.job.pass, WD, &seen.hub_namespace_name, &key.name)
                 .await?
                 .into(),
             (None, hub) => hub,
@@ -88,21 +91,21 @@ impl DeploymentReconcile<'_> {
             release,
             mut then,
         } = plan;
-        let (federator, project) = (self.federator, self.of.project);
+        let (federator, project, pass) = (self.federator, self.of.project, &self.job.pass);
         let (mut wd, mut wrote) = (bodies.project.clone(), false);
         let mut target = bodies.hub.object().filter(|_| delete).cloned();
         if let Some(mark) = mark {
-            wd = federator.writer(project).patch_metadata(WD, &wd, mark.render(&wd)).await?;
+            wd = federator.writer(project, pass).patch_metadata(WD, &wd, mark.render(&wd)).await?;
             wrote = true;
         }
         for (kind, write) in [(Kind::Namespace, namespace), (Kind::PropagationPolicy, policy)] {
             if let Some(write) = write {
-                wrote |= federator.write_to_hub(kind, write).await?.is_some();
+                wrote |= federator.write_to_hub(pass, kind, write).await?.is_some();
             }
         }
         let deployment = deployment.and_then(|change| change.render(seen, bodies));
         if let Some(write) = deployment
-            && let Some(stored) = federator.write_to_hub(WD, write).await?
+            && let Some(stored) = federator.write_to_hub(pass, WD, write).await?
         {
             wrote = true;
             match &mut target {
@@ -112,7 +115,7 @@ impl DeploymentReconcile<'_> {
             }
         }
         if recall {
-            wrote |= federator.unbind(&seen.hub_namespace_name, &seen.name).await?;
+            wrote |= federator.unbind(pass, &seen.hub_namespace_name, &seen.name).await?;
         }
         if let Some(from) = moved {
             announce_move(project, &bodies.project, &from, seen.city());
@@ -120,7 +123,7 @@ impl DeploymentReconcile<'_> {
         if let Some(hub) = target {
             wrote = true;
             self.announce_unreached(seen, &bodies.project);
-            if federator.planes.hub().delete(WD, &hub, Precondition::Uid).await? {
+            if federator.planes.hub().delete(pass, WD, &hub, Precondition::Uid).await? {
                 // To be seen by a live read; its event need not be waited for.
                 then = NextStep::ReadLive;
             }
@@ -130,7 +133,7 @@ impl DeploymentReconcile<'_> {
         }
         if release {
             let released = finalizers::without(&wd, FEDERATOR_FINALIZER);
-            federator.writer(project).patch_metadata(WD, &wd, released).await?;
+            federator.writer(project, pass).patch_metadata(WD, &wd, released).await?;
             wrote = true;
         }
         Ok((wrote, then))
@@ -148,7 +151,7 @@ impl DeploymentReconcile<'_> {
         let Some(write) = status::write(seen, refusal, bodies) else { return Ok(false) };
         // A status that only time calls for answers no event, so that its delay is not measured.
         let since = (!seen.is_due).then_some(self.job.since);
-        Ok(self.federator.write_status(self.of.project, wd, write, since).await?)
+        Ok(self.federator.write_status(&self.job.pass, self.of.project, wd, write, since).await?)
     }
 
     /// The hub WD was made or changed.
@@ -175,8 +178,8 @@ impl DeploymentReconcile<'_> {
         let hub = planes.hub();
         let space = &seen.hub_namespace_name;
         let known = hub.store(WD).digest(space, &seen.name).map(|wd| wd.uid.to_string());
-        let namespace = hub.get_live(Kind::Namespace, "", space).await?.map(Arc::new);
-        let deployment = hub.get_live(WD, space, &seen.name).await?.map(Arc::new);
+        let namespace = hub.get_live(&self.job.pass, Kind::Namespace, "", space).await?.map(Arc::new);
+        let deployment = hub.get_live(&self.job.pass, WD, space, &seen.name).await?.map(Arc::new);
         if deployment.is_none() {
             planes.compare_hub().await;
             if let Some(uid) = known.filter(|_| planes.distrust().is_none() && !loss::is_possible(seen)) {
@@ -193,13 +196,14 @@ impl Federator {
     /// returns whether it was stored.
     pub(crate) async fn write_status(
         &self,
+        pass: &Pass,
         project: &Plane,
         wd: &ObjectRef,
         write: StatusWrite,
         since: Option<Instant>,
     ) -> Result<bool, RequestError> {
         let status = write.status.clone();
-        if self.writer(project).write_status(WD, wd, write).await?.is_none() {
+        if self.writer(project, pass).write_status(WD, wd, write).await?.is_none() {
             return Ok(false);
         }
         if let Some(observed) = status["observedGeneration"].as_i64() {
@@ -212,7 +216,12 @@ impl Federator {
         Ok(true)
     }
 
-    async fn write_to_hub(&self, kind: Kind, write: Write) -> Result<Option<ObjectRef>, RequestError> {
-        self.writer(self.planes.hub()).write(kind, write).await?.map(Written::stored).transpose()
+    async fn write_to_hub(
+        &self,
+        pass: &Pass,
+        kind: Kind,
+        write: Write,
+    ) -> Result<Option<ObjectRef>, RequestError> {
+        self.writer(self.planes.hub(), pass).write(kind, write).await?.map(Written::stored).transpose()
     }
 }

@@ -9,7 +9,7 @@ use fedhub_api::facts::Digest;
 use fedhub_core::names::{CITY_CODE, FEDERATOR_MANAGER};
 use fedhub_core::object::{Key, ObjectRef, ObjectView};
 use fedhub_engine::Queue;
-use fedhub_planes::{Distrust, Plane, PlaneWriter, Planes, ProjectNamespace};
+use fedhub_planes::{Distrust, Pass, Plane, PlaneWriter, Planes, ProjectNamespace};
 use tokio::time::Instant;
 
 use crate::cleanup::BlockedFinalizers;
@@ -115,8 +115,8 @@ impl Federator {
         ]
     }
 
-    pub(crate) fn writer<'a>(&'a self, plane: &'a Plane) -> PlaneWriter<'a> {
-        PlaneWriter { plane, manager: FEDERATOR_MANAGER, metrics: self.planes.metrics() }
+    pub(crate) fn writer<'a>(&'a self, plane: &'a Plane, pass: &'a Pass) -> PlaneWriter<'a> {
+        PlaneWriter { plane, pass, manager: FEDERATOR_MANAGER, metrics: self.planes.metrics() }
     }
 
     /// What a pass over a WD is to come back for.

@@ -11,7 +11,7 @@ use fedhub_core::names::PlaneName;
 use fedhub_core::object::{Key, Kind, ObjectView, PlaneId};
 use fedhub_engine::{Controller, Job, Outcome, reconcile};
 use fedhub_planes::events::{EventType, ObjectReference, reference};
-use fedhub_planes::{Plane, ProjectNamespace, WriteState};
+use fedhub_planes::{Pass, Plane, ProjectNamespace, WriteState};
 use tokio::time::Instant;
 
 use crate::Federator;
@@ -34,7 +34,7 @@ impl Controller for Federator {
             (PlaneId::Project(plane), Kind::WorkloadDeployment) => {
                 self.reconcile_deployment(plane, job).await
             }
-            (PlaneId::Hub, Kind::PropagationPolicy) => self.reconcile_policy(&job.key).await,
+            (PlaneId::Hub, Kind::PropagationPolicy) => self.reconcile_policy(job).await,
             _ => Err(Error::Bug(format!("{} is none of the federator's keys", job.key))),
         }
     }
@@ -42,7 +42,7 @@ impl Controller for Federator {
 
 impl Federator {
     async fn reconcile_deployment(&self, plane: &PlaneName, job: &Job) -> Result<Outcome, Error> {
-        let key = &job.key;
+        let (key, pass) = (&job.key, &job.pass);
         let project = self.planes.engaged(plane).ok_or_else(|| Error::NotEngaged(key.plane.clone()))?;
         // Before anything else is waited for: a pass that sets a namespace up must not wait for memory
         // meanwhile.
@@ -50,15 +50,15 @@ impl Federator {
         let of = Target { project: &project, home: &home, key };
         let _memory = self.planes.budget().working(&key.plane, self.object_bytes(of)).await;
         let began = Instant::now();
-        let mut pass = DeploymentReconcile::new(self, of, job);
-        let mut outcome = match self.begin(of).await {
-            Ok(()) => reconcile(&mut pass, job).await,
+        let mut deployment = DeploymentReconcile::new(self, of, job);
+        let mut outcome = match self.begin(pass, of).await {
+            Ok(()) => reconcile(&mut deployment, job).await,
             Err(error) => Err(error),
         };
-        let mut blocked = pass.blocked;
-        let outlook = pass.outlook;
-        let mut answer = pass.awaited.take();
-        drop(pass);
+        let mut blocked = deployment.blocked;
+        let outlook = deployment.outlook;
+        let mut answer = deployment.awaited.take();
+        drop(deployment);
         match (&outcome, of.digest()) {
             (Err(error), Some(wd)) if is_leaving(&project, &wd) => {
                 // The hub is read anew now and then.
@@ -69,13 +69,13 @@ impl Federator {
                 answer = blocked.filter(|why| why.is_refusal()).map(|_| errors::chain(error));
                 match blocked {
                     Some(CleanupBlocked::NamespaceGone) => outcome = Ok(Outcome::Failed),
-                    Some(why) => self.explain(of, &Trouble::Blocked(why, answer.clone())).await,
+                    Some(why) => self.explain(pass, of, &Trouble::Blocked(why, answer.clone())).await,
                     None => {}
                 }
             }
             (Err(error), Some(wd)) => {
                 if let Some(failure) = Failure::of(error) {
-                    self.show_failure(of, &wd, failure, began).await;
+                    self.show_failure(pass, of, &wd, failure, began).await;
                 }
             }
             (Ok(_), Some(wd)) => self.come_back(of, &wd, outlook),
@@ -112,7 +112,7 @@ impl Federator {
     }
 
     /// Shows on a WD what keeps its passes from the hub, once that has lasted (U2).
-    async fn show_failure(&self, of: Target<'_>, wd: &Digest, failure: Failure, began: Instant) {
+    async fn show_failure(&self, pass: &Pass, of: Target<'_>, wd: &Digest, failure: Failure, began: Instant) {
         let Some(facts) = wd.deployment() else { return };
         // What is in its cell needs nothing of the hub, and what is there waits for its cell.
         let is_applied = facts.observed_generation() == Some(facts.generation);
@@ -120,7 +120,7 @@ impl Federator {
         if needs_none || !Progress::Failed(failure.clone()).is_news(facts) {
             self.waits.end(of.key);
         } else if self.has_lasted(of.key, facts.generation, began, self.config.patience) {
-            self.explain(of, &Trouble::Failed(failure)).await;
+            self.explain(pass, of, &Trouble::Failed(failure)).await;
             self.waits.end(of.key);
         }
     }
@@ -152,11 +152,11 @@ impl Federator {
     }
 
     /// Does what comes before a pass over a WD.
-    async fn begin(&self, of: Target<'_>) -> Result<(), Error> {
+    async fn begin(&self, pass: &Pass, of: Target<'_>) -> Result<(), Error> {
         if !self.planes.hub().synced() {
             return Err(Error::NotEngaged(PlaneId::Hub));
         }
-        self.find_orphans(of).await
+        self.find_orphans(pass, of).await
     }
 
     /// Bytes that the larger of a WD and what the hub has of it takes in memory, about.
@@ -200,9 +200,9 @@ impl Federator {
     }
 
     /// Writes on the WD what no plan could for want of an answer, where its plane takes writes.
-    async fn explain(&self, of: Target<'_>, trouble: &Trouble) {
+    async fn explain(&self, pass: &Pass, of: Target<'_>, trouble: &Trouble) {
         if of.project.write_state() == WriteState::Active
-            && let Err(error) = self.write_trouble(of, trouble).await
+            && let Err(error) = self.write_trouble(pass, of, trouble).await
         {
             let Key { plane, namespace, name, .. } = of.key;
             tracing::warn!(
@@ -212,9 +212,9 @@ impl Federator {
         }
     }
 
-    async fn write_trouble(&self, of: Target<'_>, trouble: &Trouble) -> Result<(), Error> {
+    async fn write_trouble(&self, pass: &Pass, of: Target<'_>, trouble: &Trouble) -> Result<(), Error> {
         let Target { project, key, .. } = of;
-        let Some(wd) = project.get_or_fetch(key.kind, &key.namespace, &key.name).await? else {
+        let Some(wd) = project.get_or_fetch(pass, key.kind, &key.namespace, &key.name).await? else {
             return Ok(());
         };
         let generation = wd.metadata.generation.unwrap_or_default();
@@ -233,7 +233,7 @@ impl Federator {
         let normalization = project.store(key.kind).normalization(&key.namespace, &key.name, Part::Status);
         if !settled(&status, wd.status(), normalization) {
             let write = status::status_write(status, wd.status(), normalization);
-            self.write_status(project, &wd, write, None).await?;
+            self.write_status(pass, project, &wd, write, None).await?;
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use fedhub_api::facts::{Digest, DigestExt, View};
 use fedhub_core::errors::Error;
 use fedhub_core::names::{SOURCE_UID, hub_namespace};
 use fedhub_core::object::{Key, Kind, ObjectView};
-use fedhub_planes::{Plane, ProjectNamespace};
+use fedhub_planes::{Pass, Plane, ProjectNamespace};
 
 use crate::Federator;
 use crate::controller::Target;
@@ -67,14 +67,19 @@ pub fn choose(wd: &Digest, named: Option<&str>, candidates: &[Candidate]) -> Hub
 
 impl Federator {
     /// The name of a WD's hub namespace.
-    pub(crate) async fn resolve_hub_namespace(&self, of: Target<'_>, wd: &Digest) -> Result<String, Error> {
-        let named = self.namespace_uid(of, wd).await?.map(|uid| hub_namespace(&uid));
+    pub(crate) async fn resolve_hub_namespace(
+        &self,
+        pass: &Pass,
+        of: Target<'_>,
+        wd: &Digest,
+    ) -> Result<String, Error> {
+        let named = self.namespace_uid(pass, of, wd).await?.map(|uid| hub_namespace(&uid));
         match choose(wd, named.as_deref(), &self.candidates(of)) {
             HubNamespace::In(space) => Ok(space),
             HubNamespace::Recorded(space) => {
                 let Some(named) = named else { return Ok(space) };
                 let there =
-                    self.planes.hub().get_live(Kind::WorkloadDeployment, &named, &of.key.name).await?;
+                    self.planes.hub().get_live(pass, Kind::WorkloadDeployment, &named, &of.key.name).await?;
                 let uid = wd.uid.to_string();
                 let is_its = |hub: &str| hub == uid;
                 Ok(if there.is_some_and(|hub| hub.annotation(SOURCE_UID).is_none_or(is_its)) {
@@ -118,12 +123,12 @@ impl Federator {
 
     /// The UID of the project namespace: read once for as long as WDs stand in it (F2). `None` where it is
     /// gone although they stand.
-    async fn namespace_uid(&self, of: Target<'_>, wd: &Digest) -> Result<Option<String>, Error> {
+    async fn namespace_uid(&self, pass: &Pass, of: Target<'_>, wd: &Digest) -> Result<Option<String>, Error> {
         if let Some(uid) = self.known_namespace_uid(of, wd) {
             return Ok(Some(uid));
         }
         let epoch = of.project.store(of.key.kind).epoch();
-        let namespace = of.project.get_live(Kind::Namespace, "", &of.home.namespace).await?;
+        let namespace = of.project.get_live(pass, Kind::Namespace, "", &of.home.namespace).await?;
         let Some(uid) = namespace.map(|n| n.uid().to_owned()).filter(|u| !u.is_empty()) else {
             return Ok(None);
         };

@@ -11,7 +11,7 @@ use fedhub_cache::digest::Uid;
 use fedhub_core::errors::Error;
 use fedhub_core::names::PlaneName;
 use fedhub_core::object::{Key, Kind};
-use fedhub_planes::Plane;
+use fedhub_planes::{Pass, Plane};
 
 use crate::Federator;
 use crate::controller::Target;
@@ -20,7 +20,7 @@ use crate::orphan::{Orphan, is_of, is_orphaned};
 impl Federator {
     /// Finds the hub WDs of that name that are orphans: one in each hub namespace that stood for its
     /// namespace.
-    pub(crate) async fn find_orphans(&self, of: Target<'_>) -> Result<(), Error> {
+    pub(crate) async fn find_orphans(&self, pass: &Pass, of: Target<'_>) -> Result<(), Error> {
         let known = of.digest().map(|wd| wd.uid);
         for namespace in self.planes.tenants().of(of.home) {
             let hub_key = self.planes.hub().key(of.key.kind, &namespace, &of.key.name);
@@ -28,7 +28,7 @@ impl Federator {
             if suspect && self.orphans.get(&hub_key) == Some(Orphan::DeploymentGone) {
                 continue;
             }
-            let orphan = suspect && self.is_orphan(of, &hub_key).await?;
+            let orphan = suspect && self.is_orphan(pass, of, &hub_key).await?;
             // The plane was disengaged meanwhile: no later pass clears the state.
             let orphan = orphan && !of.project.stop.is_cancelled();
             self.judge_orphan(&hub_key, &of.home.plane, orphan.then_some(Orphan::DeploymentGone));
@@ -44,9 +44,9 @@ impl Federator {
     }
 
     /// Whether live reads prove it.
-    async fn is_orphan(&self, of: Target<'_>, hub_key: &Key) -> Result<bool, Error> {
-        let living = of.project.get_live(of.key.kind, &of.key.namespace, &of.key.name).await?;
-        let hub = self.planes.hub().get_live(hub_key.kind, &hub_key.namespace, &hub_key.name).await?;
+    async fn is_orphan(&self, pass: &Pass, of: Target<'_>, hub_key: &Key) -> Result<bool, Error> {
+        let living = of.project.get_live(pass, of.key.kind, &of.key.namespace, &of.key.name).await?;
+        let hub = self.planes.hub().get_live(pass, hub_key.kind, &hub_key.namespace, &hub_key.name).await?;
         Ok(hub.is_some_and(|hub| is_orphaned(&hub, living.as_ref(), &of.source())))
     }
 

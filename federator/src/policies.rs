@@ -9,9 +9,9 @@ use fedhub_cache::digest::Uid;
 use fedhub_core::errors::Error;
 use fedhub_core::hash::KeyedHasher;
 use fedhub_core::names::{CITY_CODE, TOUCHED, binding_name};
-use fedhub_core::object::{Key, Kind, ObjectRef, ObjectView, PlaneId};
-use fedhub_engine::Outcome;
-use fedhub_planes::{Plane, Precondition, ProjectNamespace, ServiceState, WriteState};
+use fedhub_core::object::{Kind, ObjectRef, ObjectView, PlaneId};
+use fedhub_engine::{Job, Outcome};
+use fedhub_planes::{Pass, Plane, Precondition, ProjectNamespace, ServiceState, WriteState};
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -21,8 +21,8 @@ use crate::policy::{PolicyVerdict, uses};
 
 impl Federator {
     /// One pass over a policy.
-    pub(crate) async fn reconcile_policy(&self, key: &Key) -> Result<Outcome, Error> {
-        let hub = self.planes.hub();
+    pub(crate) async fn reconcile_policy(&self, job: &Job) -> Result<Outcome, Error> {
+        let (key, pass, hub) = (&job.key, &job.pass, self.planes.hub());
         if !hub.synced() {
             return Err(Error::NotEngaged(PlaneId::Hub));
         }
@@ -55,18 +55,23 @@ impl Federator {
         match self.unused.judge(&policy, used, self.config.policy_gc_delay, Instant::now()) {
             // Karmada releases all that a deleted policy claims.
             PolicyVerdict::Delete => {
-                hub.delete(Kind::PropagationPolicy, &policy, Precondition::UidAndVersion).await?;
+                hub.delete(pass, Kind::PropagationPolicy, &policy, Precondition::UidAndVersion).await?;
                 tracing::info!(namespace = key.namespace, name = key.name, "deleted unused policy");
                 Ok(Outcome::Updated)
             }
-            PolicyVerdict::Keep => self.touch(&policy, None).await,
-            PolicyVerdict::RequeueAfter(wait) => self.touch(&policy, Some(wait)).await,
+            PolicyVerdict::Keep => self.touch(pass, &policy, None).await,
+            PolicyVerdict::RequeueAfter(wait) => self.touch(pass, &policy, Some(wait)).await,
         }
     }
 
     /// Touches a policy that claims WDs which it does not select, so that Karmada releases them (F6). `wait`:
     /// when to check it again in any case.
-    pub(crate) async fn touch(&self, policy: &ObjectRef, wait: Option<Duration>) -> Result<Outcome, Error> {
+    pub(crate) async fn touch(
+        &self,
+        pass: &Pass,
+        policy: &ObjectRef,
+        wait: Option<Duration>,
+    ) -> Result<Outcome, Error> {
         let (hub, uid) = (self.planes.hub(), Uid::new(policy.uid()));
         let claimed_by = mark_hash(Some(policy.name()));
         let strays = hub.store(Kind::WorkloadDeployment).select(Some(policy.namespace()), |wd| {
@@ -81,7 +86,7 @@ impl Federator {
         let due = self.touches.due(&uid, names, Instant::now());
         if due.is_zero() {
             let now = self.planes.clock().now().to_string();
-            self.writer(hub)
+            self.writer(hub, pass)
                 .patch_metadata(Kind::PropagationPolicy, policy, json!({"annotations": {TOUCHED: now}}))
                 .await?;
             tracing::debug!(
@@ -96,11 +101,17 @@ impl Federator {
     }
 
     /// What Karmada's `ResourceBinding` says of the hub WD of that name, for a WD of that city.
-    pub(crate) async fn bound(&self, space: &str, wd: &str, city: &str) -> Result<Option<Bound>, Error> {
+    pub(crate) async fn bound(
+        &self,
+        pass: &Pass,
+        space: &str,
+        wd: &str,
+        city: &str,
+    ) -> Result<Option<Bound>, Error> {
         let hub = self.planes.hub();
         let name = binding_name(&Kind::WorkloadDeployment.resource().kind, wd);
         let cells: Vec<String> = self.cells_of(city).iter().map(|cell| cell.name().to_owned()).collect();
-        let binding = hub.get_live(Kind::ResourceBinding, space, &name).await?;
+        let binding = hub.get_live(pass, Kind::ResourceBinding, space, &name).await?;
         Ok(binding.map(|binding| Bound::of(&binding, &cells)))
     }
 }

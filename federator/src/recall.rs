@@ -6,8 +6,8 @@ use fedhub_cache::digest::Uid;
 use fedhub_core::errors::RequestError;
 use fedhub_core::names::{WORKLOAD_DEPLOYMENT_NAME, binding_name};
 use fedhub_core::object::{Kind, Object, ObjectView};
-use fedhub_planes::Precondition;
 use fedhub_planes::events::{EventType, reference_to};
+use fedhub_planes::{Pass, Precondition};
 
 use crate::Federator;
 use crate::reconcile::DeploymentReconcile;
@@ -28,7 +28,7 @@ impl Federator {
     }
 
     /// The copies of the WD's Instances that the hub has, and whose cells may be waited for.
-    pub(crate) async fn copies_left(&self, seen: &Snapshot) -> Result<Vec<Left>, RequestError> {
+    pub(crate) async fn copies_left(&self, pass: &Pass, seen: &Snapshot) -> Result<Vec<Left>, RequestError> {
         let Some(hub) = &seen.hub else { return Ok(Vec::new()) };
         let clusters = self.planes.clusters();
         let uid = hub.uid.to_string();
@@ -36,7 +36,7 @@ impl Federator {
         let space = Some(&*seen.hub_namespace_name);
         let hub = self.planes.hub();
         let copies = hub
-            .list_metadata(Kind::Instance, space, Some(&its), MOST, |copy| {
+            .list_metadata(pass, Kind::Instance, space, Some(&its), MOST, |copy| {
                 teardown::left_of(copy, &uid, &clusters).is_some()
             })
             .await?;
@@ -45,13 +45,13 @@ impl Federator {
 
     /// Makes Karmada delete a hub WD in its cells: the `ResourceBinding` goes that it made for it. Returns
     /// whether there was one.
-    pub(crate) async fn unbind(&self, space: &str, wd: &str) -> Result<bool, RequestError> {
+    pub(crate) async fn unbind(&self, pass: &Pass, space: &str, wd: &str) -> Result<bool, RequestError> {
         let hub = self.planes.hub();
         let kind = Kind::ResourceBinding;
         let name = binding_name(&Kind::WorkloadDeployment.resource().kind, wd);
-        let binding = hub.get_live(kind, space, &name).await?;
+        let binding = hub.get_live(pass, kind, space, &name).await?;
         let Some(binding) = binding.filter(|binding| !binding.is_terminating()) else { return Ok(false) };
-        hub.delete(kind, &binding, Precondition::Uid).await?;
+        hub.delete(pass, kind, &binding, Precondition::Uid).await?;
         Ok(true)
     }
 

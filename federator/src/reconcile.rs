@@ -10,7 +10,7 @@ use fedhub_core::errors::Error;
 use fedhub_core::object::{Key, Kind, ObjectRef, ObjectView, PlaneId};
 use fedhub_core::trace::Change;
 use fedhub_engine::{Job, Outcome, Reconciler, Step};
-use fedhub_planes::{Plane, ServiceState};
+use fedhub_planes::{Pass, Plane, ServiceState};
 use tokio::time::Instant;
 
 use crate::Federator;
@@ -99,10 +99,12 @@ impl<'a> DeploymentReconcile<'a> {
     /// reported on it, and what keeps it from there.
     async fn ask_of_move(&self, seen: &mut Snapshot) -> Result<(), Error> {
         let (hub, space) = (self.federator.planes.hub(), &seen.hub_namespace_name);
-        let Some(body) = hub.get_or_fetch(Kind::WorkloadDeployment, space, &seen.name).await? else {
+        let Some(body) =
+            hub.get_or_fetch(&self.job.pass, Kind::WorkloadDeployment, space, &seen.name).await?
+        else {
             return Ok(());
         };
-        let bound = self.federator.bound(space, &seen.name, seen.city()).await?;
+        let bound = self.federator.bound(&self.job.pass, space, &seen.name, seen.city()).await?;
         let lasted = seen.hub.as_ref().and_then(Move::recorded).map(|recorded| recorded.lasted(seen.now));
         seen.arrived = bound.as_ref().is_some_and(|bound| bound.has_arrived(&body));
         seen.held = Hold::of(bound.and_then(|bound| bound.refusal), lasted.unwrap_or_default());
@@ -122,7 +124,7 @@ impl Reconciler for DeploymentReconcile<'_> {
         }
         // It may have changed while another pass held the lock.
         let Some(wd) = self.wd() else { return Ok(ControlFlow::Break(Outcome::Unchanged)) };
-        let space = federator.resolve_hub_namespace(self.of, &wd).await?;
+        let space = federator.resolve_hub_namespace(&self.job.pass, self.of, &wd).await?;
         let Some(mut seen) = federator.snapshot_of(self.of, wd, space) else {
             return Ok(ControlFlow::Break(Outcome::Unchanged));
         };
@@ -142,7 +144,7 @@ impl Reconciler for DeploymentReconcile<'_> {
         }
         self.outlook = federator.outlook(&seen, self.of.key);
         if !moves && asks_karmada(&seen, self.outlook) {
-            self.stalled |= federator.is_stalled(&seen, self.of.key).await?;
+            self.stalled |= federator.is_stalled(&self.job.pass, &seen, self.of.key).await?;
             seen.held = federator.waits.held(self.of.key, seen.project.generation);
             self.outlook = federator.outlook(&seen, self.of.key);
         }
@@ -186,7 +188,7 @@ impl Reconciler for DeploymentReconcile<'_> {
                 if wrote { Step::Updated } else { Step::Learned }
             }
             NextStep::ReadCopies => {
-                self.left = Some(self.federator.copies_left(seen).await?);
+                self.left = Some(self.federator.copies_left(&self.job.pass, seen).await?);
                 Step::Learned
             }
             NextStep::AwaitChange => Step::End(Outcome::AwaitChange),
@@ -262,11 +264,11 @@ impl Federator {
     }
 
     /// Whether Karmada is to apply the hub WD again (F8): asked only where it is that WD's turn.
-    async fn is_stalled(&self, seen: &Snapshot, key: &Key) -> Result<bool, Error> {
+    async fn is_stalled(&self, pass: &Pass, seen: &Snapshot, key: &Key) -> Result<bool, Error> {
         if !self.waits.take_turn(key, Instant::now()) {
             return Ok(false);
         }
-        let bound = self.bound(&seen.hub_namespace_name, &seen.name, seen.city()).await?;
+        let bound = self.bound(pass, &seen.hub_namespace_name, &seen.name, seen.city()).await?;
         let is_behind = bound.as_ref().is_some_and(|bound| bound.is_behind(seen.project.generation));
         self.waits.answered(key, bound.and_then(|bound| bound.refusal), Instant::now());
         Ok(is_behind)

@@ -21,7 +21,7 @@ use fedhub_core::object::{Key, Kind, Object, ObjectView, PlaneId};
 use fedhub_engine::{Controller, Job, Outcome, Queue};
 use fedhub_planes::Listener;
 use fedhub_planes::events::reference;
-use fedhub_planes::{Plane, Planes, Precondition, ProjectNamespace, WriteState};
+use fedhub_planes::{Pass, Plane, Planes, Precondition, ProjectNamespace, WriteState};
 
 use crate::rate_limits::DeleteLimits;
 
@@ -72,7 +72,7 @@ impl LostCells {
         }
     }
 
-    async fn release(&self, name: &PlaneName, project: &Plane) -> Result<Outcome, Error> {
+    async fn release(&self, pass: &Pass, name: &PlaneName, project: &Plane) -> Result<Outcome, Error> {
         let (hub, clusters) = (self.planes.hub(), self.planes.clusters());
         if !clusters.iter().any(|cluster| declares(cluster)) {
             return Ok(Outcome::Unchanged);
@@ -89,8 +89,8 @@ impl LostCells {
                 continue;
             }
             let left = |copy: &Object| !copy.is_terminating() && is_copy_lost(&clusters, copy);
-            let left = hub.list_metadata(Kind::Instance, Some(&namespace), None, BATCH, left).await?;
-            let deleted = self.delete(name, hub, Kind::Instance, left).await?;
+            let left = hub.list_metadata(pass, Kind::Instance, Some(&namespace), None, BATCH, left).await?;
+            let deleted = self.delete(pass, name, hub, Kind::Instance, left).await?;
             copies += deleted.0;
             due &= deleted.1;
         }
@@ -98,11 +98,12 @@ impl LostCells {
             let left = |claim: &Object| {
                 !claim.is_terminating() && Source::of(claim).is_some_and(|source| is_lost(&source))
             };
-            let listed =
-                project.list_metadata(Kind::ResourceClaim, None, Some(SOURCE_CLUSTER), BATCH, left).await;
+            let listed = project
+                .list_metadata(pass, Kind::ResourceClaim, None, Some(SOURCE_CLUSTER), BATCH, left)
+                .await;
             match listed {
                 Ok(left) => {
-                    let deleted = self.delete(name, project, Kind::ResourceClaim, left).await?;
+                    let deleted = self.delete(pass, name, project, Kind::ResourceClaim, left).await?;
                     claims += deleted.0;
                     due &= deleted.1;
                 }
@@ -126,6 +127,7 @@ impl LostCells {
     /// a token for each.
     async fn delete(
         &self,
+        pass: &Pass,
         name: &PlaneName,
         plane: &Plane,
         kind: Kind,
@@ -137,7 +139,7 @@ impl LostCells {
                 tracing::warn!(plane = %name, left = objects.len() - deleted, "delaying cleanup after a lost cell: deletions are rate-limited");
                 return Ok((deleted, false));
             }
-            plane.delete(kind, object, Precondition::Uid).await?;
+            plane.delete(pass, kind, object, Precondition::Uid).await?;
         }
         Ok((objects.len(), true))
     }
@@ -196,7 +198,7 @@ impl Controller for LostCells {
         let project = self.planes.engaged(name).ok_or_else(|| Error::NotEngaged(job.key.plane.clone()))?;
         // When it is resumed, it is enqueued again.
         match project.write_state() {
-            WriteState::Active => self.release(name, &project).await,
+            WriteState::Active => self.release(&job.pass, name, &project).await,
             WriteState::Suspended | WriteState::Paused => Ok(Outcome::AwaitChange),
         }
     }

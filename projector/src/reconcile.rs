@@ -114,9 +114,9 @@ impl InstanceReconciler<'_> {
     /// Reads the hub live (I4).
     async fn read_hub(&self, seen: &Snapshot) -> Result<Live, RequestError> {
         let hub = self.projector.planes.hub();
-        let key = &seen.key;
+        let (key, pass) = (&seen.key, &self.job.pass);
         let wds = Kind::WorkloadDeployment;
-        let namespace = hub.get_live(Kind::Namespace, "", &key.namespace).await?.map(Arc::new);
+        let namespace = hub.get_live(pass, Kind::Namespace, "", &key.namespace).await?.map(Arc::new);
         let facts = seen.projection.as_ref().and_then(Digest::instance);
         let name = facts.and_then(|facts| facts.deployment(&key.name));
         let is_recorded = |n: &ObjectRef| facts.is_some_and(|facts| facts.is_from_namespace_uid(n.uid()));
@@ -127,9 +127,9 @@ impl InstanceReconciler<'_> {
             // Nothing else can prove anything then.
             return Ok(Live { namespace, ..Live::default() });
         }
-        let instance = hub.get_live(Kind::Instance, &key.namespace, &key.name).await?.map(Arc::new);
+        let instance = hub.get_live(pass, Kind::Instance, &key.namespace, &key.name).await?.map(Arc::new);
         let deployment = match name {
-            Some(name) => hub.get_live(wds, &key.namespace, name).await?.map(Arc::new),
+            Some(name) => hub.get_live(pass, wds, &key.namespace, name).await?.map(Arc::new),
             None => None,
         };
         let copies = deployment.as_deref().filter(|_| is_lost).map_or(0, |wd| self.copies(wd));
@@ -149,7 +149,9 @@ impl InstanceReconciler<'_> {
     async fn confirm_owner(&self, seen: &Snapshot, bodies: &Bodies) -> Result<Confirmed, RequestError> {
         let kind = Kind::WorkloadDeployment;
         let owner = match (&seen.deployment, &seen.hub_deployment) {
-            (Some(name), Some(_)) => self.project.get_live(kind, &seen.target.namespace, name).await?,
+            (Some(name), Some(_)) => {
+                self.project.get_live(&self.job.pass, kind, &seen.target.namespace, name).await?
+            }
             _ => None,
         };
         let owner = owner.map(|owner| Digest::of(&self.project.id, kind, &owner));
@@ -234,7 +236,7 @@ impl Effects for InstanceReconciler<'_> {
     fn writer(&self, plane: &PlaneId) -> PlaneWriter<'_> {
         let planes = &self.projector.planes;
         let plane = if *plane == PlaneId::Hub { planes.hub() } else { &self.project };
-        PlaneWriter { plane, manager: PROJECTOR_MANAGER, metrics: planes.metrics() }
+        PlaneWriter { plane, pass: &self.job.pass, manager: PROJECTOR_MANAGER, metrics: planes.metrics() }
     }
 
     fn render(&self, seen: &Snapshot, draft: &Draft, bodies: &Bodies) -> Option<Intent> {

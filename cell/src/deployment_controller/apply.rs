@@ -12,7 +12,7 @@ use fedhub_core::finalizers;
 use fedhub_core::names::WORKLOAD_FINALIZER;
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView};
 use fedhub_planes::events::reference_to;
-use fedhub_planes::{Precondition, StatusWrite, Write, WriteMode, Written};
+use fedhub_planes::{Pass, Precondition, StatusWrite, Write, WriteMode, Written};
 use serde_json::Value;
 
 use super::DeploymentController;
@@ -27,8 +27,9 @@ use crate::domain::status::network::Network;
 use crate::{network_snapshot, writer};
 
 /// The writes of a reconcile so far, and what is left to say in the status.
-#[derive(Default)]
-pub(super) struct Progress {
+pub(super) struct Progress<'a> {
+    /// The pass that writes.
+    pub(super) pass: &'a Pass,
     /// Something was stored whose event requeues the WD.
     pub(super) stepped: bool,
     /// Whether all Instances are as they should be.
@@ -49,7 +50,23 @@ pub(super) struct Progress {
     pub(super) debounce: Option<Duration>,
 }
 
-impl Progress {
+impl<'a> Progress<'a> {
+    /// Nothing is written yet.
+    pub(super) fn new(pass: &'a Pass) -> Self {
+        Self {
+            pass,
+            stepped: false,
+            at_rest: false,
+            updated: false,
+            refused: None,
+            obstacle: None,
+            held: None,
+            scaling: None,
+            deadline: None,
+            debounce: None,
+        }
+    }
+
     /// The answer to a write. A refusal is one write's own: it is kept, and the reconcile goes on. All else
     /// ends it.
     #[allow(clippy::result_large_err, reason = "it is what the reconcile returns")]
@@ -94,13 +111,17 @@ pub(super) fn is_refused(error: &RequestError) -> bool {
 
 impl DeploymentController {
     /// Adds the finalizer: nothing is made for a WD before that.
-    pub(super) async fn add_finalizer(&self, wd: &Object) -> Result<ObjectRef, RequestError> {
+    pub(super) async fn add_finalizer(&self, pass: &Pass, wd: &Object) -> Result<ObjectRef, RequestError> {
         let metadata = finalizers::with(wd, WORKLOAD_FINALIZER);
-        writer(&self.cell).patch_metadata(Kind::WorkloadDeployment, wd, metadata).await
+        writer(&self.cell, pass).patch_metadata(Kind::WorkloadDeployment, wd, metadata).await
     }
 
     /// Asks for the networks that are lacking; how far they are then.
-    pub(super) async fn networks(&self, progress: &mut Progress, wd: &Object) -> Result<Networking, Error> {
+    pub(super) async fn networks(
+        &self,
+        progress: &mut Progress<'_>,
+        wd: &Object,
+    ) -> Result<Networking, Error> {
         let cell = self.cell.anchor();
         if !self.config.networking {
             return Ok(network_snapshot::without_networking(cell, wd));
@@ -114,7 +135,7 @@ impl DeploymentController {
         }
         let mut created = Ok(None);
         for (kind, object) in missing {
-            created = self.create(kind, object.clone()).await;
+            created = self.create(progress.pass, kind, object.clone()).await;
             if created.is_err() {
                 break;
             }
@@ -129,20 +150,24 @@ impl DeploymentController {
     }
 
     /// Performs the plan of the Instances.
-    pub(super) async fn apply(&self, progress: &mut Progress, plan: DeploymentPlan<'_>) -> Result<(), Error> {
+    pub(super) async fn apply(
+        &self,
+        progress: &mut Progress<'_>,
+        plan: DeploymentPlan<'_>,
+    ) -> Result<(), Error> {
         let DeploymentPlan { create: new, delete, patches, obstacle, at_rest } = plan;
         progress.at_rest = at_rest;
         progress.obstacle = obstacle;
         if let Some(new) = new {
-            let created = self.create(Kind::Instance, new).await;
+            let created = self.create(progress.pass, Kind::Instance, new).await;
             progress.obstacle = created.as_ref().err().filter(|error| is_refused(error)).map(refusal);
             progress.step(created)?;
         }
         for instance in delete {
-            progress.deleted(instance, self.delete(instance).await)?;
+            progress.deleted(instance, self.delete(progress.pass, instance).await)?;
         }
         for (instance, patch) in patches {
-            let patched = writer(&self.cell).patch(Kind::Instance, instance, patch).await;
+            let patched = writer(&self.cell, progress.pass).patch(Kind::Instance, instance, patch).await;
             if progress.obstacle.is_none() {
                 progress.obstacle = patched.as_ref().err().filter(|error| is_refused(error)).map(refusal);
             }
@@ -151,8 +176,13 @@ impl DeploymentController {
         Ok(())
     }
 
-    async fn create(&self, kind: Kind, object: Object) -> Result<Option<ObjectRef>, RequestError> {
-        writer(&self.cell)
+    async fn create(
+        &self,
+        pass: &Pass,
+        kind: Kind,
+        object: Object,
+    ) -> Result<Option<ObjectRef>, RequestError> {
+        writer(&self.cell, pass)
             .write(kind, Write::Create(Box::new(object)))
             .await?
             .map(Written::stored)
@@ -160,9 +190,9 @@ impl DeploymentController {
     }
 
     /// Deletes an Instance.
-    pub(super) async fn delete(&self, instance: &Object) -> Result<(), RequestError> {
+    pub(super) async fn delete(&self, pass: &Pass, instance: &Object) -> Result<(), RequestError> {
         let cell = self.cell.anchor();
-        if cell.delete(Kind::Instance, instance, Precondition::Uid).await? {
+        if cell.delete(pass, Kind::Instance, instance, Precondition::Uid).await? {
             self.gone().insert(instance.uid().to_owned());
             // The watch may have been faster than the answer.
             let standing = cell.store(Kind::Instance).digest(instance.namespace(), instance.name());
@@ -176,7 +206,7 @@ impl DeploymentController {
     /// Writes the status, where it is another than the one that stands.
     pub(super) async fn write_status(
         &self,
-        progress: &mut Progress,
+        progress: &mut Progress<'_>,
         wd: &Object,
         deployment: &Deployment<'_>,
         networking: &Networking,
@@ -219,7 +249,7 @@ impl DeploymentController {
         let reported = wd.status().get("observedGeneration").and_then(Value::as_i64);
         let before = reported.is_some() && reported == wd.metadata.generation;
         let write = StatusWrite { status, mode: WriteMode::of(true, before, normalization) };
-        let written = writer(&self.cell).write_status(kind, wd, write).await;
+        let written = writer(&self.cell, progress.pass).write_status(kind, wd, write).await;
         if let Some(stored) = progress.tried(written)?.flatten() {
             progress.updated = true;
             for transition in transitions::of_deployment(wd.status(), stored.status()) {

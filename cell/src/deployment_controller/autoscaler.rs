@@ -19,10 +19,10 @@ impl DeploymentController {
     /// Has a WD that scales an autoscaler, and any other none (C13). Gives the WD back as it stands then.
     pub(super) async fn autoscale(
         &self,
-        progress: &mut Progress,
+        progress: &mut Progress<'_>,
         mut wd: ObjectRef,
     ) -> Result<ObjectRef, Error> {
-        let writer = writer(&self.cell);
+        let writer = writer(&self.cell, progress.pass);
         let standing = self.cell.anchor().store(KIND).object(wd.namespace(), wd.name());
         let plan = plan(&wd, standing.as_deref());
         progress.scaling = plan.words;
@@ -54,13 +54,13 @@ async fn perform(
         // Past what the writer remembers: a quantity that the server writes its own way is nothing that it
         // did not keep.
         (AutoscalerStep::Create(object), _) => {
-            plane.create_or_read(KIND, &object, writer.manager).await?.stored()?;
+            plane.create_or_read(writer.pass, KIND, &object, writer.manager).await?.stored()?;
         }
         (AutoscalerStep::Patch(patch), Some(standing)) => {
             writer.patch(KIND, standing, patch).await?;
         }
         (AutoscalerStep::Delete, Some(standing)) => {
-            plane.delete(KIND, standing, Precondition::Uid).await?;
+            plane.delete(writer.pass, KIND, standing, Precondition::Uid).await?;
         }
         (AutoscalerStep::Rest | AutoscalerStep::Patch(_) | AutoscalerStep::Delete, _) => return Ok(false),
     }

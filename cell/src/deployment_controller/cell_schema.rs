@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fedhub_core::errors::{Category, Error, chain};
 use fedhub_core::object::{Kind, Object, ObjectView};
-use fedhub_planes::Plane;
+use fedhub_planes::{Pass, Plane};
 
 use crate::domain::instances::{Deployment, Instance, Likeness, TemplateSchema};
 use parking_lot::{Mutex, MutexGuard};
@@ -37,13 +37,18 @@ impl Default for SchemaCache {
 impl CellSchema {
     /// The schema to compare the Instances of a WD by. Where they differ from the template only in what a
     /// newer schema may have defaulted, the cell's CRD is read first: it is at least as new as the object.
-    pub(super) async fn judging(&self, cell: &Plane, wd: &Object) -> Result<Arc<TemplateSchema>, Error> {
+    pub(super) async fn judging(
+        &self,
+        pass: &Pass,
+        cell: &Plane,
+        wd: &Object,
+    ) -> Result<Arc<TemplateSchema>, Error> {
         let schema = self.cache().current.clone();
         let deployment = Deployment::by(wd, &schema);
         if self.cache().confirmed.contains(&deployment.template_hash) || !in_doubt(cell, &deployment) {
             return Ok(schema);
         }
-        let read = match cell.get_live(Kind::CustomResourceDefinition, "", CRD).await {
+        let read = match cell.get_live(pass, Kind::CustomResourceDefinition, "", CRD).await {
             Ok(crd) => crd.and_then(|crd| TemplateSchema::of_crd_spec(crd.spec())),
             Err(error) if error.category() == Category::Forbidden => {
                 if !std::mem::replace(&mut self.cache().unreadable, true) {

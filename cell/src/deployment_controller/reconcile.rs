@@ -7,7 +7,7 @@ use fedhub_core::names::WORKLOAD_FINALIZER;
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, PlaneId};
 use fedhub_core::trace::Change;
 use fedhub_engine::{Controller, Job, Outcome};
-use fedhub_planes::Precondition;
+use fedhub_planes::{Pass, Precondition};
 
 use super::DeploymentController;
 use super::apply::Progress;
@@ -19,16 +19,16 @@ use crate::domain::status::termination::is_overdue;
 
 impl DeploymentController {
     /// Reconciles a WD that is to live.
-    async fn sync(&self, wd: ObjectRef) -> Result<Outcome, Error> {
-        let mut progress = Progress::default();
+    async fn sync(&self, pass: &Pass, wd: ObjectRef) -> Result<Outcome, Error> {
+        let mut progress = Progress::new(pass);
         let wd = if wd.has_finalizer(WORKLOAD_FINALIZER) {
             wd
         } else {
             progress.updated = true;
-            self.add_finalizer(&wd).await?
+            self.add_finalizer(pass, &wd).await?
         };
         let wd = self.autoscale(&mut progress, wd).await?;
-        let schema = self.schema.judging(self.cell.anchor(), &wd).await?;
+        let schema = self.schema.judging(pass, self.cell.anchor(), &wd).await?;
         let deployment = Deployment::by(&wd, &schema);
         let networking = self.networks(&mut progress, &wd).await?;
         let all = self.cell.anchor().store(Kind::Instance).objects(Some(wd.namespace()));
@@ -42,7 +42,8 @@ impl DeploymentController {
         });
         self.apply(&mut progress, planned).await?;
         for replaced in &networking.plan.replaced {
-            let deleted = self.cell.anchor().delete(Kind::NetworkBinding, replaced, Precondition::Uid).await;
+            let deleted =
+                self.cell.anchor().delete(pass, Kind::NetworkBinding, replaced, Precondition::Uid).await;
             progress.step(deleted)?;
         }
         self.write_status(&mut progress, &wd, &deployment, &networking).await?;
@@ -63,7 +64,7 @@ impl DeploymentController {
     /// does not let go (C12). What else its status says matters no more.
     pub(super) async fn report_held(
         &self,
-        mut progress: Progress,
+        mut progress: Progress<'_>,
         wd: &Object,
         deployment: &Deployment<'_>,
     ) -> Result<(), Error> {
@@ -92,17 +93,21 @@ impl Controller for DeploymentController {
             _ => return Err(Error::Bug(format!("{} is not a key of the cell's WDs", job.key))),
         };
         if unbind {
-            return if cell.synced() { self.unbind().await } else { Err(Error::NotEngaged(PlaneId::Cell)) };
+            return if cell.synced() {
+                self.unbind(&job.pass).await
+            } else {
+                Err(Error::NotEngaged(PlaneId::Cell))
+            };
         }
         let wd = cell.store(Kind::WorkloadDeployment).object(&job.key.namespace, &job.key.name);
         if !cell.synced() {
-            return self.report_unread(wd.as_deref()).await;
+            return self.report_unread(&job.pass, wd.as_deref()).await;
         }
         job.answered.say(|| Change::of_mark(wd.as_ref()?));
         match wd {
             None => Ok(Outcome::Unchanged),
-            Some(wd) if wd.is_terminating() => self.finalize(&wd).await,
-            Some(wd) => self.sync(wd).await,
+            Some(wd) if wd.is_terminating() => self.finalize(&job.pass, &wd).await,
+            Some(wd) => self.sync(&job.pass, wd).await,
         }
     }
 }

@@ -4,17 +4,17 @@ use fedhub_api::facts::instance::of_deployment;
 use fedhub_core::errors::{self, Error};
 use fedhub_core::object::{Kind, Object, ObjectView};
 use fedhub_engine::Outcome;
-use fedhub_planes::Precondition;
+use fedhub_planes::{Pass, Precondition};
 
 use super::DeploymentController;
 
 impl DeploymentController {
     /// Deletes the bindings that WDs of the cell control. They are not watched: the network service, and its
     /// kinds with it, may be gone.
-    pub(super) async fn unbind(&self) -> Result<Outcome, Error> {
+    pub(super) async fn unbind(&self, pass: &Pass) -> Result<Outcome, Error> {
         let (cell, kind) = (self.cell.anchor(), Kind::NetworkBinding);
         let ours = |binding: &Object| !binding.is_terminating() && self.controls(binding);
-        let bindings = match cell.list_metadata(kind, None, None, usize::MAX, ours).await {
+        let bindings = match cell.list_metadata(pass, kind, None, None, usize::MAX, ours).await {
             Err(error) if matches!(error.code(), Some(403 | 404)) => {
                 tracing::debug!(error = errors::chain(&error), "no network bindings to delete");
                 return Ok(Outcome::Unchanged);
@@ -22,7 +22,7 @@ impl DeploymentController {
             bindings => bindings?,
         };
         for binding in &bindings {
-            cell.delete(kind, binding, Precondition::Uid).await?;
+            cell.delete(pass, kind, binding, Precondition::Uid).await?;
         }
         if bindings.is_empty() {
             return Ok(Outcome::Unchanged);

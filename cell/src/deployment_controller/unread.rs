@@ -14,7 +14,7 @@ use fedhub_core::errors::Error;
 use fedhub_core::message::named;
 use fedhub_core::object::{Kind, Object, ObjectView, PlaneId};
 use fedhub_engine::Outcome;
-use fedhub_planes::{Plane, StatusWrite, WriteMode};
+use fedhub_planes::{Pass, Plane, StatusWrite, WriteMode};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -52,7 +52,7 @@ fn status(wd: &Object, unread: &[String], now: Timestamp) -> Value {
 
 impl DeploymentController {
     /// Says on a WD of a cell that is not in sync why that is so, once it lasts.
-    pub(super) async fn report_unread(&self, wd: Option<&Object>) -> Result<Outcome, Error> {
+    pub(super) async fn report_unread(&self, pass: &Pass, wd: Option<&Object>) -> Result<Outcome, Error> {
         let cell = self.cell.anchor();
         let unread = unread(cell);
         let Some(wd) = wd.filter(|wd| !unread.is_empty() && !wd.is_terminating()) else {
@@ -67,7 +67,7 @@ impl DeploymentController {
         let normalization = cell.store(kind).normalization(wd.namespace(), wd.name(), Part::Status);
         if !settled(&status, wd.status(), normalization) {
             let write = StatusWrite { status, mode: WriteMode::of(true, false, normalization) };
-            writer(&self.cell).write_status(kind, wd, write).await?;
+            writer(&self.cell, pass).write_status(kind, wd, write).await?;
         }
         Ok(Outcome::AwaitChange)
     }

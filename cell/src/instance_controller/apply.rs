@@ -4,6 +4,7 @@ use fedhub_api::transitions::{self, Signal};
 use fedhub_core::errors::RequestError;
 use fedhub_core::object::{Kind, ObjectRef, ObjectView};
 use fedhub_engine::Outcome;
+use fedhub_planes::Pass;
 use fedhub_planes::events::reference_to;
 
 use super::InstanceController;
@@ -15,11 +16,12 @@ impl InstanceController {
     /// Writes the status, takes the gates off that it satisfies, and tells the user of a transition.
     pub(super) async fn apply(
         &self,
+        pass: &Pass,
         instance: &ObjectRef,
         plan: InstancePlan,
     ) -> Result<Outcome, RequestError> {
         let InstancePlan { status, opens, requeue_after } = plan;
-        let (kind, writer) = (Kind::Instance, writer(&self.cell));
+        let (kind, writer) = (Kind::Instance, writer(&self.cell, pass));
         let mut stands = instance.clone();
         if let Some(write) = status
             && let Some(stored) = writer.write_status(kind, instance, write).await?

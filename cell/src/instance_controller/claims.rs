@@ -7,7 +7,7 @@ use fedhub_core::errors::{Error, RequestError};
 use fedhub_core::names::PlaneName;
 use fedhub_core::object::{Key, Kind, Object, ObjectRef, PlaneId};
 use fedhub_engine::Outcome;
-use fedhub_planes::{Plane, Precondition};
+use fedhub_planes::{Pass, Plane, Precondition};
 
 use super::InstanceController;
 use crate::domain::quota::claim::{self, is_free};
@@ -25,7 +25,7 @@ pub(super) enum Released {
 
 impl InstanceController {
     /// Reconciles a claim.
-    pub(super) async fn claim(&self, project: &PlaneName, key: &Key) -> Result<Outcome, Error> {
+    pub(super) async fn claim(&self, pass: &Pass, project: &PlaneName, key: &Key) -> Result<Outcome, Error> {
         let Some(quota) = &self.quota else { return Ok(Outcome::AwaitChange) };
         if !self.cell.anchor().synced() {
             return Err(Error::NotEngaged(PlaneId::Cell));
@@ -38,7 +38,7 @@ impl InstanceController {
         if !self.seems_free(&claim) {
             return Ok(Outcome::Unchanged);
         }
-        Ok(match self.release(&project, &claim).await? {
+        Ok(match self.release(pass, &project, &claim).await? {
             Released::Gone => Outcome::Updated,
             // By the watches: of the claim, or of the Instance that the cell still has.
             Released::Terminating | Released::Kept => Outcome::AwaitChange,
@@ -71,14 +71,19 @@ impl InstanceController {
     }
 
     /// Deletes a claim that is free by the word of the cell itself.
-    pub(super) async fn release(&self, project: &Plane, claim: &Object) -> Result<Released, RequestError> {
+    pub(super) async fn release(
+        &self,
+        pass: &Pass,
+        project: &Plane,
+        claim: &Object,
+    ) -> Result<Released, RequestError> {
         let Some(cell) = self.cell_id() else { return Ok(Released::Kept) };
         let Some((namespace, name)) = claim::instance_of(claim, &cell) else { return Ok(Released::Kept) };
-        let live = self.cell.anchor().get_live(Kind::Instance, namespace, name).await?;
+        let live = self.cell.anchor().get_live(pass, Kind::Instance, namespace, name).await?;
         if !self.is_free(claim, &cell, live.as_ref()) {
             return Ok(Released::Kept);
         }
-        let gone = project.delete(Kind::ResourceClaim, claim, Precondition::Uid).await?;
+        let gone = project.delete(pass, Kind::ResourceClaim, claim, Precondition::Uid).await?;
         Ok(if gone { Released::Gone } else { Released::Terminating })
     }
 }

@@ -9,7 +9,7 @@ use fedhub_api::conditions::find;
 use fedhub_core::errors::{Category, Error, RequestError};
 use fedhub_core::names::CELL_MANAGER;
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView};
-use fedhub_planes::{Health, Plane, Precondition, ProjectNamespace, Written};
+use fedhub_planes::{Health, Pass, Plane, Precondition, ProjectNamespace, Written};
 use serde_json::Value;
 
 use super::InstanceController;
@@ -154,14 +154,14 @@ impl InstanceController {
     }
 
     /// Asks for the Instance's quota, if that is not done yet, or is due again.
-    pub(super) async fn ask(&self, instance: &Object) -> Result<QuotaOutcome, Error> {
+    pub(super) async fn ask(&self, pass: &Pass, instance: &Object) -> Result<QuotaOutcome, Error> {
         let mut again = None;
         let mut failed = None;
         let known = self.quota_state(instance);
         let answer = match &known {
-            QuotaState::Ask(ask) => Some((ask, self.make(instance, ask).await)),
+            QuotaState::Ask(ask) => Some((ask, self.make(pass, instance, ask).await)),
             QuotaState::Remake { ask, claim, wait, .. } if wait.is_zero() => {
-                Some((ask, self.remake(instance, ask, claim).await))
+                Some((ask, self.remake(pass, instance, ask, claim).await))
             }
             QuotaState::Remake { wait, .. } => {
                 again = Some(*wait);
@@ -197,10 +197,15 @@ impl InstanceController {
     }
 
     /// Makes the Instance's claim.
-    async fn make(&self, instance: &Object, ask: &QuotaRequest) -> Result<QuotaState, RequestError> {
-        match ask.project.create_or_read(Kind::ResourceClaim, &ask.wanted, CELL_MANAGER).await {
+    async fn make(
+        &self,
+        pass: &Pass,
+        instance: &Object,
+        ask: &QuotaRequest,
+    ) -> Result<QuotaState, RequestError> {
+        match ask.project.create_or_read(pass, Kind::ResourceClaim, &ask.wanted, CELL_MANAGER).await {
             Ok(Written::Stored(made)) => Ok(QuotaState::Claim(made)),
-            Ok(Written::Exists { object, .. }) => self.found(instance, ask, object).await,
+            Ok(Written::Exists { object, .. }) => self.found(pass, instance, ask, object).await,
             // It went between the two requests.
             Err(error) if error.code() == Some(409) => Ok(QuotaState::Occupied),
             Err(error) => Err(error),
@@ -210,12 +215,13 @@ impl InstanceController {
     /// Deletes a claim and makes it anew. One that was answered meanwhile stays.
     async fn remake(
         &self,
+        pass: &Pass,
         instance: &Object,
         ask: &QuotaRequest,
         claim: &ObjectRef,
     ) -> Result<QuotaState, RequestError> {
-        match ask.project.delete(Kind::ResourceClaim, claim, Precondition::UidAndVersion).await {
-            Ok(true) => self.make(instance, ask).await,
+        match ask.project.delete(pass, Kind::ResourceClaim, claim, Precondition::UidAndVersion).await {
+            Ok(true) => self.make(pass, instance, ask).await,
             Ok(false) => Ok(QuotaState::Occupied),
             // Its event is on the way.
             Err(error) if error.code() == Some(409) => Ok(QuotaState::Soon),
@@ -227,6 +233,7 @@ impl InstanceController {
     /// it carries the name that this cell had, or another writer made it (C10).
     async fn found(
         &self,
+        pass: &Pass,
         instance: &Object,
         ask: &QuotaRequest,
         there: ObjectRef,
@@ -234,15 +241,15 @@ impl InstanceController {
         let project = &ask.project;
         if let Some(state) = in_the_way(&there, instance, &ask.cell, project) {
             let is_previous = matches!(state, QuotaState::Earlier(..));
-            if is_previous && self.release(project, &there).await? == Released::Gone {
-                let made = project.create(Kind::ResourceClaim, &ask.wanted, CELL_MANAGER).await?;
+            if is_previous && self.release(pass, project, &there).await? == Released::Gone {
+                let made = project.create(pass, Kind::ResourceClaim, &ask.wanted, CELL_MANAGER).await?;
                 return Ok(QuotaState::Claim(made));
             }
             return Ok(state);
         }
         let claim = match renamed(&there, instance, &ask.cell) {
             Some(metadata) => {
-                project.patch_metadata(Kind::ResourceClaim, &there, metadata, CELL_MANAGER).await?
+                project.patch_metadata(pass, Kind::ResourceClaim, &there, metadata, CELL_MANAGER).await?
             }
             // The answer to an earlier request was lost, or the watch is to show it from now on.
             None => there,

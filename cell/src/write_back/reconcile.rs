@@ -23,7 +23,7 @@ use crate::trace::change_of;
 use crate::writer;
 
 /// One reconcile of one Instance.
-pub(super) struct Pass<'a> {
+pub(super) struct CopyReconciler<'a> {
     pub(super) controller: &'a WriteBack,
     pub(super) job: &'a Job,
     pub(super) cell: CellId,
@@ -32,7 +32,7 @@ pub(super) struct Pass<'a> {
     pub(super) updated: bool,
 }
 
-impl Pass<'_> {
+impl CopyReconciler<'_> {
     fn key(&self) -> &Key {
         &self.job.key
     }
@@ -51,7 +51,7 @@ impl Pass<'_> {
     }
 }
 
-impl Reconciler for Pass<'_> {
+impl Reconciler for CopyReconciler<'_> {
     type Snapshot = Snapshot;
     type Plan = WriteBackPlan;
 
@@ -96,9 +96,10 @@ impl Reconciler for Pass<'_> {
     }
 }
 
-impl Effects for Pass<'_> {
+impl Effects for CopyReconciler<'_> {
     fn writer(&self, plane: &PlaneId) -> PlaneWriter<'_> {
-        writer(if *plane == PlaneId::Hub { &self.controller.hub } else { &self.controller.cell })
+        let planes = if *plane == PlaneId::Hub { &self.controller.hub } else { &self.controller.cell };
+        writer(planes, &self.job.pass)
     }
 
     fn take(&self, _: &Key) -> Result<(), Duration> {
@@ -150,11 +151,11 @@ impl Effects for Pass<'_> {
         }
         let (hub, Key { kind, namespace, name, .. }) = (self.controller.hub.hub(), &self.job.key);
         let known = snapshot.copy.as_ref().map(|copy| &copy.digest.version);
-        let fetched = hub.get_or_fetch(*kind, namespace, name).await?;
+        let fetched = hub.get_or_fetch(&self.job.pass, *kind, namespace, name).await?;
         if let Some(copy) = fetched.filter(|copy| known == Some(&Version::new(copy.version()))) {
             self.note_copy(Some(copy), false);
         } else {
-            let copy = hub.get_live(*kind, namespace, name).await?;
+            let copy = hub.get_live(&self.job.pass, *kind, namespace, name).await?;
             self.note_copy(copy.map(Arc::new), true);
         }
         Ok(Step::Learned)
@@ -171,13 +172,14 @@ impl WriteBack {
         job.answered.say(|| change_of(self.cell.anchor(), &job.key));
         // The event of its identity requeues everything.
         let Some(cell) = self.identity.get() else { return Err(Error::NotEngaged(PlaneId::Cell)) };
-        let mut pass = Pass { controller: self, job, cell, reads: LiveReads::default(), updated: false };
-        let outcome = reconcile(&mut pass, job).await?;
+        let mut copy =
+            CopyReconciler { controller: self, job, cell, reads: LiveReads::default(), updated: false };
+        let outcome = reconcile(&mut copy, job).await?;
         if matches!(outcome, Outcome::Unchanged | Outcome::Updated) {
             self.set_state(&job.key, None);
         }
         if outcome == Outcome::Updated {
-            pass.observe_propagation();
+            copy.observe_propagation();
         }
         Ok(outcome)
     }

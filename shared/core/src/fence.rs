@@ -24,17 +24,6 @@ pub struct Term {
 #[derive(Clone, Debug)]
 pub struct Fence(Option<watch::Receiver<Option<Term>>>);
 
-tokio::task_local! {
-    /// The epoch in which the pass under way has begun.
-    static EPOCH: i32;
-}
-
-/// Runs a pass that belongs to `epoch`: in a later one its writes are refused, for what it has read may be
-/// old.
-pub async fn in_epoch<T>(epoch: i32, pass: impl Future<Output = T>) -> T {
-    EPOCH.scope(epoch, pass).await
-}
-
 impl Fence {
     /// A fence that lets everything pass: there is no election.
     pub fn open() -> Self {
@@ -46,13 +35,12 @@ impl Fence {
         Self(Some(term))
     }
 
-    /// Whether a write may leave now. Asks the monotonic clock: a process that was stopped for a while
-    /// notices.
-    pub fn holds(&self) -> bool {
+    /// Whether a write may leave now: where it belongs to an epoch, in that one only. Asks the monotonic
+    /// clock: a process that was stopped for a while notices.
+    pub fn holds(&self, epoch: Option<i32>) -> bool {
         let Some(term) = &self.0 else { return true };
         let term = *term.borrow();
-        let pass = EPOCH.try_with(|epoch| *epoch).ok();
-        term.is_some_and(|term| Instant::now() < term.until && pass.is_none_or(|epoch| epoch == term.epoch))
+        term.is_some_and(|term| Instant::now() < term.until && epoch.is_none_or(|epoch| epoch == term.epoch))
     }
 
     /// Counts terms: another epoch is a term of another beginning. `None` while the process does not lead.
@@ -63,12 +51,12 @@ impl Fence {
     /// Sends `request` if the process may write, and drops it when it no longer may: a request that waits for
     /// its turn or for a connection must not leave later. Where it had left already, its end is as unknown as
     /// after a crash.
-    pub async fn guard<T>(&self, request: impl Future<Output = T>) -> Result<T, NotSent> {
+    pub async fn guard<T>(&self, epoch: Option<i32>, request: impl Future<Output = T>) -> Result<T, NotSent> {
         let mut request = pin!(request);
         let mut lapse = pin!(sleep_until(self.until()));
         poll_fn(|cx| {
             // Before the request is polled, each time: the process may have been stopped since the last.
-            if !self.holds() {
+            if !self.holds(epoch) {
                 return Poll::Ready(Err(NotSent::Fenced));
             }
             if let Poll::Ready(answer) = request.as_mut().poll(cx) {
@@ -76,7 +64,7 @@ impl Fence {
             }
             // Wakes us at the end of the lease, unless it was renewed meanwhile.
             while self.0.is_some() && lapse.as_mut().poll(cx).is_ready() {
-                if !self.holds() {
+                if !self.holds(epoch) {
                     return Poll::Ready(Err(NotSent::Fenced));
                 }
                 lapse.as_mut().reset(self.until());
@@ -89,5 +77,27 @@ impl Fence {
     fn until(&self) -> Instant {
         let term = self.0.as_ref().and_then(|term| *term.borrow());
         term.map_or_else(Instant::now, |term| term.until)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_read_in_one_term_is_not_written_in_another() {
+        let now = Instant::now();
+        let term = |epoch| Some(Term { epoch, until: now + Duration::from_secs(10), since: now });
+        let (terms, seen) = watch::channel(term(3));
+        let fence = Fence::new(seen);
+        let sends = async |epoch| fence.guard(epoch, async {}).await.is_ok();
+        assert!(sends(Some(3)).await && sends(None).await);
+        terms.send_replace(term(4));
+        assert!(!sends(Some(3)).await, "the process leads again, and others have written between");
+        assert!(sends(Some(4)).await && sends(None).await);
+        terms.send_replace(None);
+        assert!(!sends(Some(4)).await && !sends(None).await);
     }
 }

@@ -90,7 +90,7 @@ pub trait Effects: Reconciler + Sync {
 
 /// Performs intents in their order, until one ends the reconcile.
 pub async fn apply<E: Effects>(
-    pass: &mut E,
+    effects: &mut E,
     seen: &E::Snapshot,
     intents: Vec<Intent>,
 ) -> Result<Step, Error> {
@@ -102,16 +102,16 @@ pub async fn apply<E: Effects>(
             Intent::Render(draft) => &draft.from,
             _ => &[],
         };
-        if let Some((key, answer)) = fetch(pass, from, &mut bodies).await? {
-            return Ok(step.max(pass.learn(seen, &key, answer)?));
+        if let Some((key, answer)) = fetch(effects, from, &mut bodies).await? {
+            return Ok(step.max(effects.learn(seen, &key, answer)?));
         }
         let rendered = match intent {
             Intent::Fetch(_) => None,
-            Intent::Render(draft) => pass.render(seen, &draft, &bodies),
+            Intent::Render(draft) => effects.render(seen, &draft, &bodies),
             intent => Some(intent),
         };
         if let Some(intent) = rendered {
-            step = step.max(perform(pass, seen, intent, &bodies).await?);
+            step = step.max(perform(effects, seen, intent, &bodies).await?);
         }
         if matches!(step, Step::End(_)) {
             break;
@@ -123,7 +123,7 @@ pub async fn apply<E: Effects>(
 /// Fetches objects that are not among `bodies` yet; returns the one that is not what the plan is for, if
 /// any.
 async fn fetch<E: Effects>(
-    pass: &E,
+    effects: &E,
     from: &[Subject],
     bodies: &mut Bodies,
 ) -> Result<Option<(Key, Answer)>, RequestError> {
@@ -131,8 +131,8 @@ async fn fetch<E: Effects>(
         if bodies.contains_key(key) {
             continue;
         }
-        let plane = pass.writer(&key.plane).plane;
-        match plane.get_or_fetch(key.kind, &key.namespace, &key.name).await? {
+        let writer = effects.writer(&key.plane);
+        match writer.plane.get_or_fetch(writer.pass, key.kind, &key.namespace, &key.name).await? {
             None => return Ok(Some((key.clone(), Answer::Gone))),
             Some(body) if body.version() == stub.version() => bodies.insert(key.clone(), body),
             Some(body) => return Ok(Some((key.clone(), Answer::Outdated(body)))),
@@ -142,14 +142,14 @@ async fn fetch<E: Effects>(
 }
 
 async fn perform<E: Effects>(
-    pass: &mut E,
+    effects: &mut E,
     seen: &E::Snapshot,
     intent: Intent,
     bodies: &Bodies,
 ) -> Result<Step, Error> {
     let (key, answer) = match intent {
         Intent::Put { to, kind, write, recreate } => {
-            let writer = pass.writer(&to);
+            let writer = effects.writer(&to);
             let (Write::Create(object) | Write::Replace { object, .. }) = &write;
             let key = writer.plane.key(kind, object.namespace(), object.name());
             let answer = match (writer.write(kind, write).await, recreate) {
@@ -165,7 +165,7 @@ async fn perform<E: Effects>(
             (key, answer)
         }
         Intent::PutStatus { to, kind, of, write } => {
-            let writer = pass.writer(&to);
+            let writer = effects.writer(&to);
             let answer = match writer.write_status(kind, &of, write).await {
                 Ok(Some(stored)) => Answer::StatusStored(stored),
                 Ok(None) => Answer::Same,
@@ -174,16 +174,17 @@ async fn perform<E: Effects>(
             (writer.plane.key(kind, of.namespace(), of.name()), answer)
         }
         Intent::Delete { subject, precondition, inferred } => {
-            let token = if inferred { pass.take(&subject.key) } else { Ok(()) };
+            let token = if inferred { effects.take(&subject.key) } else { Ok(()) };
             let answer = match token {
-                Ok(()) => delete(&pass.writer(&subject.key.plane), &subject, precondition).await,
+                Ok(()) => delete(&effects.writer(&subject.key.plane), &subject, precondition).await,
                 Err(wait) => Answer::Limited(wait),
             };
             (subject.key, answer)
         }
         Intent::ReadLive(key) => {
-            let plane = pass.writer(&key.plane).plane;
-            let answer = match plane.get_live(key.kind, &key.namespace, &key.name).await {
+            let writer = effects.writer(&key.plane);
+            let live = writer.plane.get_live(writer.pass, key.kind, &key.namespace, &key.name).await;
+            let answer = match live {
                 Ok(found) => Answer::Read(found.map(Arc::new)),
                 Err(error) => Answer::Failed(error),
             };
@@ -194,15 +195,15 @@ async fn perform<E: Effects>(
         | Intent::ConfirmOwner
         | Intent::FetchCopy
         | Intent::Fetch(_)
-        | Intent::Render(_)) => return pass.perform(seen, own, bodies).await,
+        | Intent::Render(_)) => return effects.perform(seen, own, bodies).await,
     };
-    pass.learn(seen, &key, answer)
+    effects.learn(seen, &key, answer)
 }
 
 /// Deletes an object. One that is gone leaves the cache: what follows must not take it for one that stands.
 async fn delete(writer: &PlaneWriter<'_>, subject: &Subject, precondition: Precondition) -> Answer {
     let Subject { key, stub } = subject;
-    match writer.plane.delete(key.kind, stub, precondition).await {
+    match writer.plane.delete(writer.pass, key.kind, stub, precondition).await {
         Ok(gone) => {
             if gone {
                 writer.plane.store(key.kind).own_deleted(&key.namespace, &key.name, stub.uid());

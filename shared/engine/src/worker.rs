@@ -6,11 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fedhub_core::errors::{self, Category, Error};
-use fedhub_core::fence::in_epoch;
 use fedhub_core::metrics::Metrics;
 use fedhub_core::object::Key;
 use fedhub_core::trace::{self, Reconciled};
-use fedhub_planes::plane_responses::{PlaneResponses, recording};
+use fedhub_planes::PlaneResponses;
 use futures::FutureExt;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
@@ -79,9 +78,9 @@ async fn reconcile<C: Controller>(
     let span = tracing::debug_span!("reconcile", controller = name, key = %job.key);
     // In a box for as long as it lasts: a worker's task would hold room for the largest pass there is, also
     // in a short one.
-    let running = Box::pin(in_epoch(job.epoch, controller.reconcile(job).instrument(span)));
-    let running = AssertUnwindSafe(running).catch_unwind();
-    let (reconciled, mut responses) = recording(job.asks_hub, running).await;
+    let running = Box::pin(controller.reconcile(job).instrument(span));
+    let reconciled = AssertUnwindSafe(running).catch_unwind().await;
+    let mut responses = job.pass.responses();
     // A panic is a bug of one reconcile: it must take neither the worker nor the key with it.
     let panicked = |_| Err(Error::Bug(format!("the reconcile of {} panicked", job.key)));
     let reconciled = reconciled.unwrap_or_else(panicked);

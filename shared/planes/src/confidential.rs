@@ -27,7 +27,7 @@ use zeroize::{Zeroize, Zeroizing};
 use crate::listwatch::requests;
 use crate::stripped::stripped;
 use crate::transport::OwnConnection;
-use crate::{DryRun, Plane, PlaneWriter, plane_responses};
+use crate::{DryRun, Pass, Plane, PlaneWriter};
 
 /// The most bytes of an answer: no server stores as much, annotations included.
 const LIMIT: usize = 4 << 20;
@@ -206,6 +206,7 @@ impl Plane {
     /// Reads a `ConfigMap` or Secret to copy it. Nothing of it enters a store.
     pub async fn read_confidential(
         &self,
+        pass: &Pass,
         kind: Kind,
         namespace: &str,
         name: &str,
@@ -215,7 +216,7 @@ impl Plane {
             request.extensions_mut().insert(OwnConnection);
             request.map(Bytes::from)
         });
-        match self.exchange(request).await {
+        match self.exchange(pass, request).await {
             Ok(text) => match serde_json::from_slice(&text) {
                 Ok(found) => Ok(Read::Found(found)),
                 Err(error) => Err(self.failed("get", kind)(unreadable(&error))),
@@ -232,25 +233,27 @@ impl Plane {
     /// Reads the metadata of one object, past every store. `None` where there is none.
     pub async fn read_metadata(
         &self,
+        pass: &Pass,
         kind: Kind,
         namespace: &str,
         name: &str,
     ) -> Result<Option<Object>, RequestError> {
-        let read = self.get_metadata(kind, namespace, name).await?;
+        let read = self.get_metadata(pass, kind, namespace, name).await?;
         Ok(read.map(|object| stripped(kind, object)))
     }
 
     /// Sends a request, and reads its answer whole: the transport weighs it, and has it paid for.
     pub(crate) async fn exchange(
         &self,
+        pass: &Pass,
         request: Result<http::Request<Bytes>, request::Error>,
     ) -> Result<Zeroizing<Vec<u8>>, ApiError> {
         let request = request?;
-        let answer = match plane_responses::admit(&self.id) {
+        let answer = match pass.admit(&self.id) {
             Ok(()) => self.sent(request).await,
             Err(held_back) => Err(held_back.into()),
         };
-        plane_responses::note(&self.id, &answer);
+        pass.note(&self.id, &answer);
         answer
     }
 
@@ -327,13 +330,13 @@ impl PlaneWriter<'_> {
             *request.body_mut() = Bytes::from_owner(body?);
             Ok(request)
         });
-        let plane = self.plane;
+        let Self { plane, pass, .. } = *self;
         let sent = async {
-            let text = plane.exchange(request).await.map_err(discreet)?;
+            let text = plane.exchange(pass, request).await.map_err(discreet)?;
             metadata_of(kind, &text)
         };
         let stored =
-            plane.fenced(DryRun::No, (kind, object), sent).await.map_err(plane.failed(verb, kind))?;
+            plane.fenced(pass, DryRun::No, (kind, object), sent).await.map_err(plane.failed(verb, kind))?;
         Ok(plane.learn(kind, stored))
     }
 
@@ -349,12 +352,13 @@ impl PlaneWriter<'_> {
         let patch = Patch::Merge(json!({ "metadata": metadata }));
         let params = PatchParams { field_manager: Some(self.manager.to_owned()), ..PatchParams::default() };
         let request = requests(kind, of.namespace()).patch_metadata(of.name(), &params, &patch);
-        let plane = self.plane;
+        let Self { plane, pass, .. } = *self;
         let sent = async {
-            let text = plane.exchange(request.map(|request| request.map(Bytes::from))).await?;
+            let text = plane.exchange(pass, request.map(|request| request.map(Bytes::from))).await?;
             metadata_of(kind, &text)
         };
-        let stored = plane.fenced(DryRun::No, (kind, of), sent).await.map_err(plane.failed("patch", kind))?;
+        let stored =
+            plane.fenced(pass, DryRun::No, (kind, of), sent).await.map_err(plane.failed("patch", kind))?;
         Ok(plane.learn(kind, stored))
     }
 }

@@ -5,21 +5,22 @@ use fedhub_core::object::{Kind, Object};
 use hyper::body::Bytes;
 use kube::api::GetParams;
 
-use crate::Plane;
 use crate::confidential::object_of;
 use crate::listwatch::requests;
+use crate::{Pass, Plane};
 
 impl Plane {
     /// Reads the metadata of one object from the server, with its `managedFields`, past every store and in
     /// bounded memory. `None` where the server says that there is none.
     pub async fn get_metadata(
         &self,
+        pass: &Pass,
         kind: Kind,
         namespace: &str,
         name: &str,
     ) -> Result<Option<Object>, RequestError> {
         let request = requests(kind, namespace).get_metadata(name, &GetParams::default());
-        match self.exchange(request.map(|request| request.map(Bytes::from))).await {
+        match self.exchange(pass, request.map(|request| request.map(Bytes::from))).await {
             Ok(text) => object_of(&text).map(Some).map_err(self.failed("get", kind)),
             Err(ApiError::Server(status)) if status.code == 404 => Ok(None),
             Err(error) => Err(self.failed("get", kind)(error)),

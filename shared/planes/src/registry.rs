@@ -253,7 +253,7 @@ impl Planes {
 
     /// Whether this process leads, so that its writes pass.
     pub fn leads(&self) -> bool {
-        self.fence.holds()
+        self.fence.holds(None)
     }
 
     /// Has everything looked at once more that is in sync: the beginning of a term.

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use crate::entitlement::{CRD, Decision, Entitlement, Grant, Outlook, decide, read, went_with_kind};
 use crate::service::{ENTITLEMENT, KnownService};
-use crate::{Plane, Planes};
+use crate::{Pass, Plane, Planes};
 
 impl Plane {
     /// Whether the entitlement of a project that was granted the service is missing, and was not seen to be
@@ -155,7 +155,7 @@ impl Planes {
 
     /// Whether an entitlement that was deleted went with its kind, or that cannot be told.
     async fn went_with_kind(plane: &Plane, deleted: &Object) -> bool {
-        match plane.get_live(Kind::CustomResourceDefinition, "", CRD).await {
+        match plane.get_live(&Pass::unbound(), Kind::CustomResourceDefinition, "", CRD).await {
             Ok(crd) => {
                 let went = went_with_kind(deleted, crd.as_ref());
                 if went {

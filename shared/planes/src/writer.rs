@@ -8,7 +8,7 @@ use fedhub_core::metrics::Metrics;
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView};
 use serde_json::Value;
 
-use crate::{DryRun, Plane, Written};
+use crate::{DryRun, Pass, Plane, Written};
 
 /// An object to be written.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,6 +55,8 @@ impl WriteMode {
 pub struct PlaneWriter<'a> {
     /// The plane.
     pub plane: &'a Plane,
+    /// The pass that writes.
+    pub pass: &'a Pass,
     /// The controller's field manager.
     pub manager: &'static str,
     /// Where pruned fields are counted.
@@ -66,14 +68,14 @@ impl PlaneWriter<'_> {
     pub async fn write(&self, kind: Kind, write: Write) -> Result<Option<Written>, RequestError> {
         let (sent, written) = match write {
             Write::Create(object) => {
-                let written = self.plane.create_or_read(kind, &object, self.manager).await?;
+                let written = self.plane.create_or_read(self.pass, kind, &object, self.manager).await?;
                 (object, written)
             }
             Write::Replace { object, mode } => {
                 if mode == WriteMode::DryRunFirst && self.changes_nothing(kind, &object).await? {
                     return Ok(None);
                 }
-                let stored = self.plane.replace(kind, &object, self.manager, DryRun::No).await?;
+                let stored = self.plane.replace(self.pass, kind, &object, self.manager, DryRun::No).await?;
                 (object, Written::Stored(stored))
             }
         };
@@ -85,7 +87,7 @@ impl PlaneWriter<'_> {
 
     /// Whether a dry run of a replace shows what stands.
     async fn changes_nothing(&self, kind: Kind, object: &Object) -> Result<bool, RequestError> {
-        let would = self.plane.replace(kind, object, self.manager, DryRun::Yes).await?;
+        let would = self.plane.replace(self.pass, kind, object, self.manager, DryRun::Yes).await?;
         let would_be = Digest::of(&self.plane.id, kind, &would);
         let stands = self.plane.store(kind).digest(object.namespace(), object.name());
         let same = stands.is_some_and(|digest| digest.content == would_be.content);
@@ -104,13 +106,15 @@ impl PlaneWriter<'_> {
     ) -> Result<Option<ObjectRef>, RequestError> {
         let StatusWrite { status, mode } = write;
         if mode == WriteMode::DryRunFirst {
-            let would = self.plane.replace_status(kind, of, &status, self.manager, DryRun::Yes).await?;
+            let would =
+                self.plane.replace_status(self.pass, kind, of, &status, self.manager, DryRun::Yes).await?;
             if would.status() == of.status() {
                 self.learn(kind, of, Part::Status, &status, would.status());
                 return Ok(None);
             }
         }
-        let stored = self.plane.replace_status(kind, of, &status, self.manager, DryRun::No).await?;
+        let stored =
+            self.plane.replace_status(self.pass, kind, of, &status, self.manager, DryRun::No).await?;
         self.learn(kind, of, Part::Status, &status, stored.status());
         Ok(Some(stored))
     }
@@ -122,12 +126,12 @@ impl PlaneWriter<'_> {
         of: &Object,
         metadata: Value,
     ) -> Result<ObjectRef, RequestError> {
-        self.plane.patch_metadata(kind, of, metadata, self.manager).await
+        self.plane.patch_metadata(self.pass, kind, of, metadata, self.manager).await
     }
 
     /// Merges a patch of metadata and spec into `of`.
     pub async fn patch(&self, kind: Kind, of: &Object, patch: Value) -> Result<ObjectRef, RequestError> {
-        self.plane.patch(kind, of, patch, self.manager).await
+        self.plane.patch(self.pass, kind, of, patch, self.manager).await
     }
 
     fn learn(&self, kind: Kind, object: &Object, part: Part, sent: &Value, got: &Value) {

@@ -15,8 +15,7 @@ use crate::listwatch::limits::{self, ListLimits};
 use crate::listwatch::pages::{self, Part};
 use crate::listwatch::requests;
 use crate::stripped::stripped;
-use crate::{Plane, WriteState};
-use crate::{listwatch, plane_responses};
+use crate::{Pass, Plane, WriteState, listwatch};
 
 /// Whether a write is stored, or only answered as if it were.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,11 +91,12 @@ impl Plane {
     /// sent at all.
     pub(super) async fn fenced<T>(
         &self,
+        pass: &Pass,
         dry_run: DryRun,
         (kind, of): (Kind, &Object),
         request: impl Future<Output = Result<T, ApiError>>,
     ) -> Result<T, ApiError> {
-        let answer = if let Err(held_back) = plane_responses::admit(&self.id) {
+        let answer = if let Err(held_back) = pass.admit(&self.id) {
             Err(held_back.into())
         } else if let Some(refused) = self.refused(kind, of) {
             Err(refused.into())
@@ -105,14 +105,14 @@ impl Plane {
         } else if !self.recognition.holds() {
             Err(NotSent::IdentityUnknown.into())
         } else {
-            plane_responses::note_write();
+            pass.note_write();
             tokio::select! {
                 biased;
                 () = self.stop.cancelled() => Err(NotSent::PlaneDisengaged.into()),
-                answer = self.fence.guard(request) => answer.unwrap_or_else(|fenced| Err(fenced.into())),
+                answer = self.fence.guard(pass.epoch(), request) => answer.unwrap_or_else(|fenced| Err(fenced.into())),
             }
         };
-        plane_responses::note(&self.id, &answer);
+        pass.note(&self.id, &answer);
         match answer {
             Err(ApiError::Server(status))
                 if status.code == 403 && self.write_state() == WriteState::Suspended =>
@@ -128,13 +128,14 @@ impl Plane {
     /// stored.
     async fn marking(
         &self,
+        pass: &Pass,
         kind: Kind,
         of: &Object,
         finalizers: &[&str],
         request: impl Future<Output = Result<Object, ApiError>>,
     ) -> Result<ObjectRef, ApiError> {
         let mark = self.marks.begin(kind, of, finalizers)?;
-        let answer = self.fenced(DryRun::No, (kind, of), request).await;
+        let answer = self.fenced(pass, DryRun::No, (kind, of), request).await;
         let refused = |status: &Status| status.code < 500 && status.code != 408;
         let answered = match &answer {
             Ok(_) => true,
@@ -163,12 +164,13 @@ impl Plane {
     /// Reads one object from the server, past every store. `None` where the server says that there is none.
     pub async fn get_live(
         &self,
+        pass: &Pass,
         kind: Kind,
         namespace: &str,
         name: &str,
     ) -> Result<Option<Object>, RequestError> {
         let request = requests(kind, namespace).get(name, &GetParams::default());
-        let answer = match plane_responses::admit(&self.id) {
+        let answer = match pass.admit(&self.id) {
             Ok(()) => self.ask(kind, request).await,
             Err(held_back) => Err(held_back.into()),
         };
@@ -176,7 +178,7 @@ impl Plane {
             Err(ApiError::Server(status)) if status.is_not_found() => Ok(None),
             answer => answer.map(Some),
         };
-        plane_responses::note(&self.id, &answer);
+        pass.note(&self.id, &answer);
         answer.map_err(self.failed("get", kind))
     }
 
@@ -185,11 +187,12 @@ impl Plane {
     /// not whole.
     pub async fn refresh(
         &self,
+        pass: &Pass,
         kind: Kind,
         namespace: &str,
         name: &str,
     ) -> Result<Option<ObjectRef>, RequestError> {
-        let Some(object) = self.get_live(kind, namespace, name).await? else { return Ok(None) };
+        let Some(object) = self.get_live(pass, kind, namespace, name).await? else { return Ok(None) };
         let object = Arc::new(stripped(kind, object));
         if let Some(store) = self.store_of(kind, &object) {
             store.read(&object);
@@ -201,6 +204,7 @@ impl Plane {
     /// none, or the server has it no more.
     pub async fn get_or_fetch(
         &self,
+        pass: &Pass,
         kind: Kind,
         namespace: &str,
         name: &str,
@@ -209,7 +213,7 @@ impl Plane {
         match store.object(namespace, name) {
             Some(object) => Ok(Some(object)),
             None if store.digest(namespace, name).is_none() => Ok(None),
-            None => self.refresh(kind, namespace, name).await,
+            None => self.refresh(pass, kind, namespace, name).await,
         }
     }
 
@@ -217,6 +221,7 @@ impl Plane {
     /// not watched here. Stops at as many as are asked for that `keep` keeps.
     pub async fn list_metadata(
         &self,
+        pass: &Pass,
         kind: Kind,
         namespace: Option<&str>,
         selector: Option<&str>,
@@ -237,11 +242,11 @@ impl Plane {
             if kept.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
         loop {
-            let page = match plane_responses::admit(&self.id) {
+            let page = match pass.admit(&self.id) {
                 Ok(()) => pages.next(&mut visit).await,
                 Err(held_back) => Err(held_back.into()),
             };
-            plane_responses::note(&self.id, &page);
+            pass.note(&self.id, &page);
             if page.map_err(self.failed("list", kind))?.is_break() {
                 return Ok(kept);
             }
@@ -251,6 +256,7 @@ impl Plane {
     /// Creates an object.
     pub async fn create(
         &self,
+        pass: &Pass,
         kind: Kind,
         object: &Object,
         manager: &str,
@@ -258,7 +264,7 @@ impl Plane {
         let params = PostParams { field_manager: Some(manager.to_owned()), ..PostParams::default() };
         let request = body(object).and_then(|body| requests(kind, object.namespace()).create(&params, body));
         let made = self
-            .fenced(DryRun::No, (kind, object), self.ask(kind, request))
+            .fenced(pass, DryRun::No, (kind, object), self.ask(kind, request))
             .await
             .map_err(self.failed("create", kind))?;
         Ok(self.learn(kind, made))
@@ -267,16 +273,17 @@ impl Plane {
     /// Creates an object, or reads the one of its name that the watch has not shown.
     pub async fn create_or_read(
         &self,
+        pass: &Pass,
         kind: Kind,
         object: &Object,
         manager: &str,
     ) -> Result<Written, RequestError> {
-        let conflict = match self.create(kind, object, manager).await {
+        let conflict = match self.create(pass, kind, object, manager).await {
             Ok(stored) => return Ok(Written::Stored(stored)),
             Err(error) if error.code() == Some(409) => error,
             Err(error) => return Err(error),
         };
-        Ok(match self.refresh(kind, object.namespace(), object.name()).await? {
+        Ok(match self.refresh(pass, kind, object.namespace(), object.name()).await? {
             Some(object) => Written::Exists { object, conflict },
             None => return Err(conflict),
         })
@@ -285,6 +292,7 @@ impl Plane {
     /// Replaces an object; its resourceVersion, which must be set, is the precondition. See [`DryRun`].
     pub async fn replace(
         &self,
+        pass: &Pass,
         kind: Kind,
         object: &Object,
         manager: &str,
@@ -295,10 +303,10 @@ impl Plane {
         let request = body(object).and_then(|body| api.replace(object.name(), &params, body));
         let request = self.ask(kind, request);
         let answer = if dry_run == DryRun::Yes {
-            self.fenced(DryRun::Yes, (kind, object), request).await.map(Arc::new)
+            self.fenced(pass, DryRun::Yes, (kind, object), request).await.map(Arc::new)
         } else {
             let finalizers = object.metadata.finalizers.iter().flatten().map(String::as_str);
-            self.marking(kind, object, &finalizers.collect::<Vec<_>>(), request).await
+            self.marking(pass, kind, object, &finalizers.collect::<Vec<_>>(), request).await
         };
         answer.map_err(self.failed("update", kind))
     }
@@ -307,6 +315,7 @@ impl Plane {
     /// stored.
     pub async fn replace_status(
         &self,
+        pass: &Pass,
         kind: Kind,
         of: &Object,
         status: &Value,
@@ -322,7 +331,7 @@ impl Plane {
         let request =
             body(&sent).and_then(|body| api.replace_subresource("status", of.name(), &params, body));
         let made = self
-            .fenced(dry_run, (kind, of), self.ask(kind, request))
+            .fenced(pass, dry_run, (kind, of), self.ask(kind, request))
             .await
             .map_err(self.failed("update", kind))?;
         Ok(if dry_run == DryRun::Yes { Arc::new(made) } else { self.learn(kind, made) })
@@ -332,17 +341,19 @@ impl Plane {
     /// finalizers and annotations (I2).
     pub async fn patch_metadata(
         &self,
+        pass: &Pass,
         kind: Kind,
         of: &Object,
         metadata: Value,
         manager: &str,
     ) -> Result<ObjectRef, RequestError> {
-        self.patch(kind, of, json!({ "metadata": metadata }), manager).await
+        self.patch(pass, kind, of, json!({ "metadata": metadata }), manager).await
     }
 
     /// Merges `patch` into `of`, whose resourceVersion is the precondition: one patch for metadata and spec.
     pub async fn patch(
         &self,
+        pass: &Pass,
         kind: Kind,
         of: &Object,
         mut patch: Value,
@@ -353,13 +364,16 @@ impl Plane {
         let finalizers = patch["metadata"]["finalizers"].as_array().into_iter().flatten();
         let finalizers: Vec<_> = finalizers.filter_map(Value::as_str).collect();
         let request = requests(kind, of.namespace()).patch(of.name(), &params, &Patch::Merge(&patch));
-        self.marking(kind, of, &finalizers, self.ask(kind, request)).await.map_err(self.failed("patch", kind))
+        self.marking(pass, kind, of, &finalizers, self.ask(kind, request))
+            .await
+            .map_err(self.failed("patch", kind))
     }
 
     /// Deletes `object` under `precondition`. An object that is gone already is no error. Returns whether it
     /// is gone by now: finalizers may hold it.
     pub async fn delete(
         &self,
+        pass: &Pass,
         kind: Kind,
         object: &Object,
         precondition: Precondition,
@@ -374,7 +388,7 @@ impl Plane {
             ..DeleteParams::default()
         };
         let request = requests(kind, object.namespace()).delete(object.name(), &params);
-        match self.fenced(DryRun::No, (kind, object), self.ask(kind, request)).await {
+        match self.fenced(pass, DryRun::No, (kind, object), self.ask(kind, request)).await {
             Ok(answer) => {
                 let is_status = answer.types.as_ref().is_some_and(|types| types.kind == "Status");
                 let held = (!is_status && answer.is_terminating() && answer.metadata.finalizers.is_some())

@@ -7,7 +7,7 @@ use fedhub_core::errors::{Category, Error, RequestError};
 use fedhub_core::names::{CATALOG_POLICY, INSTANCE_TYPES_MANAGER};
 use fedhub_core::object::{Key, Kind, PlaneId};
 use fedhub_engine::{Answer, Controller, Effects, Intent, Job, Outcome, Reconciler, Step, apply, reconcile};
-use fedhub_planes::PlaneWriter;
+use fedhub_planes::{Pass, PlaneWriter};
 use tokio::time::Instant;
 
 use super::plan::{CatalogPlan, plan};
@@ -17,6 +17,7 @@ use super::{InstanceTypes, NAME, key};
 /// One pass, and what its reads have shown.
 pub(super) struct CatalogReconcile<'a> {
     pub controller: &'a InstanceTypes,
+    pub pass: &'a Pass,
     pub learned: Learned,
     /// The first copy that the hub has refused in this round.
     pub failure: Option<RequestError>,
@@ -48,8 +49,13 @@ impl Controller for InstanceTypes {
         if !self.planes.hub().synced() {
             return Err(Error::NotEngaged(PlaneId::Hub));
         }
-        let mut pass = CatalogReconcile { controller: self, learned: Learned::default(), failure: None };
-        reconcile(&mut pass, job).await
+        let mut catalog = CatalogReconcile {
+            controller: self,
+            pass: &job.pass,
+            learned: Learned::default(),
+            failure: None,
+        };
+        reconcile(&mut catalog, job).await
     }
 }
 
@@ -83,6 +89,7 @@ impl Effects for CatalogReconcile<'_> {
         let planes = if *plane == PlaneId::Hub { &self.controller.planes } else { &self.controller.source };
         PlaneWriter {
             plane: planes.anchor(),
+            pass: self.pass,
             manager: INSTANCE_TYPES_MANAGER,
             metrics: self.controller.planes.metrics(),
         }

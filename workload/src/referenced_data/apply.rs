@@ -45,7 +45,7 @@ enum Wrote {
 impl DataReconcile<'_> {
     fn writer<'a>(&'a self, plane: &'a Plane) -> PlaneWriter<'a> {
         let metrics = self.controller.planes.metrics();
-        PlaneWriter { plane, manager: REFERENCED_DATA_MANAGER, metrics }
+        PlaneWriter { plane, pass: self.pass, manager: REFERENCED_DATA_MANAGER, metrics }
     }
 
     fn hub(&self) -> &Arc<Plane> {
@@ -99,7 +99,7 @@ impl DataReconcile<'_> {
     /// The WD that the snapshot is of; `None` where it is another by now.
     async fn wd(&self, seen: &Snapshot) -> Result<Option<ObjectRef>, Error> {
         let (namespace, name) = (&self.home.namespace, &seen.name);
-        let wd = self.project.get_or_fetch(WD, namespace, name).await?;
+        let wd = self.project.get_or_fetch(self.pass, WD, namespace, name).await?;
         let known = self.project.store(WD).digest(namespace, name);
         let is_it = |wd: &ObjectRef| {
             known.is_some_and(|known| {
@@ -196,7 +196,7 @@ impl DataReconcile<'_> {
         allowance: &mut Allowance,
     ) -> Result<Wrote, Error> {
         let namespace = &self.home.namespace;
-        let source = match self.project.read_confidential(kind, namespace, name).await? {
+        let source = match self.project.read_confidential(self.pass, kind, namespace, name).await? {
             Read::Found(source) => source,
             Read::Absent => return Ok(self.learn(kind, name, SourceState::Absent)),
             Read::Forbidden => return Ok(self.learn(kind, name, SourceState::Unauthorized)),
@@ -238,7 +238,7 @@ impl DataReconcile<'_> {
         copied_from: String,
     ) -> Result<Wrote, Error> {
         let Standing { space, kind, name, version, .. } = companion;
-        let wrote = match self.hub().read_confidential(*kind, space, name).await? {
+        let wrote = match self.hub().read_confidential(self.pass, *kind, space, name).await? {
             Read::Found(copy) if copy.has_content_of(source) => Wrote::Learned,
             Read::Found(_) | Read::Forbidden => self.replace(seen, companion, source, copied_from).await?,
             Read::Absent => return Ok(Wrote::Nothing),
@@ -272,7 +272,7 @@ impl DataReconcile<'_> {
                 Ok(Wrote::Stored)
             }
             Err(error) if error.code() == Some(409) => {
-                let Some(stands) = self.hub().read_metadata(kind, space, name).await? else {
+                let Some(stands) = self.hub().read_metadata(self.pass, kind, space, name).await? else {
                     return Err(error.into());
                 };
                 let digest = Digest::of(&PlaneId::Hub, kind, &stands);
@@ -299,7 +299,7 @@ impl DataReconcile<'_> {
         copied_from: String,
     ) -> Result<Wrote, Error> {
         let Standing { space, kind, name, others, .. } = companion;
-        let Some(mut object) = self.hub().read_metadata(*kind, space, name).await? else {
+        let Some(mut object) = self.hub().read_metadata(self.pass, *kind, space, name).await? else {
             return Ok(Wrote::Nothing);
         };
         if !is_companion(&object) {
@@ -337,7 +337,7 @@ impl DataReconcile<'_> {
     /// Deletes a companion. The hub's watch may lag: it is not to be deleted once more for that.
     async fn delete(&self, kind: Kind, companion: &Object) -> Result<(), Error> {
         let hub = self.hub();
-        if hub.delete(kind, companion, Precondition::UidAndVersion).await? {
+        if hub.delete(self.pass, kind, companion, Precondition::UidAndVersion).await? {
             hub.store(kind).own_deleted(companion.namespace(), companion.name(), companion.uid());
         }
         self.count("delete");

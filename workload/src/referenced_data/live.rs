@@ -17,7 +17,8 @@ impl DataReconcile<'_> {
         for space in self.spaces(seen).await? {
             for kind in DATA_KINDS {
                 // Not by the label, which one may have lost.
-                let listed = hub.list_metadata(kind, Some(&space), None, usize::MAX, is_companion).await?;
+                let listed =
+                    hub.list_metadata(self.pass, kind, Some(&space), None, usize::MAX, is_companion).await?;
                 let companions = listed.iter().filter_map(|companion| {
                     let digest = Digest::of(&PlaneId::Hub, kind, companion);
                     standing(&space, kind, companion.name(), &digest)
@@ -32,14 +33,16 @@ impl DataReconcile<'_> {
     /// One that the WD records and that has lost its labels proves nothing.
     async fn spaces(&self, seen: &Snapshot) -> Result<Vec<String>, Error> {
         let mut spaces = self.controller.planes.tenants().of(self.home);
-        let wd =
-            self.project.get_or_fetch(Kind::WorkloadDeployment, &self.home.namespace, &seen.name).await?;
+        let wd = self
+            .project
+            .get_or_fetch(self.pass, Kind::WorkloadDeployment, &self.home.namespace, &seen.name)
+            .await?;
         let recorded = wd.as_ref().and_then(|wd| wd.annotation(FEDERATION_NAMESPACE)).map(str::to_owned);
         // A tenant can write anything there, and it becomes part of the request's path.
         let is_news = |recorded: &String| is_hub_namespace(recorded) && !spaces.contains(recorded);
         if let Some(recorded) = recorded.filter(is_news)
             && let Some(namespace) =
-                self.controller.planes.hub().get_live(Kind::Namespace, "", &recorded).await?
+                self.controller.planes.hub().get_live(self.pass, Kind::Namespace, "", &recorded).await?
         {
             match ProjectNamespace::of(&namespace) {
                 Some(home) if home == *self.home => spaces.push(recorded),

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use fedhub_core::errors::Error;
 use fedhub_core::object::{Key, Kind, PlaneId};
 use fedhub_engine::{Controller, Job, Outcome, Reconciler, Step, reconcile};
-use fedhub_planes::{Plane, ProjectNamespace};
+use fedhub_planes::{Pass, Plane, ProjectNamespace};
 
 use super::ReferencedData;
 use super::plan::{DataPlan, plan};
@@ -17,6 +17,7 @@ pub(super) struct DataReconcile<'a> {
     pub project: &'a Plane,
     pub home: &'a ProjectNamespace,
     pub key: &'a Key,
+    pub pass: &'a Pass,
     pub learned: Learned,
 }
 
@@ -26,7 +27,7 @@ impl Controller for ReferencedData {
     }
 
     async fn reconcile(&self, job: &Job) -> Result<Outcome, Error> {
-        let key = &job.key;
+        let (key, pass) = (&job.key, &job.pass);
         let (PlaneId::Project(plane), Kind::WorkloadDeployment) = (&key.plane, key.kind) else {
             return Err(Error::Bug(format!("{key} is not a key of the controller of referenced data")));
         };
@@ -36,8 +37,8 @@ impl Controller for ReferencedData {
         let project = self.planes.engaged(plane).ok_or_else(|| Error::NotEngaged(key.plane.clone()))?;
         let home = ProjectNamespace { plane: plane.clone(), namespace: key.namespace.to_string() };
         let learned = Learned::default();
-        let mut pass = DataReconcile { controller: self, project: &project, home: &home, key, learned };
-        reconcile(&mut pass, job).await
+        let mut data = DataReconcile { controller: self, project: &project, home: &home, key, pass, learned };
+        reconcile(&mut data, job).await
     }
 }
 

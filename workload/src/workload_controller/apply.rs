@@ -53,7 +53,8 @@ impl WorkloadReconciler<'_> {
     /// The Workload as the plan knows it; the step where it is another version by now.
     async fn fetch(&self, seen: &Snapshot) -> Result<Result<ObjectRef, Step>, Error> {
         let key = self.key;
-        let Some(fetched) = self.project.get_or_fetch(Kind::Workload, &key.namespace, &key.name).await?
+        let Some(fetched) =
+            self.project.get_or_fetch(self.pass, Kind::Workload, &key.namespace, &key.name).await?
         else {
             return Ok(Err(Step::End(Outcome::AwaitChange)));
         };
@@ -76,7 +77,9 @@ impl WorkloadReconciler<'_> {
                 Ok(Some(revision)) => metadata["annotations"] = revisions::annotations(revision, &workload),
                 Ok(None) => {
                     // The next round plans by what it is now.
-                    self.project.refresh(Kind::Workload, workload.namespace(), workload.name()).await?;
+                    self.project
+                        .refresh(self.pass, Kind::Workload, workload.namespace(), workload.name())
+                        .await?;
                     return Ok(Step::Learned);
                 }
                 Err(error) => {
@@ -96,7 +99,10 @@ impl WorkloadReconciler<'_> {
             // It could not be recorded, and the finalizer is there.
             return Ok(Step::Learned);
         }
-        self.controller.writer(&self.project).patch_metadata(Kind::Workload, &workload, metadata).await?;
+        self.controller
+            .writer(&self.project, self.pass)
+            .patch_metadata(Kind::Workload, &workload, metadata)
+            .await?;
         Ok(Step::Updated)
     }
 
@@ -117,7 +123,10 @@ impl WorkloadReconciler<'_> {
     async fn record(&self, workload: &Object) -> Result<Option<u64>, RequestError> {
         let Some(name) = revision_history(workload.name()) else { return Ok(None) };
         // Only the server tells who wrote it: stores keep no managedFields.
-        let live = self.project.get_metadata(Kind::Workload, workload.namespace(), workload.name()).await?;
+        let live = self
+            .project
+            .get_metadata(self.pass, Kind::Workload, workload.namespace(), workload.name())
+            .await?;
         let Some(live) = live.filter(|live| live.version() == workload.version()) else { return Ok(None) };
         let mut workload = workload.clone();
         workload.metadata.managed_fields = live.metadata.managed_fields;
@@ -128,7 +137,7 @@ impl WorkloadReconciler<'_> {
                 (_, Some(Written::Exists { .. })) => {}
             }
         }
-        let history = self.project.get_live(Kind::ConfigMap, workload.namespace(), &name).await?;
+        let history = self.project.get_live(self.pass, Kind::ConfigMap, workload.namespace(), &name).await?;
         let (revision, written) = self.write_history(history, &name, &workload).await?;
         written.map(Written::stored).transpose()?;
         Ok(Some(revision))
@@ -149,14 +158,14 @@ impl WorkloadReconciler<'_> {
             Some(_) => Write::Replace { object: new, mode: WriteMode::Direct },
             None => Write::Create(new),
         };
-        let written = self.controller.writer(&self.project).write(Kind::ConfigMap, write).await?;
+        let written = self.controller.writer(&self.project, self.pass).write(Kind::ConfigMap, write).await?;
         Ok((revision, written))
     }
 
     /// Reads the Workload live: a watch that lags must not have WDs deleted that a newer spec wants.
     async fn confirm(&mut self) -> Result<Step, Error> {
         let key = self.key;
-        let live = self.project.refresh(Kind::Workload, &key.namespace, &key.name).await?;
+        let live = self.project.refresh(self.pass, Kind::Workload, &key.namespace, &key.name).await?;
         let Some(live) = live else { return Ok(Step::End(Outcome::AwaitChange)) };
         self.learnt.confirmed = Some(Version::new(live.version()));
         Ok(Step::Learned)
@@ -190,7 +199,7 @@ impl WorkloadReconciler<'_> {
         for name in delete {
             let Some(deployment) = seen.deployments.get(name) else { continue };
             let stub = deployment.stub(WD, &self.key.namespace, name);
-            let deleted = self.project.delete(WD, &stub, Precondition::Uid).await;
+            let deleted = self.project.delete(self.pass, WD, &stub, Precondition::Uid).await;
             if matches!(deleted, Ok(true)) {
                 self.project.store(WD).own_deleted(&self.key.namespace, name, stub.uid());
             }
@@ -234,7 +243,8 @@ impl WorkloadReconciler<'_> {
         if was_suspended {
             set_annotation(&mut wd, SUSPENDED, Some("true"));
         }
-        let written = self.controller.writer(&self.project).write(WD, Write::Create(Box::new(wd))).await?;
+        let written =
+            self.controller.writer(&self.project, self.pass).write(WD, Write::Create(Box::new(wd))).await?;
         let Some(Written::Exists { conflict, .. }) = written else { return Ok(written.is_some()) };
         if self.project.store(WD).digest(&self.key.namespace, &site.name).is_none() {
             // The watch does not select it, so that the next round would not know of it either.
@@ -248,7 +258,7 @@ impl WorkloadReconciler<'_> {
     /// A WD. One that the plane has no more is forgotten, so that the next round plans by that.
     async fn fetch_deployment(&self, seen: &Snapshot, name: &str) -> Result<Option<ObjectRef>, RequestError> {
         let namespace = &self.key.namespace;
-        let fetched = self.project.get_or_fetch(WD, namespace, name).await?;
+        let fetched = self.project.get_or_fetch(self.pass, WD, namespace, name).await?;
         if let Some(gone) = seen.deployments.get(name).filter(|_| fetched.is_none()) {
             self.project.store(WD).own_deleted(namespace, name, &gone.uid.to_string());
         }
@@ -275,7 +285,7 @@ impl WorkloadReconciler<'_> {
         // After a restart it is not known what the plane makes of what was written before.
         let mode = WriteMode::of(true, same, normalization);
         let write = Write::Replace { object: Box::new(wd), mode };
-        let written = self.controller.writer(&self.project).write(WD, write).await?;
+        let written = self.controller.writer(&self.project, self.pass).write(WD, write).await?;
         Ok(matches!(written, Some(Written::Stored(_))))
     }
 
@@ -309,7 +319,7 @@ impl WorkloadReconciler<'_> {
         let reported = workload.status().get("observedGeneration").and_then(Value::as_i64);
         let before = reported.is_some() && reported == workload.metadata.generation;
         let write = StatusWrite { status, mode: WriteMode::of(true, before, normalization) };
-        let writer = self.controller.writer(&self.project);
+        let writer = self.controller.writer(&self.project, self.pass);
         let stored = writer.write_status(Kind::Workload, &workload, write).await?;
         self.learnt.status_settled = stored.is_none().then(|| summary.content());
         Ok(if stored.is_some() { Step::Updated } else { Step::Learned })
@@ -323,10 +333,14 @@ impl WorkloadReconciler<'_> {
         // A tenant may have given the label to a WD that is not of the Workload.
         let stands =
             |wd: &Object| wd.metadata.owner_references.iter().flatten().any(|owner| owner.uid == uid);
-        let left = self.project.list_metadata(WD, namespace, Some(&selector), MOST_LISTED, stands).await?;
+        let left = self
+            .project
+            .list_metadata(self.pass, WD, namespace, Some(&selector), MOST_LISTED, stands)
+            .await?;
         for wd in left {
             // One whose spec names another Workload is not deleted for this one.
-            let Some(live) = self.project.refresh(WD, &self.key.namespace, wd.name()).await? else {
+            let Some(live) = self.project.refresh(self.pass, WD, &self.key.namespace, wd.name()).await?
+            else {
                 continue;
             };
             let digest = Digest::of(&self.project.id, WD, &live);
@@ -347,7 +361,10 @@ impl WorkloadReconciler<'_> {
             Err(step) => return Ok(step),
         };
         let metadata = finalizers::without(&workload, WORKLOAD_FINALIZER);
-        self.controller.writer(&self.project).patch_metadata(Kind::Workload, &workload, metadata).await?;
+        self.controller
+            .writer(&self.project, self.pass)
+            .patch_metadata(Kind::Workload, &workload, metadata)
+            .await?;
         Ok(Step::End(Outcome::Updated))
     }
 }

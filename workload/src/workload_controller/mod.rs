@@ -38,7 +38,7 @@ use std::time::Duration;
 use fedhub_core::names::WORKLOAD_MANAGER;
 use fedhub_core::object::{Key, PlaneId};
 use fedhub_engine::Queue;
-use fedhub_planes::{Plane, PlaneWriter, Planes};
+use fedhub_planes::{Pass, Plane, PlaneWriter, Planes};
 use parking_lot::Mutex;
 use rollout::Stalls;
 
@@ -97,7 +97,7 @@ impl WorkloadController {
         })
     }
 
-    fn writer<'a>(&'a self, project: &'a Plane) -> PlaneWriter<'a> {
-        PlaneWriter { plane: project, manager: WORKLOAD_MANAGER, metrics: self.planes.metrics() }
+    fn writer<'a>(&'a self, project: &'a Plane, pass: &'a Pass) -> PlaneWriter<'a> {
+        PlaneWriter { plane: project, pass, manager: WORKLOAD_MANAGER, metrics: self.planes.metrics() }
     }
 }

@@ -10,7 +10,7 @@ use fedhub_core::errors::Error;
 use fedhub_core::names::deployment_name;
 use fedhub_core::object::{Key, Kind, PlaneId};
 use fedhub_engine::{Controller, Job, Outcome, Reconciler, Step, reconcile};
-use fedhub_planes::Plane;
+use fedhub_planes::{Pass, Plane};
 
 use super::WorkloadController;
 use super::lifecycle::TypeState;
@@ -24,6 +24,7 @@ pub(super) struct WorkloadReconciler<'a> {
     pub controller: &'a WorkloadController,
     pub project: Arc<Plane>,
     pub key: &'a Key,
+    pub pass: &'a Pass,
     pub learnt: Learnt,
     /// The first request that failed beside others that did not have to wait for it.
     pub failure: Option<Error>,
@@ -103,6 +104,7 @@ impl Controller for WorkloadController {
             controller: self,
             project,
             key: &job.key,
+            pass: &job.pass,
             learnt: Learnt::default(),
             failure: None,
         };

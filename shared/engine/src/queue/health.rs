@@ -1,8 +1,8 @@
 //! The health of planes, as reconciles learn it from responses, and its effect on the schedule.
 
 use fedhub_core::object::{Key, PlaneId};
+use fedhub_planes::PlaneResponses;
 use fedhub_planes::outages::Recovery;
-use fedhub_planes::plane_responses::PlaneResponses;
 use rand::Rng;
 use tokio::time::Instant;
 

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use fedhub_core::object::Key;
 use fedhub_core::trace::Answered;
+use fedhub_planes::Pass;
 use tokio::time::Instant;
 
 /// Limits of a queue.
@@ -42,10 +43,8 @@ pub struct Job {
     pub unsettled_since: Instant,
     /// How long the key was ready before it was taken.
     pub waited: Duration,
-    /// The term of leadership that the reconcile belongs to.
-    pub epoch: i32,
-    /// Whether the reconcile may send requests to the hub: while that fails, one may every half second.
-    pub asks_hub: bool,
+    /// Which term the reconcile belongs to and what it may ask: part of each of its requests.
+    pub pass: Pass,
     /// Which change the reconcile answers: it says so itself.
     pub answered: Answered,
 }

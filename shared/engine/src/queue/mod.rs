@@ -22,7 +22,7 @@ mod write_throttle;
 use std::time::Duration;
 
 use fedhub_core::object::{Key, Kind, PlaneId};
-use fedhub_planes::plane_responses::PlaneResponses;
+use fedhub_planes::PlaneResponses;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 use tokio::time::Instant;

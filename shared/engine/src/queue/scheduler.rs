@@ -25,7 +25,7 @@ use std::time::Duration;
 use fedhub_core::object::{Key, PlaneId};
 use fedhub_core::trace::Answered;
 use fedhub_planes::outages::Outages;
-use fedhub_planes::plane_responses::PlaneResponses;
+use fedhub_planes::{Pass, PlaneResponses};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use tokio::time::Instant;
@@ -313,15 +313,8 @@ impl Scheduler {
             let waited = now.saturating_duration_since(entry.ready_at);
             let asks_hub = self.hub.admits(&key, &id);
             let Entry { since, unsettled_since, .. } = *entry;
-            let job = Job {
-                key,
-                since,
-                unsettled_since,
-                waited,
-                epoch: self.epoch,
-                asks_hub,
-                answered: Answered::recorded(),
-            };
+            let pass = Pass::new(self.epoch, asks_hub);
+            let job = Job { key, since, unsettled_since, waited, pass, answered: Answered::recorded() };
             self.busy += 1;
             self.probing += usize::from(is_probe);
             return Some(job);

@@ -11,7 +11,7 @@ use fedhub_engine::{
 };
 use fedhub_fake_apiserver::resource::{self, Resource};
 use fedhub_fake_apiserver::{ApiServer, Fault};
-use fedhub_planes::{PlaneWriter, Planes, Precondition, Settings, Write, WriteMode};
+use fedhub_planes::{Pass, PlaneWriter, Planes, Precondition, Settings, Write, WriteMode};
 use fedhub_testing::{Process, Run, asked, client, position, put_namespace, until, writes};
 use serde_json::json;
 
@@ -19,7 +19,8 @@ const KIND: Kind = Kind::Instance;
 const NONE: [&str; 0] = [];
 
 /// A controller of Instances on the hub, which has so many tokens for deletions.
-struct Pass {
+struct Instances {
+    pass: Pass,
     planes: Arc<Planes>,
     tokens: usize,
     /// What it has learnt, by the name of the object.
@@ -28,7 +29,7 @@ struct Pass {
     lenient: bool,
 }
 
-impl Reconciler for Pass {
+impl Reconciler for Instances {
     type Snapshot = ();
     type Plan = Vec<Intent>;
 
@@ -45,9 +46,14 @@ impl Reconciler for Pass {
     }
 }
 
-impl Effects for Pass {
+impl Effects for Instances {
     fn writer(&self, _: &PlaneId) -> PlaneWriter<'_> {
-        PlaneWriter { plane: self.planes.hub(), manager: "test", metrics: self.planes.metrics() }
+        PlaneWriter {
+            plane: self.planes.hub(),
+            pass: &self.pass,
+            manager: "test",
+            metrics: self.planes.metrics(),
+        }
     }
 
     fn render(&self, (): &(), draft: &Draft, bodies: &Bodies) -> Option<Intent> {
@@ -116,7 +122,7 @@ fn draft(subject: Subject) -> Intent {
 struct World {
     hub: ApiServer,
     run: Run<Arc<Planes>>,
-    pass: Pass,
+    instances: Instances,
 }
 
 impl World {
@@ -137,15 +143,25 @@ impl World {
         planes.start();
         let run = process.running(planes.clone());
         until("the hub", || planes.hub().synced()).await;
-        Self { hub, run, pass: Pass { planes, tokens: 0, learnt: Vec::new(), lenient: false } }
+        Self {
+            hub,
+            run,
+            instances: Instances {
+                pass: Pass::unbound(),
+                planes,
+                tokens: 0,
+                learnt: Vec::new(),
+                lenient: false,
+            },
+        }
     }
 
     async fn body(&self, name: &str) -> ObjectRef {
-        self.pass.planes.hub().refresh(KIND, "n", name).await.unwrap().unwrap()
+        self.instances.planes.hub().refresh(&self.instances.pass, KIND, "n", name).await.unwrap().unwrap()
     }
 
     fn subject(&self, name: &str) -> Subject {
-        let hub = self.pass.planes.hub();
+        let hub = self.instances.planes.hub();
         let stub = hub.store(KIND).digest("n", name).unwrap().stub(KIND, "n", name);
         Subject { key: hub.key(KIND, "n", name), stub }
     }
@@ -161,7 +177,7 @@ impl World {
     /// Applies those intents; returns what follows, and what was written.
     async fn apply(&mut self, intents: Vec<Intent>) -> (Result<Step, Error>, Vec<String>) {
         let from = position(&self.hub);
-        let step = apply(&mut self.pass, &(), intents).await;
+        let step = apply(&mut self.instances, &(), intents).await;
         (step, writes(&self.hub, from))
     }
 }
@@ -173,7 +189,7 @@ async fn i7_a_draft_is_rendered_from_what_the_plan_is_for_and_from_nothing_else(
     let intents = vec![draft(older), draft(world.subject("b"))];
     let (step, written) = world.apply(intents).await;
     assert_eq!((step.unwrap(), written), (Step::Learned, vec![]), "nothing after it either");
-    assert_eq!(world.pass.learnt, [("a".to_owned(), "outdated")]);
+    assert_eq!(world.instances.learnt, [("a".to_owned(), "outdated")]);
 
     let (step, written) = world.apply(vec![draft(world.subject("a"))]).await;
     assert_eq!((step.unwrap(), &written[..]), (Step::Updated, &["update instances/a".to_owned()][..]));
@@ -188,18 +204,18 @@ async fn i7_a_draft_is_rendered_from_what_the_plan_is_for_and_from_nothing_else(
 #[tokio::test(start_paused = true)]
 async fn i4_an_inferred_deletion_takes_a_token_and_each_names_the_uid() {
     let mut world = World::new().await;
-    world.pass.tokens = 1;
+    world.instances.tokens = 1;
     let other = world.former("c", |it| it.metadata.uid = Some("another".to_owned()));
     let (refused, _) = world.apply(vec![delete(other, false)]).await;
     assert!(refused.is_err() && world.hub.get("Instance", "n", "c").is_some(), "it is another object");
-    world.pass.learnt.clear();
+    world.instances.learnt.clear();
 
     let intents = ["a", "b", "c"].map(|name| delete(world.subject(name), true));
     let (step, written) = world.apply(intents.into()).await;
     assert_eq!(step.unwrap(), Step::End(Outcome::RequeueAfter(Duration::from_secs(7))));
     assert_eq!(written, ["delete instances/a"]);
     // What is gone is known to be, before the watch shows it.
-    assert!(world.pass.planes.hub().store(KIND).digest("n", "a").is_none());
+    assert!(world.instances.planes.hub().store(KIND).digest("n", "a").is_none());
     let (step, written) = world.apply(vec![delete(world.subject("b"), false)]).await;
     assert_eq!((step.unwrap(), written.len()), (Step::Updated, 1), "one that was seen needs no token");
     world.run.stop().await;
@@ -212,7 +228,7 @@ async fn i8_a_refusal_ends_the_plan_unless_the_controller_goes_on() {
     let new = || put(sized(&bare(KIND, "n", "new"), "small"), WriteMode::Direct, None);
     let (step, written) = world.apply(vec![new(), draft(world.subject("a"))]).await;
     assert!(step.is_err() && !written.contains(&"update instances/a".to_owned()));
-    world.pass.lenient = true;
+    world.instances.lenient = true;
     let (step, written) = world.apply(vec![new(), draft(world.subject("a"))]).await;
     assert_eq!(step.unwrap(), Step::Updated);
     assert!(written.contains(&"update instances/a".to_owned()));
@@ -233,7 +249,7 @@ async fn p3_what_must_not_change_is_deleted_to_be_made_anew_where_the_plan_says_
     let (step, written) = world.apply(replace(Some(body.clone()))).await;
     assert_eq!(step.unwrap(), Step::Updated);
     assert_eq!(written, ["update instances/a", "delete instances/a"]);
-    assert!(world.pass.planes.hub().store(KIND).digest("n", "a").is_none(), "the next round creates it");
+    assert!(world.instances.planes.hub().store(KIND).digest("n", "a").is_none(), "the next round creates it");
 
     world.hub.fault(Fault::Status(422).on("update", "instances"));
     let body = world.body("b").await;
@@ -252,6 +268,6 @@ async fn i4_a_live_read_is_a_read_and_its_answer_is_handed_over() {
     let (step, written) = world.apply(intents).await;
     assert_eq!((step.unwrap(), &written[..]), (Step::Learned, &NONE.map(str::to_owned)[..]));
     assert_eq!(asked(&world.hub, from), ["get instances/d", "get instances/a"]);
-    assert_eq!(world.pass.learnt, [("d".to_owned(), "absent"), ("a".to_owned(), "found")]);
+    assert_eq!(world.instances.learnt, [("d".to_owned(), "absent"), ("a".to_owned(), "found")]);
     world.run.stop().await;
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use fedhub_core::errors::{Error, RequestError};
 use fedhub_core::object::PlaneId;
 use fedhub_engine::{Controller, Job, Outcome, Queue, QueueConfig, run_workers};
-use fedhub_planes::plane_responses::PlaneResponses;
+use fedhub_planes::PlaneResponses;
 use futures::FutureExt;
 use tokio::time::{Instant, advance};
 use tokio_util::task::TaskTracker;
@@ -153,7 +153,7 @@ async fn i8_a_watch_that_works_again_closes_the_circuit_at_once() {
 async fn asks_hub(queue: &Queue) -> Job {
     loop {
         let job = queue.next().await.unwrap();
-        if job.asks_hub {
+        if job.pass.asks_hub() {
             return job;
         }
         queue.ended(&job, Outcome::Failed, &PlaneResponses { held_back: true, ..PlaneResponses::default() });
@@ -187,7 +187,7 @@ async fn i8_a_failing_hub_is_tried_by_few_keys_and_opens_no_circuit_of_a_project
     assert_eq!(queue.circuits_open(), 0);
     let taken: Vec<_> = std::iter::from_fn(|| now(&queue)).collect();
     assert_eq!(taken.len(), 8);
-    assert!(taken.iter().all(|job| job.asks_hub));
+    assert!(taken.iter().all(|job| job.pass.asks_hub()));
     assert_ne!(taken[0].key.plane, taken[1].key.plane, "in fair turns");
 }
 

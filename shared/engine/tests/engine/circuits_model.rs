@@ -6,7 +6,7 @@ use std::time::Duration;
 use fedhub_core::object::{Key, PlaneId};
 use fedhub_engine::circuit::{FIRST, LONGEST, THRESHOLD};
 use fedhub_engine::{Job, Outcome, Queue, QueueConfig};
-use fedhub_planes::plane_responses::PlaneResponses;
+use fedhub_planes::PlaneResponses;
 use futures::FutureExt;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;

@@ -49,7 +49,7 @@ impl Controller for Reads {
 
     async fn reconcile(&self, job: &Job) -> Result<Outcome, Error> {
         if !job.key.name.starts_with("local") {
-            self.hub.get_live(job.key.kind, &job.key.namespace, &job.key.name).await?;
+            self.hub.get_live(&job.pass, job.key.kind, &job.key.namespace, &job.key.name).await?;
         }
         self.done.lock().unwrap().insert(job.key.name.to_string(), Instant::now());
         Ok(Outcome::Unchanged)

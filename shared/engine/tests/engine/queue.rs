@@ -248,7 +248,7 @@ async fn a_held_queue_keeps_nothing_and_gives_out_what_was_gathered_for_the_next
     assert!(now(&queue).is_none(), "not yet");
     queue.lead(4);
     let job = now(&queue).unwrap();
-    assert_eq!((job.epoch, job.waited, job.since), (4, Duration::ZERO, vacant));
+    assert_eq!((job.pass.epoch(), job.waited, job.since), (Some(4), Duration::ZERO, vacant));
     queue.add(key(&lane, "b"), &lane);
     assert_eq!(now(&queue).unwrap().since, Instant::now());
 }

@@ -10,6 +10,7 @@ use fedhub_core::object::{Key, Kind, PlaneId};
 use fedhub_core::trace::Answered;
 use fedhub_engine::reconcile::MAX_ROUNDS;
 use fedhub_engine::{Job, Outcome, Reconciler, Step, reconcile};
+use fedhub_planes::Pass;
 use tokio::time::Instant;
 
 /// Plays a script of steps; its snapshot is the number of the round.
@@ -59,8 +60,7 @@ fn job() -> Job {
         since: now,
         unsettled_since: now,
         waited: Duration::ZERO,
-        epoch: 0,
-        asks_hub: true,
+        pass: Pass::unbound(),
         answered: Answered::recorded(),
     }
 }

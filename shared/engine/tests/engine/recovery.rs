@@ -9,7 +9,7 @@ use fedhub_core::clock::Clock;
 use fedhub_core::object::Kind;
 use fedhub_engine::{Outcome, Queue, QueueConfig};
 use fedhub_fake_apiserver::{ApiServer, Fault};
-use fedhub_planes::plane_responses::PlaneResponses;
+use fedhub_planes::PlaneResponses;
 use fedhub_planes::transport::{Connection, HeaderTimeoutLayer, HealthLayer, ServerHealth, WatchStarts};
 use fedhub_planes::{Health, Planes, Settings};
 use tokio::time::Instant;

@@ -7,7 +7,7 @@ use fedhub_core::errors::{Category, Error};
 use fedhub_core::object::Kind;
 use fedhub_engine::{Controller, Job, Outcome, Queue, QueueConfig, run_workers};
 use fedhub_fake_apiserver::{ApiServer, Fault};
-use fedhub_planes::{Health, Plane};
+use fedhub_planes::{Health, Pass, Plane};
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
@@ -76,7 +76,7 @@ impl Controller for Reads {
     }
 
     async fn reconcile(&self, job: &Job) -> Result<Outcome, Error> {
-        self.0.get_live(job.key.kind, &job.key.namespace, &job.key.name).await?;
+        self.0.get_live(&job.pass, job.key.kind, &job.key.namespace, &job.key.name).await?;
         Ok(Outcome::Unchanged)
     }
 }
@@ -91,7 +91,7 @@ async fn i8_a_pass_and_a_half_open_probe_whose_answers_stall_end() {
     until("sync", || plane.synced()).await;
     server.fault(Fault::Stall.on("get", "instances"));
     let start = Instant::now();
-    let error = plane.get_live(Kind::Instance, "n", "a").await.unwrap_err();
+    let error = plane.get_live(&Pass::unbound(), Kind::Instance, "n", "a").await.unwrap_err();
     assert_eq!((start.elapsed(), error.category()), (HEADERS, Category::Transient));
 
     let (queue, tasks) = (Arc::new(Queue::new(QueueConfig::default())), TaskTracker::new());

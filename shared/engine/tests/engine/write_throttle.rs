@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use fedhub_core::object::PlaneId;
 use fedhub_engine::{Job, Outcome, Queue, QueueConfig};
-use fedhub_planes::plane_responses::PlaneResponses;
+use fedhub_planes::PlaneResponses;
 use tokio::time::{Instant, advance};
 
 use crate::queue::{alpha, now, queue};

@@ -6,7 +6,7 @@ use fedhub_core::metrics::Metrics;
 use fedhub_core::object::{Kind, Object, PlaneId};
 use fedhub_fake_apiserver::{ApiServer, until};
 use fedhub_lease::Leadership;
-use fedhub_planes::{Planes, Settings, Watched};
+use fedhub_planes::{Pass, Planes, Settings, Watched};
 use serde_json::json;
 
 use crate::support::{SPACE, config, holder};
@@ -32,7 +32,7 @@ async fn writes_to_the_cell_pass_while_its_lease_is_held_and_no_longer() {
             "metadata": {"namespace": SPACE, "name": name},
         }))
         .unwrap();
-        planes.anchor().create(Kind::Instance, &object, "test").await
+        planes.anchor().create(&Pass::unbound(), Kind::Instance, &object, "test").await
     };
     let early = create("early").await.unwrap_err();
     assert_eq!((early.category(), early.plane), (Category::NotEngaged, PlaneId::Cell));

@@ -6,6 +6,7 @@ use fedhub_core::errors::Category;
 use fedhub_core::names::PlaneName;
 use fedhub_core::object::Kind;
 use fedhub_fake_apiserver::{ApiServer, Fault};
+use fedhub_planes::Pass;
 use serde_json::json;
 
 use crate::support::*;
@@ -77,7 +78,7 @@ async fn a_standby_is_warm_and_its_workers_take_no_keys() {
     quiet(1).await;
     assert_eq!((one.passes("updated"), two.passes("updated")), (1, 0));
     assert_eq!(two.queue.depth(), 0, "what is to be done is looked for when it leads");
-    assert!(two.planes.hub().create(Kind::Namespace, &namespace("c"), "m").await.is_err());
+    assert!(two.planes.hub().create(&Pass::unbound(), Kind::Namespace, &namespace("c"), "m").await.is_err());
     assert!(hub.get("Namespace", "", "c").is_none());
     // It counts from the last sign of life of the leader before, not from when it came.
     quiet(100).await;
@@ -160,7 +161,12 @@ fn a_leader_that_was_stopped_notices_before_it_writes() {
     stopped.block_on(async {
         one.add("b");
         tokio::time::advance(Duration::from_mins(1)).await;
-        let refused = one.planes.hub().create(Kind::Namespace, &namespace("c"), "m").await.unwrap_err();
+        let refused = one
+            .planes
+            .hub()
+            .create(&Pass::unbound(), Kind::Namespace, &namespace("c"), "m")
+            .await
+            .unwrap_err();
         assert_eq!(refused.category(), Category::NotEngaged);
         quiet(2).await;
         assert!(!one.leads());

@@ -87,7 +87,7 @@ impl Controller for Writes {
         if job.key.name.starts_with("slow") {
             tokio::time::sleep(Duration::from_secs(20)).await;
         }
-        self.planes.hub().create(Kind::Namespace, &namespace(&job.key.name), "test").await?;
+        self.planes.hub().create(&job.pass, Kind::Namespace, &namespace(&job.key.name), "test").await?;
         self.wanted.lock().unwrap().remove(&*job.key.name);
         Ok(Outcome::Updated)
     }

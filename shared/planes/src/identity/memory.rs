@@ -188,7 +188,7 @@ impl Identities {
         failing: &mut Failing,
     ) {
         let sighting = self.sighting.lock().take();
-        if !fence.holds() {
+        if !fence.holds(None) {
             return failing.none(planes);
         }
         let mut maps = self.news(shards);
@@ -204,8 +204,8 @@ impl Identities {
         let params = PostParams { field_manager: Some(MANAGER.to_owned()), ..PostParams::default() };
         for (name, map) in maps {
             let written = match map.metadata.resource_version {
-                Some(_) => fence.guard(api.replace(&name, &params, &map)).await,
-                None => fence.guard(api.create(&params, &map)).await,
+                Some(_) => fence.guard(None, api.replace(&name, &params, &map)).await,
+                None => fence.guard(None, api.create(&params, &map)).await,
             };
             match written {
                 Ok(Ok(written)) => {

@@ -7,11 +7,11 @@ use std::sync::atomic::AtomicU64;
 use fedhub_cache::MemoryBudget;
 use fedhub_core::errors::{ApiError, chain};
 use fedhub_core::object::{Kind, Object, bare};
-use fedhub_planes::Plane;
 use fedhub_planes::listwatch::limits::ListLimits;
 use fedhub_planes::listwatch::pages::{Part, Source};
 use fedhub_planes::listwatch::{Config, listwatch};
 use fedhub_planes::transport::Connection;
+use fedhub_planes::{Pass, Plane};
 use futures::{StreamExt, pin_mut};
 use k8s_openapi::api::authorization::v1::SelfSubjectAccessReview;
 use k8s_openapi::api::core::v1::{self, ConfigMap, Namespace};
@@ -74,29 +74,41 @@ impl Asking {
             Self::Namespace => words(namespaces.get("kube-system").await),
             Self::Discovery => words(client.list_api_group_resources("compute.datumapis.com/v1alpha").await),
             Self::Version => words(client.apiserver_version().await),
-            Self::LiveObject => {
-                plane.get_live(Kind::WorkloadDeployment, "n", "wd").await.map(drop).map_err(|e| chain(&e))
-            }
-            Self::LiveNamespace => {
-                plane.get_live(Kind::Namespace, "", "n").await.map(drop).map_err(|e| chain(&e))
-            }
-            Self::Confidential => {
-                plane.read_confidential(Kind::Secret, "n", "s").await.map(drop).map_err(|e| chain(&e))
-            }
-            Self::Metadata => {
-                plane.read_metadata(Kind::Secret, "n", "s").await.map(drop).map_err(|e| chain(&e))
-            }
+            Self::LiveObject => plane
+                .get_live(&Pass::unbound(), Kind::WorkloadDeployment, "n", "wd")
+                .await
+                .map(drop)
+                .map_err(|e| chain(&e)),
+            Self::LiveNamespace => plane
+                .get_live(&Pass::unbound(), Kind::Namespace, "", "n")
+                .await
+                .map(drop)
+                .map_err(|e| chain(&e)),
+            Self::Confidential => plane
+                .read_confidential(&Pass::unbound(), Kind::Secret, "n", "s")
+                .await
+                .map(drop)
+                .map_err(|e| chain(&e)),
+            Self::Metadata => plane
+                .read_metadata(&Pass::unbound(), Kind::Secret, "n", "s")
+                .await
+                .map(drop)
+                .map_err(|e| chain(&e)),
             Self::MetadataOfAll => {
-                let listed = plane.list_metadata(Kind::ConfigMap, None, None, OBJECTS, |_| true).await;
+                let listed = plane
+                    .list_metadata(&Pass::unbound(), Kind::ConfigMap, None, None, OBJECTS, |_| true)
+                    .await;
                 listed.map(drop).map_err(|e| chain(&e))
             }
             Self::Pages => words(pages(client, asked).await),
             Self::ListAndWatch => list_and_watch(connection.clone(), plane, budget).await,
             Self::ListOfKube => words(maps.list(&ListParams::default().limit(500)).await),
             Self::WatchOfKube => watch(client).await,
-            Self::Create => {
-                plane.create(Kind::WorkloadDeployment, &wd(), "m").await.map(drop).map_err(|e| chain(&e))
-            }
+            Self::Create => plane
+                .create(&Pass::unbound(), Kind::WorkloadDeployment, &wd(), "m")
+                .await
+                .map(drop)
+                .map_err(|e| chain(&e)),
             Self::CreateOfKube => {
                 let events: Api<v1::Event> = Api::namespaced(client, "n");
                 words(events.create(&PostParams::default(), &v1::Event::default()).await)

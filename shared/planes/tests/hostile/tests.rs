@@ -6,8 +6,8 @@ use fedhub_core::fence::Fence;
 use fedhub_core::metrics::Metrics;
 use fedhub_core::names::PlaneName;
 use fedhub_core::object::{Kind, PlaneId};
-use fedhub_planes::Plane;
 use fedhub_planes::transport::{Answer, Transport, TransportConfig};
+use fedhub_planes::{Pass, Plane};
 use kube::Config;
 use strum::VariantArray;
 use tokio::sync::Mutex;
@@ -51,7 +51,7 @@ async fn slowest(other: &Asked, until: impl Future<Output = ()>) -> Duration {
     let asking = async {
         loop {
             let began = Instant::now();
-            other.plane.get_live(Kind::WorkloadDeployment, "n", "wd").await.unwrap();
+            other.plane.get_live(&Pass::unbound(), Kind::WorkloadDeployment, "n", "wd").await.unwrap();
             slowest = slowest.max(began.elapsed());
             tokio::time::sleep(Duration::from_millis(5)).await;
         }

@@ -10,7 +10,7 @@ use fedhub_core::names::PlaneName;
 use fedhub_core::object::{Kind, Object};
 use fedhub_fake_apiserver::{ApiServer, Fault};
 use fedhub_lease::{Leadership, LeaseConfig};
-use fedhub_planes::{Health, Plane, Planes};
+use fedhub_planes::{Health, Pass, Plane, Planes};
 use http::Request;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -182,7 +182,7 @@ async fn i4_a_wrong_twin_behind_the_same_address_is_noticed_when_the_watches_sta
         assert_eq!(count(&twin, "list", "instances"), 0);
         // Whoever still holds the old one cannot write there.
         let object: Object = serde_json::from_value(instance("z")).unwrap();
-        let error = plane.create(Kind::Instance, &object, "test").await.unwrap_err();
+        let error = plane.create(&Pass::unbound(), Kind::Instance, &object, "test").await.unwrap_err();
         assert_eq!(error.category(), Category::NotEngaged);
         assert!(twin.audit().iter().all(|entry| !entry.is_write()));
 

@@ -7,7 +7,7 @@ use fedhub_core::names::FEDERATOR_FINALIZER;
 use fedhub_core::object::Kind;
 use fedhub_fake_apiserver::{ApiServer, Fault, Resource};
 use fedhub_planes::discovery::milo::Milo;
-use fedhub_planes::{Health, Planes};
+use fedhub_planes::{Health, Pass, Planes};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -198,8 +198,12 @@ async fn i3_a_project_that_vanishes_in_a_gap_stays_until_its_last_wd_is_free() {
     assert!(Arc::ptr_eq(&before, &run.planes.project(&plane_name("a")).unwrap()));
     // The finalizer's last write is our own: the watch brings it.
     let plane = run.planes.project(&plane_name("a")).unwrap();
-    let wd = plane.get_or_fetch(Kind::WorkloadDeployment, "n", "one").await.unwrap().unwrap();
-    plane.patch_metadata(Kind::WorkloadDeployment, &wd, json!({"finalizers": null}), "m").await.unwrap();
+    let wd =
+        plane.get_or_fetch(&Pass::unbound(), Kind::WorkloadDeployment, "n", "one").await.unwrap().unwrap();
+    plane
+        .patch_metadata(&Pass::unbound(), Kind::WorkloadDeployment, &wd, json!({"finalizers": null}), "m")
+        .await
+        .unwrap();
     quiet(1).await;
     assert_eq!(run.names(), [""; 0]);
     run.end().await;

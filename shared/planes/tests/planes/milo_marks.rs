@@ -10,16 +10,22 @@ use fedhub_core::names::FEDERATOR_FINALIZER;
 use fedhub_core::object::{Kind, ObjectRef};
 use fedhub_fake_apiserver::{ApiServer, Fault};
 use fedhub_lease::{Leadership, LeaseConfig};
-use fedhub_planes::{Plane, Planes, Settings};
+use fedhub_planes::{Pass, Plane, Planes, Settings};
 use serde_json::json;
 
 use crate::planes::milo::{Run, deployment, free, milo, project};
 use crate::planes::support::{client, metrics, plane_name, quiet, until};
 
 async fn mark(plane: &Plane) -> Result<ObjectRef, RequestError> {
-    let wd = plane.refresh(Kind::WorkloadDeployment, "n", "one").await.unwrap().unwrap();
+    let wd = plane.refresh(&Pass::unbound(), Kind::WorkloadDeployment, "n", "one").await.unwrap().unwrap();
     plane
-        .patch_metadata(Kind::WorkloadDeployment, &wd, json!({"finalizers": [FEDERATOR_FINALIZER]}), "m")
+        .patch_metadata(
+            &Pass::unbound(),
+            Kind::WorkloadDeployment,
+            &wd,
+            json!({"finalizers": [FEDERATOR_FINALIZER]}),
+            "m",
+        )
         .await
 }
 

@@ -10,7 +10,7 @@ use fedhub_fake_apiserver::{ApiServer, Fault};
 use fedhub_planes::DryRun;
 use fedhub_planes::Precondition;
 use fedhub_planes::events::EventType;
-use fedhub_planes::{Health, Identities, Planes, Settings};
+use fedhub_planes::{Health, Identities, Pass, Planes, Settings};
 use k8s_openapi::api::core::v1::ObjectReference;
 use serde_json::json;
 
@@ -136,15 +136,18 @@ async fn a_suspended_project_is_a_plane_that_is_read_and_not_written() {
     );
 
     let mark = a.mark();
-    let wd = plane.refresh(Kind::WorkloadDeployment, "n", "one").await.unwrap().unwrap();
+    let wd = plane.refresh(&Pass::unbound(), Kind::WorkloadDeployment, "n", "one").await.unwrap().unwrap();
     let object: Object = serde_json::from_value(instance("x")).unwrap();
     let note = json!({"annotations": {"a/b": "c"}});
     for error in [
-        plane.create(Kind::Instance, &object, "m").await.unwrap_err(),
-        plane.replace(Kind::WorkloadDeployment, &wd, "m", DryRun::Yes).await.unwrap_err(),
-        plane.replace_status(Kind::WorkloadDeployment, &wd, &json!({}), "m", DryRun::No).await.unwrap_err(),
-        plane.patch_metadata(Kind::WorkloadDeployment, &wd, note, "m").await.unwrap_err(),
-        plane.delete(Kind::WorkloadDeployment, &wd, Precondition::Uid).await.unwrap_err(),
+        plane.create(&Pass::unbound(), Kind::Instance, &object, "m").await.unwrap_err(),
+        plane.replace(&Pass::unbound(), Kind::WorkloadDeployment, &wd, "m", DryRun::Yes).await.unwrap_err(),
+        plane
+            .replace_status(&Pass::unbound(), Kind::WorkloadDeployment, &wd, &json!({}), "m", DryRun::No)
+            .await
+            .unwrap_err(),
+        plane.patch_metadata(&Pass::unbound(), Kind::WorkloadDeployment, &wd, note, "m").await.unwrap_err(),
+        plane.delete(&Pass::unbound(), Kind::WorkloadDeployment, &wd, Precondition::Uid).await.unwrap_err(),
     ] {
         assert_eq!(error.category(), Category::NotEngaged, "{error:?}");
     }
@@ -152,12 +155,15 @@ async fn a_suspended_project_is_a_plane_that_is_read_and_not_written() {
     assert!(a.writes_since(mark).is_empty());
     // Terminating objects are released.
     a.delete("WorkloadDeployment", "n", "one").unwrap();
-    let wd = plane.refresh(Kind::WorkloadDeployment, "n", "one").await.unwrap().unwrap();
-    plane.patch_metadata(Kind::WorkloadDeployment, &wd, json!({"finalizers": null}), "m").await.unwrap();
+    let wd = plane.refresh(&Pass::unbound(), Kind::WorkloadDeployment, "n", "one").await.unwrap().unwrap();
+    plane
+        .patch_metadata(&Pass::unbound(), Kind::WorkloadDeployment, &wd, json!({"finalizers": null}), "m")
+        .await
+        .unwrap();
 
     turn(&run, "False");
     until("it to be resumed", || plane.health() == Health::Engaged).await;
-    plane.create(Kind::Instance, &object, "m").await.unwrap();
+    plane.create(&Pass::unbound(), Kind::Instance, &object, "m").await.unwrap();
     turn(&run, "True");
     until("it to be suspended", || plane.health() == Health::Suspended).await;
     run.turn("a", "False");

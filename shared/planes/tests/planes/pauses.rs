@@ -9,7 +9,7 @@ use fedhub_core::names::{UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE};
 use fedhub_core::object::{Kind, Object};
 use fedhub_fake_apiserver::{ApiServer, Fault};
 use fedhub_planes::events::{EventType, ObjectReference};
-use fedhub_planes::{DryRun, Health, Pauses, Plane, Planes, Precondition, Settings};
+use fedhub_planes::{DryRun, Health, Pass, Pauses, Plane, Planes, Precondition, Settings};
 use fedhub_testing::{management_plane, set_paused};
 use serde_json::{Value, json};
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -91,21 +91,27 @@ async fn i12_a_paused_plane_takes_no_write_not_even_of_what_is_being_deleted() {
     assert_eq!((alpha.health(), beta.health()), (Health::Paused, Health::Engaged));
     assert_eq!(planes.states()[3..], [("suspended", 0), ("paused", 1)]);
     let before = world.writes();
-    let held = alpha.refresh(Kind::Instance, "n", "held").await.unwrap().unwrap();
+    let held = alpha.refresh(&Pass::unbound(), Kind::Instance, "n", "held").await.unwrap().unwrap();
     let new = object(instance("new"));
     for error in [
-        alpha.create(Kind::Instance, &new, "m").await.unwrap_err(),
-        alpha.replace(Kind::Instance, &held, "m", DryRun::Yes).await.unwrap_err(),
-        alpha.replace(Kind::Instance, &held, "m", DryRun::No).await.unwrap_err(),
-        alpha.replace_status(Kind::Instance, &held, &json!({}), "m", DryRun::No).await.unwrap_err(),
-        alpha.patch_metadata(Kind::Instance, &held, json!({"finalizers": null}), "m").await.unwrap_err(),
-        alpha.delete(Kind::Instance, &held, Precondition::Uid).await.unwrap_err(),
+        alpha.create(&Pass::unbound(), Kind::Instance, &new, "m").await.unwrap_err(),
+        alpha.replace(&Pass::unbound(), Kind::Instance, &held, "m", DryRun::Yes).await.unwrap_err(),
+        alpha.replace(&Pass::unbound(), Kind::Instance, &held, "m", DryRun::No).await.unwrap_err(),
+        alpha
+            .replace_status(&Pass::unbound(), Kind::Instance, &held, &json!({}), "m", DryRun::No)
+            .await
+            .unwrap_err(),
+        alpha
+            .patch_metadata(&Pass::unbound(), Kind::Instance, &held, json!({"finalizers": null}), "m")
+            .await
+            .unwrap_err(),
+        alpha.delete(&Pass::unbound(), Kind::Instance, &held, Precondition::Uid).await.unwrap_err(),
     ] {
         assert_eq!(error.category(), Category::NotEngaged, "{error:?}");
     }
     alpha.events.say(&ObjectReference::default(), EventType::Normal, Reason::Federated, "x".to_owned()).await;
     assert_eq!(world.writes(), before);
-    beta.create(Kind::Instance, &new, "m").await.unwrap();
+    beta.create(&Pass::unbound(), Kind::Instance, &new, "m").await.unwrap();
     // During its maintenance it does not answer: that is what it was paused for.
     world.alpha.fault(Fault::Status(503));
     fedhub_testing::gap(&world.alpha);
@@ -122,20 +128,25 @@ async fn i12_nothing_is_written_on_the_hub_for_a_paused_plane_nor_for_one_that_i
     until("sync", || alpha.synced() && planes.hub().synced()).await;
     let hub = planes.hub();
     for namespace in ["ns-a", "ns-b", "ns-x"] {
-        hub.create(Kind::Instance, &in_namespace(namespace, "before"), "m").await.unwrap();
+        hub.create(&Pass::unbound(), Kind::Instance, &in_namespace(namespace, "before"), "m").await.unwrap();
     }
     world.pause("alpha").await;
     until("the pause", || alpha.health() == Health::Paused).await;
     for (namespace, refused) in [("ns-a", true), ("ns-b", false), ("ns-x", true)] {
-        let made = hub.create(Kind::Instance, &in_namespace(namespace, "after"), "m").await;
+        let made = hub.create(&Pass::unbound(), Kind::Instance, &in_namespace(namespace, "after"), "m").await;
         assert_eq!(made.is_err(), refused, "{namespace}");
-        let stands = hub.refresh(Kind::Instance, namespace, "before").await.unwrap().unwrap();
-        let deleted = hub.delete(Kind::Instance, &stands, Precondition::Uid).await;
+        let stands =
+            hub.refresh(&Pass::unbound(), Kind::Instance, namespace, "before").await.unwrap().unwrap();
+        let deleted = hub.delete(&Pass::unbound(), Kind::Instance, &stands, Precondition::Uid).await;
         assert_eq!(deleted.is_err(), refused, "{namespace}");
     }
     for (plane, refused) in [("alpha", true), ("beta", false)] {
         let namespace = object(hub_namespace(&format!("ns-new-{plane}"), plane));
-        assert_eq!(hub.create(Kind::Namespace, &namespace, "m").await.is_err(), refused, "{plane}");
+        assert_eq!(
+            hub.create(&Pass::unbound(), Kind::Namespace, &namespace, "m").await.is_err(),
+            refused,
+            "{plane}"
+        );
     }
     planes.stop().await;
 }
@@ -148,7 +159,7 @@ async fn i12_nothing_is_in_sync_before_it_is_known_what_is_paused_and_what_was_k
     quiet(60).await;
     assert_eq!((alpha.health(), beta.health()), (Health::Engaging, Health::Engaging));
     assert!(!planes.hub().synced() && !planes.warm());
-    assert!(alpha.create(Kind::Instance, &object(instance("new")), "m").await.is_err());
+    assert!(alpha.create(&Pass::unbound(), Kind::Instance, &object(instance("new")), "m").await.is_err());
     world.management.clear_faults();
     until("sync", || alpha.synced() && planes.warm()).await;
     set_paused(&world.management, None, true).await;
@@ -160,7 +171,7 @@ async fn i12_nothing_is_in_sync_before_it_is_known_what_is_paused_and_what_was_k
     world.management.clear_faults();
     set_paused(&world.management, None, false).await;
     until("all to be resumed", || [&alpha, &beta].iter().all(|it| it.health() == Health::Engaged)).await;
-    alpha.create(Kind::Instance, &object(instance("new")), "m").await.unwrap();
+    alpha.create(&Pass::unbound(), Kind::Instance, &object(instance("new")), "m").await.unwrap();
     planes.stop().await;
 }
 

@@ -2,7 +2,7 @@
 
 use fedhub_core::object::{Kind, ObjectView, PlaneId};
 use fedhub_fake_apiserver::{ApiServer, Fault};
-use fedhub_planes::{Plane, Planes};
+use fedhub_planes::{Pass, Plane, Planes};
 use serde_json::json;
 
 use crate::planes::support::*;
@@ -191,7 +191,7 @@ async fn a_restored_backup_is_believed_after_its_new_list() {
     until("a new list", || count(&server, "list", "instances") == 2).await;
     quiet(1).await;
     assert_eq!(notes.take(), ["alpha +a", "alpha -b?", "alpha sync Instance"]);
-    let known = plane.get_or_fetch(Kind::Instance, "n", "a").await.unwrap();
+    let known = plane.get_or_fetch(&Pass::unbound(), Kind::Instance, "n", "a").await.unwrap();
     assert_eq!(known.unwrap().spec()["a"], 1);
     planes.stop().await;
 }

@@ -7,7 +7,7 @@ use fedhub_core::clock::Clock;
 use fedhub_core::names::{CITY_CODE, INSTANCE_CITY, SOURCE_CLUSTER, UPSTREAM_NAMESPACE};
 use fedhub_core::object::{Kind, Object, PlaneId};
 use fedhub_fake_apiserver::{ApiServer, Fault, Resource, resource};
-use fedhub_planes::{Health, Plane, Planes, Settings, Watched};
+use fedhub_planes::{Health, Pass, Plane, Planes, Settings, Watched};
 use serde_json::{Value, json};
 
 use crate::planes::support::*;
@@ -96,7 +96,7 @@ async fn a_registry_around_the_cell_lists_watches_and_writes_there() {
 
     cell.fault(Fault::Hang.on("watch", "*"));
     cell.break_watches();
-    plane.create(Kind::Instance, &object(instance("c")), "m").await.unwrap();
+    plane.create(&Pass::unbound(), Kind::Instance, &object(instance("c")), "m").await.unwrap();
     assert!(plane.store(Kind::Instance).object("n", "c").is_some(), "own writes are known at once");
     planes.stop().await;
 }
@@ -223,12 +223,12 @@ async fn what_a_watch_would_not_show_is_not_stored_when_it_is_read_or_written() 
     planes.start();
     until("sync", || planes.hub().synced()).await;
     let (plane, kind) = (planes.hub(), Kind::Instance);
-    assert!(plane.refresh(kind, "n", "theirs").await.unwrap().is_some());
+    assert!(plane.refresh(&Pass::unbound(), kind, "n", "theirs").await.unwrap().is_some());
     let made = object(labelled(kind, "new", INSTANCE_CITY, "ORD"));
-    plane.create(kind, &made, "m").await.unwrap();
+    plane.create(&Pass::unbound(), kind, &made, "m").await.unwrap();
     let cluster =
         json!({"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": {"name": "c"}});
-    plane.create(Kind::Cluster, &object(cluster), "m").await.unwrap();
+    plane.create(&Pass::unbound(), Kind::Cluster, &object(cluster), "m").await.unwrap();
     assert_eq!(names(plane, kind), ["ours"]);
     assert!(plane.store(Kind::Cluster).is_empty(), "not watched here");
     planes.stop().await;
@@ -284,7 +284,7 @@ async fn two_registries_on_one_plane_distinguish_objects_by_a_label() {
     assert_eq!(in_project.take(), ["cell -users?"], "it lives: its deletion was not seen");
     // And what one of them writes the other does not take for its own.
     let made = object(labelled(kind, "made", UPSTREAM_NAMESPACE, ""));
-    project.anchor().create(kind, &made, "m").await.unwrap();
+    project.anchor().create(&Pass::unbound(), kind, &made, "m").await.unwrap();
     assert!(names(project.anchor(), kind).is_empty());
     quiet(1).await;
     assert_eq!(names(cell.anchor(), kind), ["karmadas", "made", "users"]);

@@ -7,7 +7,7 @@ use fedhub_core::object::{Kind, ObjectView};
 use fedhub_fake_apiserver::{ApiServer, Fault};
 use fedhub_planes::DryRun;
 use fedhub_planes::Read;
-use fedhub_planes::{Health, Plane};
+use fedhub_planes::{Health, Pass, Plane};
 use serde_json::{Value, json};
 
 use crate::planes::support::*;
@@ -36,7 +36,7 @@ async fn i8_an_object_over_the_limit_is_left_out_of_a_list_and_the_rest_is_liste
     let (planes, plane, _) = engaged(&server).await;
     let store = plane.store(Kind::Instance);
     assert_eq!((store.len(), plane.health()), (3, Health::Engaged));
-    let read = plane.get_or_fetch(Kind::Instance, "n", "b").await.unwrap().unwrap();
+    let read = plane.get_or_fetch(&Pass::unbound(), Kind::Instance, "n", "b").await.unwrap().unwrap();
     assert!(read.too_large().is_some_and(|t| t.size > 2 * MIB && t.limit == MIB), "{:?}", read.too_large());
     assert_eq!((read.name(), read.spec()), ("b", &Value::Null));
     assert!(store.digest("n", "b").unwrap().object_bytes() < 16 << 10);
@@ -118,7 +118,9 @@ async fn i8_w6_requests_for_data_that_a_plane_does_not_answer_hold_up_no_other_p
     let hanging: Vec<_> = (0..20)
         .map(|n| {
             let alpha = planes_of[0].clone();
-            tokio::spawn(async move { alpha.read_confidential(Kind::Secret, "n", &format!("s{n}")).await })
+            tokio::spawn(async move {
+                alpha.read_confidential(&Pass::unbound(), Kind::Secret, "n", &format!("s{n}")).await
+            })
         })
         .collect();
     quiet(1).await;
@@ -126,7 +128,8 @@ async fn i8_w6_requests_for_data_that_a_plane_does_not_answer_hold_up_no_other_p
     let data = json!({"text": "x".repeat(MIB / 4)});
     let large = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data});
     servers[1].put(large).unwrap();
-    let read = planes_of[1].read_confidential(Kind::ConfigMap, "n", "b");
+    let pass = Pass::unbound();
+    let read = planes_of[1].read_confidential(&pass, Kind::ConfigMap, "n", "b");
     let read = tokio::time::timeout(Duration::from_secs(1), read).await.expect("it has room");
     assert!(matches!(read, Ok(Read::Found(found)) if found.bytes(Kind::ConfigMap) > MIB / 4));
     for request in hanging {
@@ -140,12 +143,15 @@ async fn i8_answers_to_reads_and_writes_are_cut_as_lists_are() {
     let server = ApiServer::project_plane("alpha");
     server.put(large("a", 2 * MIB)).unwrap();
     let (planes, plane, _) = engaged(&server).await;
-    let read = plane.get_live(Kind::Instance, "n", "a").await.unwrap().unwrap();
-    let written =
-        plane.replace_status(Kind::Instance, &read, &json!({"s": 1}), "m", DryRun::No).await.unwrap();
+    let read = plane.get_live(&Pass::unbound(), Kind::Instance, "n", "a").await.unwrap().unwrap();
+    let written = plane
+        .replace_status(&Pass::unbound(), Kind::Instance, &read, &json!({"s": 1}), "m", DryRun::No)
+        .await
+        .unwrap();
     assert_eq!((written.status(), written.too_large().is_some()), (&json!({"s": 1}), true));
-    let patched =
-        plane.patch_metadata(Kind::Instance, &written, json!({"annotations": {"a/b": "c"}}), "m").await;
+    let patched = plane
+        .patch_metadata(&Pass::unbound(), Kind::Instance, &written, json!({"annotations": {"a/b": "c"}}), "m")
+        .await;
     assert!(patched.unwrap().too_large().is_some());
     assert_eq!(server.get("Instance", "n", "a").unwrap()["spec"]["text"].as_str().unwrap().len(), 2 * MIB);
     // On the hub, where no user can change it, it cannot be read at all, which is not the hub's fault.
@@ -153,7 +159,7 @@ async fn i8_answers_to_reads_and_writes_are_cut_as_lists_are() {
     let planes_of_hub = registry(&hub);
     planes_of_hub.start();
     hub.put(large("a", 5 * MIB)).unwrap();
-    let error = planes_of_hub.hub().get_live(Kind::Instance, "n", "a").await.unwrap_err();
+    let error = planes_of_hub.hub().get_live(&Pass::unbound(), Kind::Instance, "n", "a").await.unwrap_err();
     assert_eq!(error.category(), fedhub_core::errors::Category::Invalid, "{error:?}");
     planes.stop().await;
     planes_of_hub.stop().await;

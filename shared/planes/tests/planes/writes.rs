@@ -6,7 +6,7 @@ use fedhub_cache::Part;
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView};
 use fedhub_fake_apiserver::{ApiServer, resource};
 use fedhub_planes::{
-    DryRun, Plane, PlaneWriter, Planes, Precondition, StatusWrite, Write, WriteMode, Written,
+    DryRun, Pass, Plane, PlaneWriter, Planes, Precondition, StatusWrite, Write, WriteMode, Written,
 };
 use fedhub_testing::normalized_instances;
 use serde_json::{Value, json};
@@ -39,17 +39,25 @@ async fn own_writes_are_known_before_any_event() {
     let (planes, plane) = engaged(&server).await;
     // From here on no watch says anything.
     server.fault(fedhub_fake_apiserver::Fault::Hang.on("watch", "*"));
-    let made = plane.create(Kind::Instance, &object(instance("a")), "m").await.unwrap();
+    let made = plane.create(&Pass::unbound(), Kind::Instance, &object(instance("a")), "m").await.unwrap();
     assert_eq!(known(&plane, "a").unwrap().uid(), made.uid());
     let mut changed = made.as_ref().clone();
     changed.data["spec"]["a"] = json!(2);
-    let replaced = plane.replace(Kind::Instance, &changed, "m", DryRun::No).await.unwrap();
+    let replaced = plane.replace(&Pass::unbound(), Kind::Instance, &changed, "m", DryRun::No).await.unwrap();
     assert_eq!(known(&plane, "a").unwrap().version(), replaced.version());
-    let reported =
-        plane.replace_status(Kind::Instance, &replaced, &json!({"s": 1}), "m", DryRun::No).await.unwrap();
+    let reported = plane
+        .replace_status(&Pass::unbound(), Kind::Instance, &replaced, &json!({"s": 1}), "m", DryRun::No)
+        .await
+        .unwrap();
     assert_eq!(known(&plane, "a").unwrap().status(), &json!({"s": 1}));
     let patched = plane
-        .patch_metadata(Kind::Instance, &reported, json!({"annotations": {"a/b": "c"}}), "m")
+        .patch_metadata(
+            &Pass::unbound(),
+            Kind::Instance,
+            &reported,
+            json!({"annotations": {"a/b": "c"}}),
+            "m",
+        )
         .await
         .unwrap();
     assert_eq!(known(&plane, "a").unwrap().annotation("a/b"), Some("c"));
@@ -62,26 +70,43 @@ async fn every_update_and_delete_carries_its_precondition() {
     let server = ApiServer::project_plane("alpha");
     server.put(instance("a")).unwrap();
     let (planes, plane) = engaged(&server).await;
-    let old = plane.get_or_fetch(Kind::Instance, "n", "a").await.unwrap().unwrap();
+    let old = plane.get_or_fetch(&Pass::unbound(), Kind::Instance, "n", "a").await.unwrap().unwrap();
     server.patch("Instance", "n", "a", &json!({"spec": {"a": 3}})).unwrap();
     quiet(1).await;
     let code = |e: fedhub_core::errors::RequestError| e.code();
     let conflict = Some(Some(409));
-    assert_eq!(plane.replace(Kind::Instance, &old, "m", DryRun::No).await.err().map(code), conflict);
+    assert_eq!(
+        plane.replace(&Pass::unbound(), Kind::Instance, &old, "m", DryRun::No).await.err().map(code),
+        conflict
+    );
     let status = json!({"s": 1});
     assert_eq!(
-        plane.replace_status(Kind::Instance, &old, &status, "m", DryRun::No).await.err().map(code),
+        plane
+            .replace_status(&Pass::unbound(), Kind::Instance, &old, &status, "m", DryRun::No)
+            .await
+            .err()
+            .map(code),
         conflict
     );
     let note = json!({"annotations": {"a/b": "c"}});
-    assert_eq!(plane.patch_metadata(Kind::Instance, &old, note, "m").await.err().map(code), conflict);
     assert_eq!(
-        plane.delete(Kind::Instance, &old, Precondition::UidAndVersion).await.err().map(code),
+        plane.patch_metadata(&Pass::unbound(), Kind::Instance, &old, note, "m").await.err().map(code),
+        conflict
+    );
+    assert_eq!(
+        plane
+            .delete(&Pass::unbound(), Kind::Instance, &old, Precondition::UidAndVersion)
+            .await
+            .err()
+            .map(code),
         conflict
     );
     let mut other = old.as_ref().clone();
     other.metadata.uid = Some("another".to_owned());
-    assert_eq!(plane.delete(Kind::Instance, &other, Precondition::Uid).await.err().map(code), conflict);
+    assert_eq!(
+        plane.delete(&Pass::unbound(), Kind::Instance, &other, Precondition::Uid).await.err().map(code),
+        conflict
+    );
     let stands = server.get("Instance", "n", "a").unwrap();
     assert_eq!(
         (&stands["spec"]["a"], &stands["status"]["s"]),
@@ -89,8 +114,11 @@ async fn every_update_and_delete_carries_its_precondition() {
         "nothing is stored"
     );
     assert_eq!(stands["metadata"].get("annotations"), None);
-    plane.delete(Kind::Instance, &old, Precondition::Uid).await.unwrap();
-    plane.delete(Kind::Instance, &old, Precondition::Uid).await.expect("gone already is no error");
+    plane.delete(&Pass::unbound(), Kind::Instance, &old, Precondition::Uid).await.unwrap();
+    plane
+        .delete(&Pass::unbound(), Kind::Instance, &old, Precondition::Uid)
+        .await
+        .expect("gone already is no error");
     planes.stop().await;
 }
 
@@ -101,9 +129,9 @@ async fn an_object_that_the_watch_hid_is_read_into_the_store() {
     server.fault(fedhub_fake_apiserver::Fault::EmptyList.on("list", "instances").times(1));
     let (planes, plane) = engaged(&server).await;
     assert!(known(&plane, "a").is_none());
-    assert!(plane.refresh(Kind::Instance, "n", "a").await.unwrap().is_some());
+    assert!(plane.refresh(&Pass::unbound(), Kind::Instance, "n", "a").await.unwrap().is_some());
     assert!(known(&plane, "a").is_some());
-    assert!(plane.refresh(Kind::Instance, "n", "absent").await.unwrap().is_none());
+    assert!(plane.refresh(&Pass::unbound(), Kind::Instance, "n", "absent").await.unwrap().is_none());
     planes.stop().await;
 }
 
@@ -119,7 +147,8 @@ async fn i1_what_a_plane_does_not_keep_is_counted_once() {
     let server = normalizing();
     let (planes, plane) = engaged(&server).await;
     let pruned = || planes.metrics().fields_pruned.get();
-    let writer = PlaneWriter { plane: &plane, manager: "m", metrics: planes.metrics() };
+    let writer =
+        PlaneWriter { plane: &plane, pass: &Pass::unbound(), manager: "m", metrics: planes.metrics() };
     let mut sent = instance("a");
     sent["spec"]["unknown"] = json!({"x": 1});
     let made = writer.write(Kind::Instance, Write::Create(object(sent.clone()))).await;
@@ -144,7 +173,8 @@ async fn i1_what_a_plane_does_not_keep_is_counted_once() {
 async fn a_create_of_an_object_that_the_watch_has_not_shown_reads_it() {
     let server = ApiServer::project_plane("alpha");
     let (planes, plane) = engaged(&server).await;
-    let writer = PlaneWriter { plane: &plane, manager: "m", metrics: planes.metrics() };
+    let writer =
+        PlaneWriter { plane: &plane, pass: &Pass::unbound(), manager: "m", metrics: planes.metrics() };
     server.fault(fedhub_fake_apiserver::Fault::Hang.on("watch", "*"));
     server.put(instance("a")).unwrap();
     let written = writer.write(Kind::Instance, Write::Create(object(instance("a")))).await.unwrap().unwrap();
@@ -163,7 +193,8 @@ async fn a_create_of_an_object_that_the_watch_has_not_shown_reads_it() {
 async fn i7_a_dry_run_takes_the_place_of_a_write_that_would_change_nothing() {
     let server = normalizing();
     let (planes, plane) = engaged(&server).await;
-    let writer = PlaneWriter { plane: &plane, manager: "m", metrics: planes.metrics() };
+    let writer =
+        PlaneWriter { plane: &plane, pass: &Pass::unbound(), manager: "m", metrics: planes.metrics() };
     let made = writer.write(Kind::Instance, Write::Create(object(instance("a")))).await;
     let made = made.unwrap().unwrap().stored().unwrap();
     let mark = server.mark();
@@ -201,13 +232,15 @@ async fn a_plane_that_was_let_go_is_not_written_to_any_more() {
     let server = ApiServer::project_plane("alpha");
     server.put(instance("a")).unwrap();
     let (planes, plane) = engaged(&server).await;
-    let known = plane.get_or_fetch(Kind::Instance, "n", "a").await.unwrap().unwrap();
+    let known = plane.get_or_fetch(&Pass::unbound(), Kind::Instance, "n", "a").await.unwrap().unwrap();
     // One write is in flight when the plane is disengaged, as in a connection that has no room for it yet.
     server.fault(fedhub_fake_apiserver::Fault::Hang.on("patch", "*"));
     let patch = {
         let (plane, known) = (plane.clone(), known.clone());
         let note = json!({"annotations": {"a/b": "c"}});
-        tokio::spawn(async move { plane.patch_metadata(Kind::Instance, &known, note, "m").await })
+        tokio::spawn(async move {
+            plane.patch_metadata(&Pass::unbound(), Kind::Instance, &known, note, "m").await
+        })
     };
     quiet(1).await;
     planes.disengage(&plane_name("alpha"));
@@ -218,13 +251,21 @@ async fn a_plane_that_was_let_go_is_not_written_to_any_more() {
     refused(patch.await.unwrap());
     server.clear_faults();
     let note = json!({"annotations": {"a/b": "c"}});
-    refused(plane.patch_metadata(Kind::Instance, &known, note, "m").await);
-    refused(plane.create(Kind::Instance, &object(instance("b")), "m").await);
-    refused(plane.replace(Kind::Instance, &known, "m", DryRun::No).await);
-    refused(plane.replace_status(Kind::Instance, &known, &json!({"s": 1}), "m", DryRun::No).await);
-    let deleted = plane.delete(Kind::Instance, &known, Precondition::Uid).await.unwrap_err();
+    refused(plane.patch_metadata(&Pass::unbound(), Kind::Instance, &known, note, "m").await);
+    refused(plane.create(&Pass::unbound(), Kind::Instance, &object(instance("b")), "m").await);
+    refused(plane.replace(&Pass::unbound(), Kind::Instance, &known, "m", DryRun::No).await);
+    refused(
+        plane
+            .replace_status(&Pass::unbound(), Kind::Instance, &known, &json!({"s": 1}), "m", DryRun::No)
+            .await,
+    );
+    let deleted =
+        plane.delete(&Pass::unbound(), Kind::Instance, &known, Precondition::Uid).await.unwrap_err();
     assert_eq!(deleted.category(), fedhub_core::errors::Category::NotEngaged);
     assert!(server.writes_since(mark).is_empty());
-    assert!(plane.get_live(Kind::Instance, "n", "a").await.unwrap().is_some(), "it may still be read");
+    assert!(
+        plane.get_live(&Pass::unbound(), Kind::Instance, "n", "a").await.unwrap().is_some(),
+        "it may still be read"
+    );
     planes.stop().await;
 }
