@@ -39,7 +39,7 @@ pub enum IdentityFault {
     DeclaredLost {
         /// Its Cluster on the hub.
         cluster: String,
-        /// Since when.
+        /// When it was declared lost.
         since: Timestamp,
     },
 }
@@ -94,7 +94,8 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Of the cell that the registry `cell` is around, under that name; `hub` is the registry around the hub.
+    /// Creates the identity of the cell `name`. `cell` is the registry around the cell, `hub` the registry
+    /// around the hub.
     pub fn new(name: &str, cell: Arc<Planes>, hub: Option<Arc<Planes>>) -> Arc<Self> {
         Arc::new(Self { name: name.into(), cell, hub, twins: Mutex::default() })
     }
@@ -124,7 +125,7 @@ impl Identity {
         redeclares(object(before).as_deref(), object(now).as_deref())
     }
 
-    /// Since when this cell is declared lost, and by which Cluster.
+    /// Returns the Cluster by which this cell is declared lost, and when that was declared.
     pub fn declared_lost(&self, cell: &CellId) -> Option<(String, Timestamp)> {
         let clusters = self.clusters();
         let (cluster, since) = lost_by(&clusters, &cell.name, Some(&cell.uid))?;

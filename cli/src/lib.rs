@@ -4,13 +4,15 @@
 //!
 //! # The way through
 //!
-//! 1. [`run`] answers what needs no plane (the manifest, completion, help, the manual), then parses [`args::Cli`].
-//! 2. [`host`] is the contract with whoever starts the program: `datumctl`'s variables, the manifest, cobra's completion.
-//! 3. [`session::Session`] is the connection to the project, which every command gets; its tokens come from the host and
-//!    are renewed there.
+//! 1. [`run`] answers what needs no plane (the manifest, completion, help, the manual), then parses
+//!    [`args::Cli`].
+//! 2. [`host`] is the contract with whoever starts the program: `datumctl`'s variables, the manifest, cobra's
+//!    completion.
+//! 3. [`session::Session`] is the connection to the project, which every command gets; its tokens come from
+//!    the host and are renewed there.
 //! 4. [`access::gate`] makes sure that compute is enabled in the project.
-//! 5. Each command is a module: `run(&Session, &Args)`, its decisions and texts in pure files beside it. What goes wrong
-//!    is a [`problem::Problem`]: a sentence, a remedy and an [`exit::Exit`].
+//! 5. Each command is a module: `run(&Session, &Args)`, its decisions and texts in pure files beside it. What
+//!    goes wrong is a [`problem::Problem`]: a sentence, a remedy and an [`exit::Exit`].
 
 // What others wrote reaches a terminal by `fedhub_terminal` alone, which lets nothing of it steer (I15).
 #![deny(clippy::print_stdout, clippy::print_stderr)]

@@ -65,7 +65,7 @@ pub fn note(problem: &Problem) -> String {
     format!("Not everything is known here. {}{remedy}", problem.sentence)
 }
 
-/// The same for programs.
+/// Returns the problem as an entry of `--output json` and `yaml`.
 pub fn missing(problem: &Problem) -> Value {
     json!({"message": problem.sentence, "remedy": problem.remedy})
 }

@@ -5,14 +5,14 @@
 //!
 //! 1. [`tools`] builds the servers from pinned Go modules, or unpacks Debian packages; [`topology`] has the
 //!    planes that they make, and runs them.
-//! 2. [`fedhub`] runs the hub's and the cells' processes beside them, as the Deployments of `deploy/` describe; [`servers`]
-//!    brings both up.
-//! 3. [`suites`] runs the chainsaw suites of `e2e/suites`, and checks rights and writes afterwards; [`secrecy`] checks that
-//!    no log holds a credential.
-//! 4. [`chaos`] kills processes in the midst of rollouts; [`demo`] shows the way of an object; [`mod@bench`] measures;
-//!    [`conformance`] compares the API servers in memory with a real one.
-//! 5. [`alerts`] has a real Prometheus evaluate the rules and the dashboards of `deploy/`; [`chart`] compares what Helm
-//!    renders with what kubectl builds.
+//! 2. [`fedhub`] runs the hub's and the cells' processes beside them, as the Deployments of `deploy/`
+//!    describe; [`servers`] brings both up.
+//! 3. [`suites`] runs the chainsaw suites of `e2e/suites`, and checks rights and writes afterwards;
+//!    [`secrecy`] checks that no log holds a credential.
+//! 4. [`chaos`] kills processes in the midst of rollouts; [`demo`] shows the way of an object; [`mod@bench`]
+//!    measures; [`conformance`] compares the API servers in memory with a real one.
+//! 5. [`alerts`] has a real Prometheus evaluate the rules and the dashboards of `deploy/`; [`chart`] compares
+//!    what Helm renders with what kubectl builds.
 //!
 //! [`gateway`] puts the planes of projects below paths of one server, [`link`] is a line to a plane that can
 //! be cut, and [`hostile`] a server before a plane that plays tricks. [`propagation`] times changes on their

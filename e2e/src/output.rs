@@ -10,7 +10,7 @@ pub fn say(text: impl Display) {
     let _gone = std::io::stdout().write_all(format!("{text}\n").as_bytes());
 }
 
-/// The same on standard error. One write, so that lines of two tasks do not mix.
+/// Prints a text and a newline on standard error. One write, so that lines of two tasks do not mix.
 pub fn complain(text: impl Display) {
     let _gone = std::io::stderr().write_all(format!("{text}\n").as_bytes());
 }

@@ -132,7 +132,7 @@ impl Convergence {
     }
 }
 
-/// The same, shared by the passes and the watches of a process.
+/// [`Convergence`], shared by the passes and the watches of a process.
 #[derive(Debug, Default)]
 pub struct SharedConvergence(Mutex<Convergence>);
 

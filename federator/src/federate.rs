@@ -109,7 +109,7 @@ pub enum NextStep {
     HoldCleanup(CleanupBlocked, Duration),
 }
 
-/// Has the hub follow a WD that is not being deleted.
+/// Plans the writes that make the hub match a WD that is not being deleted.
 pub(crate) fn follow(seen: &Snapshot) -> FederationPlan {
     let only = |status| FederationPlan { status, ..FederationPlan::default() };
     let refusal = refusal(seen);

@@ -37,7 +37,8 @@ pub enum HubNamespace {
     Unknown,
 }
 
-/// Decides where the WD `wd` belongs. `named`: the hub namespace that its project namespace's UID names, if that stands.
+/// Decides where the WD `wd` belongs. `named`: the hub namespace that its project namespace's UID names, if
+/// that stands.
 pub fn choose(wd: &Digest, named: Option<&str>, candidates: &[Candidate]) -> HubNamespace {
     let uid = mark_hash(Some(&wd.uid.to_string()));
     let mut holding = candidates.iter().filter(|c| c.holds == Some(uid)).map(|c| c.name.as_str());

@@ -22,7 +22,7 @@ pub const SHOWN_AFTER: Duration = Duration::from_secs(5);
 /// How far the teardown of a hub WD has come.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Stage {
-    /// Nothing of it is waited for.
+    /// The teardown is not waited for any more.
     Over,
     /// Its copies have to be read first.
     Unread,
@@ -30,7 +30,7 @@ pub(crate) enum Stage {
     Begins,
     /// Its cells were told.
     Lasts {
-        /// Since when.
+        /// When it began.
         since: String,
         /// Whether and how that is shown.
         shown: Option<Shown>,
@@ -91,7 +91,8 @@ pub(crate) fn refusal(seen: &Snapshot, shown: Shown) -> Refusal {
     }
 }
 
-/// Since when the hub WD is recalled. A time that is none, or is yet to come, was not written by us.
+/// Returns when the hub WD was recalled. A time that cannot be read, or is in the future, was not written by
+/// fedhub.
 fn recalled(hub: &Wd, now: Timestamp) -> Option<Timestamp> {
     hub.recalled()?.parse().ok().filter(|since| *since <= now)
 }

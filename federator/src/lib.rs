@@ -3,12 +3,13 @@
 //! # The way through
 //!
 //! 1. `triggers` maps an event to the keys of the WDs and policies that it concerns.
-//! 2. `dispatch` takes a key; `reconcile` is one pass over a WD, for the engine's loop, `policies` over a policy.
+//! 2. `dispatch` takes a key; `reconcile` is one pass over a WD, for the engine's loop, `policies` over a
+//!    policy.
 //! 3. [`snapshot`] is what the caches say of a WD and its surroundings.
-//! 4. [`plan`] decides, as a pure function: what is refused ([`refusal`], [`origin`]), what brings a WD to the hub
-//!    ([`federate`]) or takes it away ([`finalize`]).
-//! 5. [`apply`] fetches what is to be written, renders it ([`desired`], [`status`]) and writes where that differs, in
-//!    order. What we own in the metadata of a hub WD is the table [`fedhub_api::hub_metadata`].
+//! 4. [`plan`] decides, as a pure function: what is refused ([`refusal`], [`origin`]), what brings a WD to
+//!    the hub ([`federate`]) or takes it away ([`finalize`]).
+//! 5. [`apply`] fetches what is to be written, renders it ([`desired`], [`status`]) and writes where that
+//!    differs, in order. What we own in the metadata of a hub WD is the table [`fedhub_api::hub_metadata`].
 //!
 //! Rules with a file of their own: moves between cities ([`moving`]), policies that no WD uses (`policy`), a
 //! hub that lost its state ([`loss`]), how a WD leaves its cells first ([`leaving`]), what keeps a WD from

@@ -53,7 +53,7 @@ impl Move {
         Self { from: from.to_owned(), since: stamp(now) }
     }
 
-    /// For how long it has been under way.
+    /// Returns how long the move has been under way.
     pub fn lasted(&self, now: Timestamp) -> Duration {
         let since = self.since.parse().unwrap_or(now);
         Duration::try_from(now.duration_since(since)).unwrap_or_default()

@@ -10,8 +10,9 @@ use parking_lot::Mutex;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NamespaceUid {
     pub uid: String,
-    /// Of the store of WDs then. After another list of them, also for another client of the plane, it does
-    /// not count: the WDs that held the namespace may have gone unseen, and it with them.
+    /// The epoch of the store of WDs when the namespace was read. After another list of WDs, also by another
+    /// client of the plane, the UID does not count: the WDs that held the namespace may have gone unseen, and
+    /// the namespace with them.
     pub epoch: u32,
 }
 
@@ -21,7 +22,7 @@ pub(crate) struct NamespaceUid {
 pub(crate) struct NamespaceUids(Mutex<BTreeMap<ProjectNamespace, NamespaceUid>>);
 
 impl NamespaceUids {
-    /// That of a namespace.
+    /// Returns the UID of a namespace as it was read.
     pub fn get(&self, at: &ProjectNamespace) -> Option<NamespaceUid> {
         self.0.lock().get(at).cloned()
     }

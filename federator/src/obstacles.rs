@@ -59,7 +59,7 @@ pub fn remnant(seen: &Snapshot) -> Option<Remnant> {
     seen.hub.as_ref().is_some_and(|hub| hub.terminating).then_some(Remnant::Deployment)
 }
 
-/// That the WD moves, and what is in its way (F6, U2).
+/// Returns the refusal of a WD that moves, with what is in its way (F6, U2).
 fn moving(seen: &Snapshot) -> Option<Refusal> {
     let from = under_way(seen)?.from;
     let to = seen.city().to_owned();

@@ -63,7 +63,7 @@ impl Federator {
         }
     }
 
-    /// Has those hub WDs of a project plane judged that are not of the WDs that it has.
+    /// Enqueues the hub WDs of a project plane that do not belong to the WDs that the plane has.
     pub(crate) fn enqueue_suspects(&self, plane: &PlaneName, project: &Plane) {
         if !self.planes.ready(plane) {
             return;

@@ -30,7 +30,7 @@ pub fn uses(wd: &Digest, code: &str, on_hub: bool) -> bool {
     wd.city() == Some(code) && (on_hub || !wd.terminating)
 }
 
-/// Since when policies are unused, by UID.
+/// When policies became unused, by UID.
 #[derive(Default)]
 pub struct UnusedPolicies(Mutex<BTreeMap<Uid, Instant>>);
 

@@ -35,15 +35,15 @@ const PATIENCE_BEHIND: Duration = Duration::from_mins(1);
 /// How far a generation has come.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// Not on the hub yet.
+    /// The WD is not on the hub yet.
     Pending,
-    /// Not taken to the hub as it is.
+    /// The WD is not taken to the hub as it is.
     Refused(Refusal),
     /// The hub, or the project's plane, does not take it.
     Failed(Failure),
-    /// On the hub; its cell has not seen it yet.
+    /// The WD is on the hub; its cell has not observed it yet.
     AwaitingCell,
-    /// On the hub, and held on its way to its cell.
+    /// The WD is on the hub, and held on its way to its cell.
     Held(Hold),
     /// Karmada does not reach its cell, or it is declared lost.
     CellUnreachable(CellDown),
@@ -67,8 +67,8 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// Of the error that a pass ended with; `None` where it is no failure to publish, or one of the project's
-    /// own plane, where nothing can be published then.
+    /// Returns the failure to publish for the error that a pass ended with. `None` if there is none to
+    /// publish, or if the project's own plane failed, on which nothing can be published then.
     pub fn of(error: &Error) -> Option<Self> {
         let Error::Request(request) = error else {
             return error.is_of(&PlaneId::Hub).then_some(Self::HubUnreachable);
@@ -100,7 +100,7 @@ impl fmt::Display for Failure {
 }
 
 impl Progress {
-    /// Of a WD that is not being deleted, for which `refusal` stands or not.
+    /// Returns the progress of a WD that is not being deleted, given the refusal that applies to it.
     pub fn of(seen: &Snapshot, refusal: Option<&Refusal>) -> Self {
         let reported = seen.hub.as_ref().and_then(|hub| hub.observed_generation());
         let applied = reported == Some(seen.project.generation);
@@ -116,7 +116,7 @@ impl Progress {
         }
     }
 
-    /// Of a WD that nothing keeps from the hub.
+    /// Returns the progress of a WD that nothing keeps from the hub.
     fn reached(seen: &Snapshot, applied: bool) -> Self {
         match &seen.cell_down {
             Some(down) => Self::CellUnreachable(down.clone()),
@@ -126,7 +126,7 @@ impl Progress {
         }
     }
 
-    /// The same of a WD that this holds on its way to its cell.
+    /// Replaces the wait for the cell by what holds the WD on its way there, if anything does.
     #[must_use]
     pub fn held_by(self, hold: Option<Hold>) -> Self {
         match (self, hold) {
@@ -271,13 +271,13 @@ pub struct Transition {
 }
 
 impl Transition {
-    /// Of a WD that has come to the hub for the first time.
+    /// The transition of a WD that has come to the hub for the first time.
     pub fn federated(city: &str) -> Self {
         let note = format!("federated to city {city}");
         Self { type_: EventType::Normal, reason: Reason::Federated, note }
     }
 
-    /// Of a WD whose new city's cell has reported on it.
+    /// The transition of a WD whose new city's cell has reported on it.
     pub fn moved(from: &str, to: &str) -> Self {
         let note = format!("moved from city {} to city {}", Quoted(from), Quoted(to));
         Self { type_: EventType::Normal, reason: Reason::Moved, note }

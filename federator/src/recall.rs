@@ -79,7 +79,7 @@ impl DeploymentReconcile<'_> {
         let cells = teardown::named(left);
         tracing::warn!(
             plane = %key.plane, namespace = key.namespace, name = key.name, cells,
-            "cell not reached for too long, no longer waiting for its teardown"
+            "cell unreachable for too long, no longer waiting for its teardown"
         );
         let note =
             format!("deleted without its cell, which tears the Instances down when it is back: {cells}");

@@ -37,7 +37,7 @@ pub(crate) struct DeploymentReconcile<'a> {
     pub federator: &'a Federator,
     pub of: Target<'a>,
     pub job: &'a Job,
-    /// For the next round only.
+    /// A live read of the hub, for the next round only.
     pub live: Option<LiveHub>,
     /// The WD as it was fetched, where the caches differed: for the next round only.
     pub fetched: Option<Bodies>,

@@ -22,7 +22,7 @@ use crate::shrink::shrink;
 /// How long a report is waited for before Karmada is asked; it doubles, to the longest.
 const FIRST: Duration = Duration::from_mins(1);
 const LONGEST: Duration = Duration::from_mins(15);
-/// Between two questions: all WDs of a cell may wait.
+/// The least time between two requests to Karmada: all WDs of a cell may wait.
 const APART: Duration = Duration::from_millis(20);
 
 struct Wait {
@@ -60,13 +60,14 @@ pub struct Waits {
 }
 
 impl Waits {
-    /// No WDs. Karmada is not asked before their progress is written, after `patience`.
+    /// Creates an empty list of waits. Karmada is first asked about a WD after `patience`, when the WD's
+    /// progress has been written.
     pub fn new(patience: Duration) -> Self {
         Self { first: FIRST.max(patience), all: Mutex::default() }
     }
 
-    /// That generation of a WD waits since then, and its passes fail or not. The time begins again where that
-    /// changes.
+    /// Notes that a generation of a WD has waited since `since`, with passes that fail or not. The time
+    /// begins again if either changes.
     pub fn begin(&self, key: &Key, generation: i64, fails: bool, since: Instant) {
         let mut all = self.all.lock();
         let known = all.waits.get(key);
@@ -77,7 +78,7 @@ impl Waits {
         }
     }
 
-    /// That WD waits for nothing.
+    /// Ends the wait of a WD.
     pub fn end(&self, key: &Key) {
         let mut all = self.all.lock();
         if all.waits.swap_remove(key).is_some() {
@@ -85,7 +86,7 @@ impl Waits {
         }
     }
 
-    /// For how long that generation of it has waited, with passes that fail or not.
+    /// Returns how long a generation of a WD has waited, with passes that fail or not.
     pub fn waited(&self, key: &Key, generation: i64, fails: bool, now: Instant) -> Duration {
         let all = self.all.lock();
         let wait = all.waits.get(key).filter(|wait| (wait.generation, wait.fails) == (generation, fails));
@@ -110,7 +111,7 @@ impl Waits {
         true
     }
 
-    /// In how much time Karmada is to be asked about it.
+    /// Returns in how much time Karmada is to be asked about a WD.
     pub fn turn_in(&self, key: &Key, now: Instant) -> Option<Duration> {
         self.all.lock().waits.get(key).map(|wait| wait.next.saturating_duration_since(now))
     }

@@ -66,7 +66,7 @@ pub struct KnownPolicy {
     pub normalization: Option<ServerNormalization>,
 }
 
-/// That the hub was read live for this snapshot, past every cache (I3).
+/// A live read of the hub for this snapshot, past every cache (I3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LiveRead {
     /// Whether the cache still has a hub WD.
@@ -94,7 +94,7 @@ pub struct Snapshot {
     pub cells: usize,
     /// The first of them, where Karmada does not reach it.
     pub cell_down: Option<CellDown>,
-    /// Of a WD that is being deleted: whether every cell of its city is declared lost (C11).
+    /// Whether every cell of the city of a WD that is being deleted is declared lost (C11).
     pub cell_lost: bool,
     /// What the hub made of the last spec that was sent.
     pub spec_normalization: Option<ServerNormalization>,

@@ -14,7 +14,7 @@ const NAMED: usize = 5;
 /// How long the teardown of a WD is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TeardownLimits {
-    /// After this time its cell is named as what holds the deletion.
+    /// How long a deletion may take before the cell is named as what holds it.
     pub deadline: Duration,
     /// A cell that Karmada has not reached for this time is not waited for any longer.
     pub away: Duration,
@@ -49,7 +49,8 @@ pub struct Teardown {
 }
 
 impl Left {
-    /// Since when its cell is not reached, of the time since `recalled`. A time to come tells nothing.
+    /// Returns since when its cell has been unreachable, but no earlier than `recalled`; `None` if it is
+    /// reached. A time in the future counts as `recalled`.
     pub(crate) fn unreached_since(&self, recalled: Timestamp, now: Timestamp) -> Option<Timestamp> {
         let away = self.away.as_ref()?;
         let since: Option<Timestamp> = away.since.parse().ok().filter(|since| *since <= now);

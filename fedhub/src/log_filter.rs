@@ -27,7 +27,7 @@ struct Other {
 }
 
 impl LogFilter {
-    /// Of a process that was started with the filter `usual`.
+    /// Creates the log filter of a process that was started with the filter `usual`.
     pub fn new(log: telemetry::LogFilter, usual: &str) -> Arc<Self> {
         Arc::new(Self { log, usual: usual.to_owned(), other: Mutex::default() })
     }
@@ -43,7 +43,7 @@ impl LogFilter {
         }
     }
 
-    /// Has `filter` in force for as long as the `query` of a request asks, as in `for=10m`.
+    /// Sets `filter` for as long as the `query` of a request says, as in `for=10m`.
     pub fn change(self: &Arc<Self>, filter: &str, query: &str) -> Result<(), String> {
         let (filter, time) = (filter.trim(), duration(query)?);
         if filter.is_empty() {
@@ -65,7 +65,7 @@ impl LogFilter {
         Ok(())
     }
 
-    /// Has the usual filter in force again.
+    /// Restores the filter that the process was started with.
     pub fn reset(&self) {
         self.end(|_| true);
     }

@@ -20,7 +20,8 @@ use crate::webhooks::readiness::Readiness;
 
 /// How many of the planes that lag most are named.
 const WORST: usize = 10;
-/// From what age on a change makes its plane one that lags: what is slow, and not stuck, is done by then.
+/// The age from which on a change makes its plane count as lagging: what is slow, and not stuck, is done by
+/// then.
 const LAGGING: Duration = Duration::from_mins(5);
 
 /// The status of the process, whatever its roles.
@@ -59,7 +60,7 @@ impl admin::Status for Status {
 }
 
 impl Status {
-    /// Of these roles.
+    /// Creates the status of a process with these roles.
     pub fn of(roles: &[&Role], runtime: &Runtime) -> anyhow::Result<Self> {
         let (metrics, transport) = (runtime.metrics.clone(), runtime.transport.clone());
         let roles = roles.iter().map(|role| (*role).clone()).collect();
@@ -67,7 +68,7 @@ impl Status {
         Ok(Self { roles, metrics, process, scraping, transport, admission: None })
     }
 
-    /// Of a process that answers reviews.
+    /// Sets what says whether a process that answers reviews is ready to.
     pub fn reviewing(self, admission: Option<Readiness>) -> Self {
         Self { admission, ..self }
     }

@@ -4,7 +4,8 @@
 //! # The way through
 //!
 //! 1. `triggers` maps an event to the keys of the hub Instances that it concerns.
-//! 2. `reconcile` is the reconcile of one key, for the engine's loop; [`controller`] is what is remembered between two.
+//! 2. `reconcile` is the reconcile of one key, for the engine's loop; [`controller`] is what is remembered
+//!    between two.
 //! 3. [`snapshot`] is what the caches say of one Instance and its surroundings.
 //! 4. [`plan`] decides by that, as a pure function, what is done; [`prune`] decides on a projection whose
 //!    Instance is not there.

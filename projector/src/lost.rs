@@ -41,8 +41,8 @@ pub struct LostCells {
 }
 
 impl LostCells {
-    /// A controller over `planes`, fed through `queue`, which deletes at most so many objects of a project in
-    /// a minute.
+    /// Creates a controller over `planes`, fed through `queue`, which deletes at most `deletes_per_minute`
+    /// objects of a project in a minute.
     pub fn new(planes: Arc<Planes>, queue: Arc<Queue>, deletes_per_minute: u32) -> Arc<Self> {
         let delete_limits = DeleteLimits::new(deletes_per_minute);
         Arc::new(Self { planes, queue, delete_limits, any: AtomicBool::new(false) })

@@ -16,7 +16,7 @@ pub(crate) struct DeleteLimits {
 }
 
 impl DeleteLimits {
-    /// Limits of so many deletions in a minute for each plane.
+    /// Creates limits of `per_minute` deletions in a minute for each plane.
     pub(crate) fn new(per_minute: u32) -> Self {
         Self { per_minute, buckets: Mutex::default() }
     }

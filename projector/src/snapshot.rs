@@ -25,9 +25,9 @@ pub struct Snapshot {
     pub instance: Option<Digest>,
     /// The name of its WD, if it has one.
     pub deployment: Option<String>,
-    /// That WD on the hub.
+    /// The WD on the hub.
     pub hub_deployment: Option<Digest>,
-    /// That WD on the project plane.
+    /// The WD on the project plane.
     pub owner: Option<Digest>,
     /// The live read that was made because the cache lacks the owner (P2).
     pub confirmed: Option<Confirmed>,

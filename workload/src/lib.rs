@@ -1,6 +1,7 @@
 //! The workload side, on project planes: what users write is a `Workload` (specification, W1 to W10).
 //!
-//! - [`workload_controller`] makes a `WorkloadDeployment` (WD) of each placement and city, and rolls their status up.
+//! - [`workload_controller`] makes a `WorkloadDeployment` (WD) of each placement and city, and rolls their
+//!   status up.
 //! - [`locations`] are the cities that WDs can be placed in.
 //! - [`networks`] are those that a template names and its namespace may not have.
 //! - [`referenced_data`] brings the `ConfigMap`s and Secrets that templates refer to beside the hub's WDs.

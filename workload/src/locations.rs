@@ -32,7 +32,8 @@ pub enum Authority {
 }
 
 impl Locations {
-    /// Those of the cities in `named` that can be placed in, on that project plane beside that hub.
+    /// Finds which of the cities in `named` instances can be placed in, on that project plane beside that
+    /// hub.
     pub fn of(project: &Plane, hub: &Plane, named: &BTreeSet<&str>) -> Self {
         let by = Authority::on(project);
         let (plane, kind) = match by {
@@ -53,7 +54,7 @@ impl Locations {
 }
 
 impl Authority {
-    /// On that project plane.
+    /// Finds the authority on that project plane.
     pub fn on(project: &Plane) -> Self {
         if project.serves(Kind::LocationBinding) { Self::LocationBindings } else { Self::Cells }
     }

@@ -22,7 +22,7 @@ pub enum Networks {
 }
 
 impl Networks {
-    /// Of those that a Workload of that namespace names.
+    /// Checks which of the networks that a Workload in `namespace` names exist.
     pub fn of(project: &Plane, namespace: &str, workload: Option<&Workload>) -> Self {
         let (kind, store) = (Kind::Network, project.store(Kind::Network));
         if !project.serves(kind) || !store.synced() || project.is_failing(kind) {

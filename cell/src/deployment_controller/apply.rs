@@ -51,7 +51,7 @@ pub(super) struct Progress<'a> {
 }
 
 impl<'a> Progress<'a> {
-    /// Nothing is written yet.
+    /// Creates the progress of a pass that has not written anything.
     pub(super) fn new(pass: &'a Pass) -> Self {
         Self {
             pass,

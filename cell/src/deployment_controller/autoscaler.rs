@@ -16,7 +16,8 @@ use crate::writer;
 const KIND: Kind = Kind::HorizontalPodAutoscaler;
 
 impl DeploymentController {
-    /// Has a WD that scales an autoscaler, and any other none (C13). Gives the WD back as it stands then.
+    /// Applies the autoscaler of a WD, or deletes it if the WD does not scale (C13). Returns the WD as last
+    /// read or written.
     pub(super) async fn autoscale(
         &self,
         progress: &mut Progress<'_>,

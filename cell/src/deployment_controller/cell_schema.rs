@@ -12,7 +12,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 /// The name of the CRD of WDs.
 const CRD: &str = "workloaddeployments.compute.datumapis.com";
-/// So many templates are remembered at most.
+/// The maximum number of templates that are remembered.
 const MAX_CONFIRMED: usize = 4096;
 
 /// The cell's schema, as far as it is known.

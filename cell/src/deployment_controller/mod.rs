@@ -2,14 +2,14 @@
 //!
 //! # Reconciling a WD
 //!
-//! 1. Terminating: delete all of its Instances; when the watch shows none, remove its finalizer. An Instance that the
-//!    watch missed is reclaimed by the cell's own garbage collector.
+//! 1. Terminating: delete all of its Instances; when the watch shows none, remove its finalizer. An Instance
+//!    that the watch missed is reclaimed by the cell's own garbage collector.
 //! 2. Add the finalizer, before anything is created for the WD.
 //! 3. Its autoscaler, where it scales: [`crate::domain::autoscaling`].
 //! 4. Its networks: [`crate::domain::network`].
-//! 5. The one step that [`crate::domain::instances::plan()`] names, and one patch per Instance: labels, a missing
-//!    location, the hash of its template where only that differs (C5), and every gate that opens with the gate
-//!    `Network`.
+//! 5. The one step that [`crate::domain::instances::plan()`] names, and one patch per Instance: labels, a
+//!    missing location, the hash of its template where only that differs (C5), and every gate that opens with
+//!    the gate `Network`.
 //! 6. The status, where it differs. Stages of an Instance that is coming up are debounced
 //!    ([`crate::domain::status::debounce`]): each status of a WD travels to the project.
 //!

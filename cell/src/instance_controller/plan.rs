@@ -50,8 +50,8 @@ pub fn plan(seen: &InstanceFacts<'_>, normalization: Option<ServerNormalization>
     }
 }
 
-/// Decides for a terminating Instance: its progress is published once it lasts. `deadline` is how long it may take
-/// (C12).
+/// Decides for a terminating Instance: its progress is published once it lasts. `deadline` is how long it may
+/// take (C12).
 pub fn plan_terminating(
     instance: &Object,
     deadline: Duration,

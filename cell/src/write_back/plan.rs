@@ -42,7 +42,7 @@ fn decide(snapshot: &Snapshot) -> Option<WriteBackPlan> {
     }
 }
 
-/// Nothing can be done, and it is no error: an event requeues the Instance.
+/// Waits for an event that requeues the Instance: nothing can be done, and it is no error.
 fn park() -> WriteBackPlan {
     Plan::new(Intent::End(Outcome::AwaitChange), Some(Verdict::Parked))
 }

@@ -122,7 +122,8 @@ fn identity(wd: &Known) -> (bool, &Uid, Option<u64>) {
     (wd.digest.terminating, &wd.digest.uid, source)
 }
 
-/// The same part of a cell's WD.
+/// The part of a cell's WD that decides about the copies: whether it is terminating, its UID, and the UID of
+/// the project's WD.
 fn origin(wd: &Known) -> Option<(bool, &str, Option<&str>)> {
     wd.object.as_ref().map(|wd| (wd.is_terminating(), wd.uid(), wd.annotation(SOURCE_UID)))
 }

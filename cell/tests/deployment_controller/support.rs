@@ -70,8 +70,8 @@ impl World {
         world
     }
 
-    /// The same, where a provider holds each Instance that runs: one that is deleted stays until it is
-    /// released.
+    /// A cell with `web` of `replicas` replicas, in which a provider holds each running Instance: a deleted
+    /// one stays until it is released.
     pub fn provided(replicas: u32) -> Self {
         Self { provided: true, ..Self::of(replicas) }
     }

@@ -168,7 +168,7 @@ impl World {
         self.process_with(quota, &Features::default())
     }
 
-    /// The same with these features.
+    /// Starts a process with these features, which does not know any project plane yet.
     pub fn process_with(&self, quota: Option<&str>, features: &Features) -> Run {
         let mut process = Process::on(&self.cell);
         let kinds = [

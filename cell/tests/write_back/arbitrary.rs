@@ -143,7 +143,7 @@ impl Facts {
         }
     }
 
-    /// The same where the copy itself has been read.
+    /// Returns the snapshot with the copy itself, which has been read.
     pub fn read(&self, normalization: Option<ServerNormalization>) -> Snapshot {
         let copy = self.copy.clone().map(|copy| CopyFacts::of(Arc::new(copy)));
         Snapshot { copy, ..self.known(normalization) }

@@ -39,7 +39,7 @@ impl World {
         Self::over(ApiServer::hub("hub"))
     }
 
-    /// The same over this hub.
+    /// Like [`Self::new`], but with this hub.
     pub fn over(hub: ApiServer) -> Self {
         let world = Self { hub, cell: cell("dfw") };
         for (space, project) in [(NS_A, "alpha"), (NS_B, "beta")] {

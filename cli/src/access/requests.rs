@@ -37,8 +37,8 @@ pub async fn access(session: &Session) -> Result<Access, Problem> {
     read(session).await.map_err(|error| Problem::of(error, DOING))
 }
 
-/// The same for who only wants to work there: `None` where the account may not see it. The server has the
-/// last word on what is done then.
+/// Returns the state of access in the session's project, for commands that only need access to work; `None`
+/// if the account may not read it. Whether the command itself is allowed is then for the server to decide.
 pub async fn visible(session: &Session) -> Result<Option<Access>, Problem> {
     match read(session).await {
         Err(kube::Error::Api(status)) if status.code == 403 => Ok(None),

@@ -39,7 +39,7 @@ pub struct Access {
     pub message: Option<String>,
     /// When it was asked for.
     pub requested: Option<Timestamp>,
-    /// Since when it is enabled, or when it was first.
+    /// When access was enabled, for the first time if it was enabled before.
     pub entitled: Option<Timestamp>,
     /// Name of the entitlement.
     pub entitlement: Option<String>,

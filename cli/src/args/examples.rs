@@ -1,11 +1,11 @@
 //! What the help of commands ends with.
 
-/// Of the program.
+/// Shown after the help of the program.
 pub const TOP: &str = "\
 Exit codes: 0: done; 1: failed; 2: misuse; 3: timed out; 4: blocked; 9 to 13: compute is not enabled in the project; \
 130: interrupted. `datumctl compute COMMAND --help` has examples of each command.";
 
-/// Of `access`.
+/// Shown after the help of `access`.
 pub const ACCESS: &str = "\
 Examples:
   datumctl compute access
@@ -14,7 +14,7 @@ Examples:
 
 Exit codes: 0: the state was told, whatever it is; 1: it could not be read.";
 
-/// Of `access request`.
+/// Shown after the help of `access request`.
 pub const ACCESS_REQUEST: &str = "\
 Examples:
   datumctl compute access request --message 'For the shop'
@@ -23,7 +23,7 @@ Examples:
 Exit codes: 0: enabled, or asked for; 11: denied or withdrawn; 12: not decided when the time to wait was over; 13: not \
 offered on this platform.";
 
-/// Of `deploy`.
+/// Shown after the help of `deploy`.
 pub const DEPLOY: &str = "\
 Examples:
   datumctl compute deploy api --image ghcr.io/acme/api:1.2 --city DFW,ORD --min 2
@@ -37,7 +37,7 @@ What the flags do not name stays as it is. A file says the whole spec; labels an
 Exit codes: 0: it runs everywhere; 1: failed; 2: misuse, or a file that is not valid; 3: not done when the time to wait \
 was over; 4: blocked, such as by a quota or a missing image.";
 
-/// Of `destroy`.
+/// Shown after the help of `destroy`.
 pub const DESTROY: &str = "\
 Examples:
   datumctl compute destroy api
@@ -46,7 +46,7 @@ Examples:
 Exit codes: 0: gone, or with --no-wait on its way; 1: failed, or not wanted; 2: no terminal to ask on; 3: not gone yet when \
 the time to wait was over.";
 
-/// Of `completion`.
+/// Shown after the help of `completion`.
 pub const COMPLETION: &str = "\
 Examples:
   source <(datumctl-compute completion bash)
@@ -54,20 +54,20 @@ Examples:
 
 Through datumctl and kubectl, their own completion asks this program.";
 
-/// Of `man`.
+/// Shown after the help of `man`.
 pub const MAN: &str = "\
 Examples:
   datumctl compute man | man -l -
   datumctl compute man --dir ~/.local/share/man/man1";
 
-/// Of `restart`.
+/// Shown after the help of `restart`.
 pub const RESTART: &str = "\
 Examples:
   datumctl compute restart web
   datumctl compute restart web --city DFW --timeout 5m
   datumctl compute restart web --no-wait";
 
-/// Of `rollout`.
+/// Shown after the help of `rollout`.
 pub const ROLLOUT: &str = "\
 Examples:
   datumctl compute rollout web
@@ -77,7 +77,7 @@ Examples:
 Exit codes: 0: done; 3: not done when the time to wait was over; 4: blocked; 130: Ctrl-C, which stops watching and not \
 the rollout.";
 
-/// Of `scale`.
+/// Shown after the help of `scale`.
 pub const SCALE: &str = "\
 Examples:
   datumctl compute scale web --min 3
@@ -86,7 +86,7 @@ Examples:
 
 What is not named stands. --max needs something to measure: --cpu-percent or --memory-percent, unless the workload has one.";
 
-/// Of `rollout status`.
+/// Shown after the help of `rollout status`.
 pub const ROLLOUT_STATUS: &str = "\
 Examples:
   datumctl compute rollout status web
@@ -95,13 +95,13 @@ Examples:
 
 Exit codes: 0: done; 3: not done when the time to wait was over; 4: blocked, or paused with changes that are held back.";
 
-/// Of `rollout history`.
+/// Shown after the help of `rollout history`.
 pub const ROLLOUT_HISTORY: &str = "\
 Examples:
   datumctl compute rollout history web
   datumctl compute rollout history web --revision 3";
 
-/// Of `rollout undo`.
+/// Shown after the help of `rollout undo`.
 pub const ROLLOUT_UNDO: &str = "\
 Examples:
   datumctl compute rollout undo web
@@ -111,7 +111,7 @@ Examples:
 The template of the revision is restored as it was recorded; placements and scale stay. A workload that is changed at the \
 same time is left alone.";
 
-/// Of `rollout pause` and `rollout resume`.
+/// Shown after the help of `rollout pause` and `rollout resume`.
 pub const ROLLOUT_PAUSE: &str = "\
 Examples:
   datumctl compute rollout pause web

@@ -16,7 +16,7 @@ use crate::view::{Look, NONE, UNKNOWN};
 /// The cities of a project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cities {
-    /// By their codes.
+    /// The cities, ordered by code.
     pub rows: Vec<City>,
     /// Whether the project says which there are; else there may be more.
     pub is_complete: bool,
@@ -93,7 +93,7 @@ pub fn table(rows: &[City], look: &Look) -> String {
     sheet(&COLUMNS, rows.iter().map(cells).collect(), look)
 }
 
-/// The same for programs.
+/// Returns the cities for `--output json` and `yaml`.
 pub fn json(rows: &[City]) -> Value {
     let one = |city: &City| {
         let City { code, ready, locations, workloads } = city;

@@ -66,7 +66,7 @@ pub enum Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// That documents name no other namespace than the one that commands work in.
+    /// Checks that documents name no other namespace than the one that commands work in.
     pub fn check(&self, namespace: &str) -> Result<(), Problem> {
         let faults: Vec<Fault> = match self {
             Self::Flags(..) => Vec::new(),

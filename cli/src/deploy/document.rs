@@ -73,7 +73,7 @@ pub fn read(source: &str, text: &str) -> Result<Vec<Document>, Vec<Fault>> {
     if faults.is_empty() { Ok(documents) } else { Err(faults) }
 }
 
-/// That no two documents, of whichever files, are of one Workload.
+/// Checks that no two documents, of whichever files, are of one Workload.
 pub fn distinct(documents: &[Document]) -> Vec<Fault> {
     let mut seen = BTreeSet::new();
     let again = documents.iter().filter(|document| !seen.insert(&document.name));

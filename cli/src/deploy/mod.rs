@@ -4,10 +4,11 @@
 //!
 //! 1. [`args::asked`] reads flags and files; what is wrong with them is known before a login is asked for.
 //! 2. [`plan::decide`], a pure function, says of each workload what it is to be and what changes.
-//! 3. The server checks all of them by a dry run before the first is written ([`apply`]); what it refuses is told by the flag
-//!    or the field ([`refusal`]).
+//! 3. The server checks all of them by a dry run before the first is written ([`apply`]); what it refuses is
+//!    told by the flag or the field ([`refusal`]).
 //! 4. The user sees the changes and is asked ([`consent`]); networks that are missing are made ([`network`]).
-//! 5. [`apply::send`] writes; the file is saved ([`save`]), the URL is published, and the rollout is waited for.
+//! 5. [`apply::send`] writes; the file is saved ([`save`]), the URL is published, and the rollout is waited
+//!    for.
 
 pub mod apply;
 pub mod args;
@@ -81,7 +82,8 @@ async fn plans(session: &Session, wanted: &[Wanted<'_>]) -> Result<Vec<DeployPla
     if faults.is_empty() { Ok(plans) } else { Err(args::refused(&faults)) }
 }
 
-/// Has the server check all that changes, and tells what it warns of.
+/// Sends every change as a dry run of the server and prints the warnings it returns. Returns the objects as
+/// the server would store them.
 async fn check(
     session: &Session,
     wanted: &[Wanted<'_>],

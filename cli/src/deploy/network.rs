@@ -21,8 +21,8 @@ pub fn names(workload: &Object) -> BTreeSet<String> {
     names.filter(|name| is_dns_label(name)).map(str::to_owned).collect()
 }
 
-/// Those that the project serves and has not. What cannot be read counts as there: the server has the last
-/// word.
+/// Returns the networks that do not exist, if the project serves networks. Networks that cannot be read count
+/// as existing: the server has the last word.
 pub async fn missing(session: &Session, names: BTreeSet<String>) -> Vec<String> {
     let mut missing = Vec::new();
     for name in names {

@@ -26,7 +26,8 @@ pub enum Saving {
     Keep,
 }
 
-/// Decides what is done about a file with that content, or about none, where `before` is what the workload was before.
+/// Decides what is done about a file with that content, or about none, where `before` is what the workload
+/// was before.
 pub fn decide(content: Option<&str>, text: &str, before: Option<&str>, can_ask: bool) -> Saving {
     match content {
         None => Saving::Write,

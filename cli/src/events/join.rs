@@ -28,8 +28,8 @@ struct Deployment {
 }
 
 impl Names {
-    /// Of these Workloads, and of these deployments: those that there are, and those that the Workloads ask
-    /// for.
+    /// Collects the names of these Workloads and of their deployments: those that exist, and those that the
+    /// Workloads ask for.
     pub fn of(workloads: &[Object], deployments: &[Object]) -> Self {
         let mut names = Self::default();
         let index = Index::default();
@@ -126,9 +126,9 @@ pub struct Entry {
 /// Which events are asked for.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Filter<'a> {
-    /// Those of this Workload.
+    /// Selects the events of this Workload.
     pub workload: Option<&'a str>,
-    /// Those in these cities; all where there are none.
+    /// Selects the events in these cities; all of them if empty.
     pub cities: &'a [String],
     /// Warnings alone.
     pub warnings: bool,
@@ -158,7 +158,7 @@ pub fn entry(event: &Object, names: &Names, filter: Filter<'_>) -> Option<Entry>
     passes.then_some(entry)
 }
 
-/// Those of many, the newest last.
+/// Returns the entries of the selected events, the newest last.
 pub fn entries(events: &[Object], names: &Names, filter: Filter<'_>) -> Vec<Entry> {
     let mut all: Vec<Entry> = events.iter().filter_map(|event| entry(event, names, filter)).collect();
     all.sort_by_key(|entry| entry.at);

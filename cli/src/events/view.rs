@@ -97,7 +97,7 @@ pub fn value(entry: &Entry) -> Value {
     })
 }
 
-/// The same rows for programs.
+/// Returns the events for `--output json` and `yaml`.
 pub fn json(entries: &[Entry]) -> Value {
     entries.iter().map(value).collect()
 }

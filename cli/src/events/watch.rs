@@ -80,7 +80,7 @@ struct Following<'a> {
     lost: bool,
     /// Whether any list was whole.
     worked: bool,
-    /// Since when the watch is refused.
+    /// When the server began to refuse the watch.
     refused: Option<Instant>,
 }
 

@@ -55,12 +55,13 @@ pub enum Outcome {
     Paused,
     /// Somebody has to act.
     Blocked,
-    /// Nothing says that somebody has to, but not all is known.
+    /// Not everything is known, but nothing says that somebody has to act.
     Unknown,
 }
 
 impl<'a> Explanation<'a> {
-    /// Of a Workload and what belongs to it; which of that was read at all is said apart.
+    /// Explains a Workload and what belongs to it. `has_deployments` and `has_instances` say whether those
+    /// kinds could be read at all.
     pub fn of(seen: &Workload<'a>, has_deployments: bool, has_instances: bool) -> Self {
         let judgement = judge(seen);
         let rows = judgement.rows.iter().zip(&seen.sites).filter(|_| has_deployments);
@@ -249,7 +250,7 @@ fn colour(phase: Phase) -> Colour {
     }
 }
 
-/// The same for programs.
+/// Returns the explanation for `--output json` and `yaml`.
 pub fn json(explanation: &Explanation<'_>, unknown: &[&Problem]) -> Value {
     let instance = |it: &&Object| {
         json!({

@@ -16,7 +16,7 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// That of a process, of which `variable` gives the values.
+    /// Reads the environment of a process, of which `variable` returns the values.
     pub fn of(variable: impl Fn(&str) -> Option<String>) -> Self {
         let set = |name: &str| variable(name).filter(|value| !value.is_empty());
         Self {

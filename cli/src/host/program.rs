@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-/// Whose plugin the program is.
+/// The program that this one is a plugin of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Program {
     /// `datumctl compute`; also where nobody but a shell started it.
@@ -16,7 +16,7 @@ pub enum Program {
 }
 
 impl Program {
-    /// That of a command line, and what follows the program's name.
+    /// Returns the program that a command line is of, and the arguments after the program's name.
     pub fn of(mut line: Vec<OsString>) -> (Self, Vec<OsString>) {
         if line.is_empty() {
             return (Self::default(), line);

@@ -111,7 +111,7 @@ pub fn table(rows: &[Offer], look: &Look) -> String {
     sheet(&COLUMNS, rows.iter().map(cells).collect(), look)
 }
 
-/// The same for programs.
+/// Returns the instance types for `--output json` and `yaml`.
 pub fn json(rows: &[Offer]) -> Value {
     let one = |offer: &Offer| {
         json!({

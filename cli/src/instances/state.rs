@@ -49,7 +49,7 @@ fn by_reason(reason: &str) -> Option<State> {
 }
 
 impl State {
-    /// That of an Instance.
+    /// Returns the state of an Instance.
     pub fn of(instance: &Object) -> Self {
         if is_going(instance) {
             return Self::Stopping;
@@ -58,7 +58,7 @@ impl State {
         by_reason(&finding.reason).unwrap_or_else(|| Self::other(&finding))
     }
 
-    /// That of a reason that has no word of its own.
+    /// Returns the state of an Instance for a reason that has no word of its own.
     fn other(finding: &Finding) -> Self {
         match finding.standing() {
             Standing::Unknown => Self::Unknown(spaced(&finding.reason)),

@@ -34,9 +34,9 @@ pub struct Row<'a> {
 /// Which Instances are asked for.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Filter<'a> {
-    /// Those of this Workload.
+    /// Selects the Instances of this Workload.
     pub workload: Option<&'a str>,
-    /// Those of these cities; of all where there are none.
+    /// Selects the Instances in these cities; all of them if empty.
     pub cities: &'a [String],
 }
 
@@ -111,7 +111,7 @@ pub fn totals(rows: &[Row<'_>]) -> String {
     format!("{}: {}", counted(rows.len(), "instance"), parts.join(", "))
 }
 
-/// The same rows for programs.
+/// Returns the rows for `--output json` and `yaml`.
 pub fn json(rows: &[Row<'_>]) -> Value {
     rows.iter().map(Row::json).collect()
 }

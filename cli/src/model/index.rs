@@ -53,7 +53,7 @@ pub struct Site<'a> {
 }
 
 impl<'a> Index<'a> {
-    /// Of these deployments and Instances.
+    /// Builds the index of these deployments and Instances.
     pub fn new(
         deployments: impl IntoIterator<Item = &'a Object>,
         instances: impl IntoIterator<Item = &'a Object>,
@@ -78,7 +78,7 @@ impl<'a> Index<'a> {
         index
     }
 
-    /// That Workload with what belongs to it.
+    /// Returns a Workload with everything that belongs to it.
     pub fn workload(&self, workload: &'a Object) -> Workload<'a> {
         let mut own: Vec<&'a Object> = self.deployments.get(workload.name()).cloned().unwrap_or_default();
         // The deployments of an earlier Workload of that name are being collected.

@@ -2,11 +2,11 @@
 //!
 //! # The way through
 //!
-//! 1. [`list()`] reads the objects of one kind, and [`Project`] those of all three at once. A kind that could not be read is
-//!    an error beside the others: unknown is never shown as none.
-//! 2. [`Index`] joins them. A deployment belongs to the Workload that it names by name and UID, which are of the same plane;
-//!    an Instance belongs to the deployment that it names by its label. UIDs of other planes are in labels, too, and are
-//!    never compared.
+//! 1. [`list()`] reads the objects of one kind, and [`Project`] those of all three at once. A kind that could
+//!    not be read is an error beside the others: unknown is never shown as none.
+//! 2. [`Index`] joins them. A deployment belongs to the Workload that it names by name and UID, which are of
+//!    the same plane; an Instance belongs to the deployment that it names by its label. UIDs of other planes
+//!    are in labels, too, and are never compared.
 //! 3. [`Workload`] and [`Site`] are what the commands look at; [`status`] reads one object's own words.
 //!
 //! All but the reads is pure.

@@ -22,7 +22,7 @@ pub struct Paused {
 }
 
 impl Paused {
-    /// That of a Workload; `None` where its rollout is not paused.
+    /// Returns how a Workload's rollout is paused; `None` if it is not.
     pub fn of(workload: &Object) -> Option<Self> {
         if !is_paused(workload) {
             return None;
@@ -37,7 +37,7 @@ impl Paused {
         Some(Self { holds: status == "Unknown", details: plain(details).into_owned() })
     }
 
-    /// In a sentence: `The rollout of "web" is paused, which holds back a new template in "DFW".`
+    /// Returns a sentence: `The rollout of "web" is paused, which holds back a new template in "DFW".`
     pub fn sentence(&self, workload: &str) -> String {
         format!("The rollout of {} is {}.", Quoted(workload), self.words())
     }

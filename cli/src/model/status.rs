@@ -19,8 +19,8 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Those of a status; `None` until something was reported. The schema puts zeros there from the first
-    /// moment (U1), and those are no numbers of anything.
+    /// Reads the counts of a status; `None` until something was reported. The schema puts zeros there from
+    /// the first moment (U1), and those are no numbers of anything.
     pub fn of(status: &Value) -> Option<Self> {
         status["observedGeneration"].as_i64()?;
         let count = |counter: &str| status[counter].as_i64();
@@ -87,7 +87,7 @@ impl Obstacle {
         stands.then(|| Self::new(reason, message))
     }
 
-    /// With that reason and message.
+    /// Creates an obstacle with this reason and message.
     pub fn new(reason: &str, message: &str) -> Self {
         let message = if message.is_empty() { reason } else { message };
         Self { reason: reason.to_owned(), message: message.to_owned() }

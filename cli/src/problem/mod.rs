@@ -46,13 +46,13 @@ impl Problem {
         Self::new(Exit::Interrupted, "Interrupted.")
     }
 
-    /// With what to do about it.
+    /// Adds what to do about it.
     #[must_use]
     pub fn remedy(self, remedy: impl Into<String>) -> Self {
         Self { remedy: Some(remedy.into()), ..self }
     }
 
-    /// With the words of whoever refused.
+    /// Adds the words of the server, or the program, that refused.
     #[must_use]
     pub fn raw(self, raw: impl Into<String>) -> Self {
         Self { raw: Some(raw.into()), ..self }

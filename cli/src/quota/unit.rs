@@ -22,7 +22,7 @@ pub struct Unit {
 }
 
 impl Unit {
-    /// That of a resource, as it is registered; the base unit for one of which nothing is known.
+    /// Returns the unit of a resource, as it is registered; the base unit if the resource is not known.
     pub fn of(resource: &str, registrations: &[Object]) -> Self {
         let registered = registrations.iter().map(ObjectView::spec);
         let registered =
@@ -49,7 +49,7 @@ impl Unit {
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
     }
 
-    /// The same with its name: `1.5 vCPU`.
+    /// Formats an amount with the name of the unit: `1.5 vCPU`.
     pub fn with_name(&self, amount: Number) -> String {
         format!("{} {}", self.shown(amount), self.name)
     }

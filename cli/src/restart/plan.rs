@@ -38,12 +38,12 @@ pub struct Target<'a> {
 pub enum Refusal {
     /// The workload has no such city; those that it has.
     NoCity(String, Vec<String>),
-    /// Nothing runs in that city yet.
+    /// No instance runs in that city yet.
     NotDeployed(String),
 }
 
 impl Refusal {
-    /// In words.
+    /// Describes the refusal to the user.
     pub fn problem(&self, workload: &str) -> Problem {
         let workload = Quoted(workload);
         match self {
@@ -58,8 +58,8 @@ impl Refusal {
     }
 }
 
-/// Decides what restarting a workload in those cities writes; everywhere, where none is named. Cities are found in whatever
-/// case.
+/// Decides what restarting a workload in those cities writes; everywhere, where none is named. Cities are
+/// found in whatever case.
 pub fn plan<'a>(workload: &Workload<'a>, cities: &[String], now: Timestamp) -> Result<Restart<'a>, Refusal> {
     // A later restart stands against an earlier one, and two in one second would be one.
     let deployments = workload.sites.iter().filter_map(|site| site.deployment);

@@ -75,7 +75,7 @@ fn blocked(session: &Session, name: &str, judgement: &Judgement) -> Problem {
     mended(session, name, judgement, Problem::new(Exit::Blocked, view::blocked(name, judgement)))
 }
 
-/// That problem with what follows once it is mended, and with the way back where there is one.
+/// Adds to a problem what follows once it is mended, and how to go back if there is a way.
 fn mended(session: &Session, name: &str, judgement: &Judgement, problem: Problem) -> Problem {
     let again = session.command(&format!("rollout status {name}"));
     let undo = session.command(&format!("rollout undo {name}"));

@@ -44,7 +44,7 @@ pub struct Plain<W> {
 }
 
 impl<W: Write> Plain<W> {
-    /// That writes there.
+    /// Creates a display that writes to `out`.
     pub fn new(out: W) -> Self {
         Self { out, shown: BTreeMap::new(), whole: None }
     }
@@ -109,7 +109,7 @@ impl Live {
         Self { bars, lines: Vec::new(), rows: 0, spinner, look: Look { no_headers: false, ..look } }
     }
 
-    /// Leaves so many lines at most.
+    /// Leaves at most `count` lines.
     fn cut(&mut self, count: usize) {
         for line in self.lines.drain(count.min(self.lines.len())..) {
             self.bars.remove(&line);

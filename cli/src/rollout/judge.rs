@@ -48,7 +48,7 @@ pub enum Verdict {
     Done,
     /// It is on its way.
     Progressing,
-    /// Nothing of it goes on any more until somebody acts.
+    /// The rollout makes no progress until somebody acts.
     Blocked,
     /// A pause holds back a part of it.
     Paused,
@@ -142,7 +142,7 @@ fn refusal(workload: &Object) -> Option<Obstacle> {
         .map(|message| Obstacle::new(Reason::NoMatchingLocations.as_str(), message))
 }
 
-/// That the newest generation has come no further for longer than it may.
+/// Returns the obstacle that the newest generation has made no progress for longer than it may.
 fn overdue(workload: &Object) -> Option<Obstacle> {
     let progressing = find(workload.status(), "Progressing")?;
     let is_late = said(progressing).1 == Reason::ProgressDeadlineExceeded
@@ -236,7 +236,8 @@ fn deployed(site: &Site<'_>, deployment: &Object) -> Stage {
     (phase, obstacle, awaits())
 }
 
-/// That a deployment is suspended, by itself or with its Workload: its instances start when it is resumed.
+/// Returns the obstacle that a deployment is suspended, by itself or with its Workload: its instances start
+/// when it is resumed.
 fn suspension(status: &Value) -> Option<Obstacle> {
     const WORDS: &str = "the instances are suspended: they are kept, and do not run";
     (status["suspended"] == true).then(|| Obstacle::new(Reason::Suspended.as_str(), WORDS))

@@ -2,12 +2,13 @@
 //!
 //! # The way through
 //!
-//! 1. [`judge`] decides from a Workload and what belongs to it whether the newest generation runs everywhere, is on its way,
-//!    or is blocked. [`template`] compares what is made from a template with it.
-//! 2. [`wait()`] keeps what is known up to date by [`watch`]es, judges at each change, and ends with a [`wait::End`]. What it
-//!    shows is made by [`view`], and shown by a [`display`].
+//! 1. [`judge`] decides from a Workload and what belongs to it whether the newest generation runs everywhere,
+//!    is on its way, or is blocked. [`template`] compares what is made from a template with it.
+//! 2. [`wait()`] keeps what is known up to date by [`watch`]es, judges at each change, and ends with a
+//!    [`wait::End`]. What it shows is made by [`view`], and shown by a [`display`].
 //! 3. [`conclude`] turns the end into words and an exit code.
-//! 4. [`follow`] does all of that for the commands that change a workload: `deploy`, `scale`, `restart`, `rollout undo`.
+//! 4. [`follow`] does all of that for the commands that change a workload: `deploy`, `scale`, `restart`,
+//!    `rollout undo`.
 //!
 //! A rollout can be paused ([`pause`]). Then it is judged as far as it goes (`held`), and that is said
 //! ([`paused`]).

@@ -24,7 +24,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// Of a revision whose template cannot be restored.
+    /// Returns why the template of this revision cannot be restored.
     pub fn of(revision: &Revision) -> Self {
         match revision.template {
             Template::NotKept => Self::NotKept(revision.number),
@@ -32,7 +32,7 @@ impl Refusal {
         }
     }
 
-    /// In words.
+    /// Describes the refusal to the user.
     pub fn problem(&self, session: &Session, name: &str) -> Problem {
         let history = session.command(&format!("rollout history {name}"));
         let look = format!("`{history}` lists the revisions that there are.");

@@ -30,7 +30,7 @@ pub fn table(judgement: &Judgement, look: &Look) -> String {
     std::iter::once(rows(judgement, look)).chain(remarks).collect::<Vec<_>>().join("\n")
 }
 
-/// The same without what is below it.
+/// Renders the rows alone, without the remarks below the table.
 pub fn rows(judgement: &Judgement, look: &Look) -> String {
     sheet(&COLUMNS, judgement.rows.iter().map(cells).collect(), look)
 }
@@ -130,7 +130,7 @@ pub fn done(name: &str, judgement: &Judgement) -> String {
     format!("{} is up to date: {ready} ready in {}.", Quoted(name), plain(&cities.join(", ")))
 }
 
-/// The same for programs.
+/// Returns the rollout for `--output json` and `yaml`.
 pub fn report(name: &str, state: &str, judgement: &Judgement) -> Value {
     let row = |row: &Row| {
         json!({

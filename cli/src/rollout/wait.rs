@@ -37,7 +37,7 @@ pub struct Wait {
     pub namespace: String,
     /// The Workload's name.
     pub workload: String,
-    /// For how long; `None` for as long as it takes.
+    /// How long to wait; `None` for as long as it takes.
     pub timeout: Option<Duration>,
 }
 
@@ -83,7 +83,7 @@ struct Waiting<'a> {
     recheck: Option<Instant>,
     /// The kinds whose watch has failed and has not brought anything since.
     lost: BTreeSet<Kind>,
-    /// Since when a kind is refused.
+    /// When the server began to refuse a kind.
     refused: BTreeMap<Kind, Instant>,
 }
 
@@ -240,7 +240,7 @@ impl<'a> Waiting<'a> {
         }
     }
 
-    /// That outcome, where fresh lists give the same verdict; else it is asked again in a moment.
+    /// Returns the outcome if fresh lists give the same verdict; otherwise the wait goes on.
     async fn end(&mut self, verdict: Verdict, outcome: Outcome) -> Option<Outcome> {
         if let Some(judgement) = self.listed().await.filter(|judgement| judgement.verdict == verdict) {
             self.judgement = Some(judgement);

@@ -49,7 +49,7 @@ struct Cache {
 }
 
 impl Seen {
-    /// Those of lists, as if watches had brought them.
+    /// Creates what watches would have brought from lists.
     pub fn listed(lists: [Vec<Object>; 3]) -> Self {
         let mut seen = Self::default();
         for (kind, objects) in KINDS.into_iter().zip(lists) {

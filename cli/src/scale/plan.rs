@@ -29,7 +29,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// In words.
+    /// Describes the refusal to the user.
     pub fn problem(&self, workload: &str) -> Problem {
         match self {
             Self::NoPlacement(name, there) => {

@@ -65,7 +65,7 @@ pub fn maximum_fault(settings: &Value) -> Option<String> {
     inverted(settings).map(|(min, max)| format!("{max} is less than the minimum, {min}"))
 }
 
-/// That flags make no maximum below the minimum. One that stands is left alone.
+/// Checks that flags do not set a maximum below the minimum. One that is stored already is left alone.
 fn in_order(settings: &Value, numbers: Numbers) -> Result<(), Contradiction> {
     let wrong = match (numbers.max, numbers.min) {
         (Some(_), _) => maximum_fault(settings).map(|rule| Contradiction { flag: "--max", rule }),

@@ -25,9 +25,9 @@ const CONTROL_PLANE: &str = "/control-plane";
 
 /// Clients, and what is known of where they lead.
 pub struct Connection {
-    /// Of the plane.
+    /// The client of the plane.
     pub client: Client,
-    /// Of the platform's root, where the plane is a project's.
+    /// The client of the platform's root, if the plane is a project's.
     pub root: Option<Client>,
     /// The project, where it is known.
     pub project: Option<String>,

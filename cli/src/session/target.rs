@@ -34,9 +34,9 @@ pub enum Target {
     },
 }
 
-/// Decides where to connect to. A kubeconfig that is named wins over what datumctl passes on, and kubectl passes on nothing.
-/// Started by datumctl, the program never goes where the current context of a kubeconfig happens to lead: a command that was
-/// meant for one project would be carried out in another.
+/// Decides where to connect to. A kubeconfig that is named wins over what datumctl passes on, and kubectl
+/// passes on nothing. Started by datumctl, the program never goes where the current context of a kubeconfig
+/// happens to lead: a command that was meant for one project would be carried out in another.
 pub fn target(program: Program, global: &Global, environment: &Environment) -> Result<Target, Problem> {
     if let Some(project) = &global.project {
         check_project(project)?;

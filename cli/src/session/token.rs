@@ -42,7 +42,7 @@ pub struct Token {
 }
 
 impl Tokens {
-    /// Those of a helper, for one of its logins.
+    /// Creates the tokens that a helper gets for one of its logins.
     pub fn new(helper: String, session: Option<String>, clock: Clock) -> Self {
         Self { helper, session, clock, current: Mutex::new(None) }
     }

@@ -111,7 +111,7 @@ pub fn text(overview: &Overview<'_>, look: &Look, now: Timestamp) -> String {
     std::iter::once(table).chain(suspensions).chain(pauses).chain(troubles).collect::<Vec<_>>().join("\n\n")
 }
 
-/// The same for programs.
+/// Returns the overview for `--output json` and `yaml`.
 pub fn value(overview: &Overview<'_>) -> Value {
     let workload = |it: &Workload<'_>| {
         let counts = it.counts();

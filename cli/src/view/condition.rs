@@ -19,7 +19,7 @@ pub enum Standing {
     Ready,
     /// It passes by itself.
     OnItsWay,
-    /// Nothing is known yet, or not any more.
+    /// The state is not known yet, or not any more.
     Unknown,
     /// Somebody has to act.
     Blocked,
@@ -48,7 +48,7 @@ pub struct Finding {
     pub attributed: Option<Reason>,
     /// Who has to act, also where the remedy is another version's.
     responsible: Option<Responsible>,
-    /// Since when.
+    /// When it began.
     pub since: Option<Timestamp>,
     status: String,
 }
@@ -119,13 +119,13 @@ impl Finding {
         format!("{}. {}", self.what, self.action())
     }
 
-    /// Both, wrapped, in lines behind so many spaces.
+    /// Returns what is wrong and what to do, wrapped, with each line indented by `indent` spaces.
     pub fn lines(&self, indent: usize, width: Option<usize>) -> String {
         let what = wrapped(&sentence(&self.what), indent, width);
         format!("{what}\n{}", wrapped(&self.action(), indent, width))
     }
 
-    /// The same for programs.
+    /// Returns the finding for `--output json` and `yaml`.
     pub fn json(&self) -> Value {
         json!({
             "reason": self.reason,
@@ -171,7 +171,7 @@ pub fn of_instance(status: &Value) -> Option<Finding> {
     Some(other.unwrap_or(ready))
 }
 
-/// That the rollout of a Workload has made no progress for longer than it may.
+/// Returns the finding that the rollout of a Workload has made no progress for longer than it may.
 pub fn of_rollout(status: &Value) -> Option<Finding> {
     find(status, "Progressing").filter(|it| said(it).1 == Reason::ProgressDeadlineExceeded).map(Finding::of)
 }

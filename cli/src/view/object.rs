@@ -40,7 +40,7 @@ pub struct Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    /// That of an Instance; `deployment` finds its deployment by name.
+    /// Returns the place of an Instance; `deployment` finds its deployment by name.
     pub fn of(instance: &'a Object, deployment: impl Fn(&str) -> Option<&'a Object>) -> Self {
         let said = |label: &str| instance.label(label).filter(|it| !it.is_empty());
         let by_label = Self {
@@ -58,7 +58,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// That of a deployment.
+    /// Returns the place of a deployment.
     pub fn of_deployment(deployment: &'a Object) -> Self {
         let spec = deployment.spec();
         Self {
@@ -143,9 +143,9 @@ pub fn address(instance: &Object, which: Address) -> String {
 /// Which address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Address {
-    /// On the network.
+    /// The address on the network.
     Internal,
-    /// From outside.
+    /// The address from outside.
     External,
 }
 

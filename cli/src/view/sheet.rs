@@ -28,7 +28,7 @@ enum Rank {
     Needed,
     /// Unless the terminal is too narrow: those with higher numbers go first.
     Optional(u8),
-    /// With `--output wide` only.
+    /// Shown with `--output wide` only.
     Wide,
 }
 
@@ -43,7 +43,7 @@ impl Column {
         Self { title, cut: Some((cut, NARROWEST)), rank: Rank::Needed }
     }
 
-    /// The same, with at least so many columns of a terminal.
+    /// Sets the width, in columns of the terminal, below which the column is not cut.
     #[must_use]
     pub const fn at_least(self, least: usize) -> Self {
         match self.cut {
@@ -52,13 +52,13 @@ impl Column {
         }
     }
 
-    /// The same, but left out where the terminal is too narrow; those with higher numbers first.
+    /// Omits the column if the terminal is too narrow; columns with a higher `order` are omitted first.
     #[must_use]
     pub const fn optional(self, order: u8) -> Self {
         Self { rank: Rank::Optional(order), ..self }
     }
 
-    /// The same, with `--output wide` only.
+    /// Shows the column with `--output wide` only.
     #[must_use]
     pub const fn wide(self) -> Self {
         Self { rank: Rank::Wide, ..self }
@@ -115,8 +115,8 @@ pub fn sheet(columns: &[Column], rows: Vec<Vec<Cell>>, look: &Look) -> String {
     painted(&texts[first..], colour)
 }
 
-/// The same with a last column of sentences: where they do not fit beside the rest, each stands below its
-/// row.
+/// Renders a table whose last column is a sentence. If the sentences do not fit beside the other columns,
+/// each is printed below its row.
 pub fn annotated(
     columns: &[Column],
     title: &'static str,

@@ -91,7 +91,7 @@ fn city(site: &Site<'_>, look: &Look) -> String {
     }
 }
 
-/// The same for programs. `cities` is null where they are not known.
+/// Returns the Workload for `--output json` and `yaml`. `cities` is null if they are not known.
 pub fn json(row: &Row<'_>, is_known: bool, now: Timestamp) -> Value {
     let mut value = row.json(now);
     value["cities"] = is_known.then(|| row.workload.sites.iter().map(site::json).collect::<Value>()).into();

@@ -35,7 +35,7 @@ pub enum Url {
 }
 
 impl Url {
-    /// That of a Workload among what was listed.
+    /// Returns the URL of a Workload among what was listed.
     pub fn of(listed: &Listed, workload: &str) -> Self {
         match listed {
             Ok(proxies) => {
@@ -70,7 +70,7 @@ impl Url {
         }
     }
 
-    /// For programs: the URL, and why there is none although there could be.
+    /// Returns the URL for `--output json` and `yaml`, and why there is none although there could be.
     pub fn json(&self) -> (Value, Value) {
         match self {
             Self::None => (Value::Null, Value::Null),

@@ -26,9 +26,9 @@ pub struct Row<'a> {
 /// Which Workloads are asked for.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Filter<'a> {
-    /// Those of that health.
+    /// Selects the Workloads of this health.
     pub health: Option<Health>,
-    /// Those that name one of these cities; all where there are none.
+    /// Selects the Workloads that name one of these cities; all of them if empty.
     pub cities: &'a [String],
 }
 
@@ -115,7 +115,7 @@ pub fn totals(rows: &[Row<'_>]) -> String {
     format!("{}: {}", counted(rows.len(), "workload"), parts.collect::<Vec<_>>().join(", "))
 }
 
-/// The same rows for programs.
+/// Returns the rows for `--output json` and `yaml`.
 pub fn json(rows: &[Row<'_>], now: Timestamp) -> Value {
     rows.iter().map(|row| row.json(now)).collect()
 }

@@ -237,7 +237,7 @@ async fn a_plane_without_entitlements_needs_no_request() {
     assert_eq!(run.code, 0, "{run:?}");
 }
 
-/// Of a person on a terminal, who answers with these keys: the exit code, and what is on the screen.
+/// Runs a command on a terminal on which a person types these keys. Returns the exit code and the screen.
 async fn on_a_terminal(platform: &Platform, arguments: &str, keys: &str) -> (i32, String) {
     let command =
         format!("printf '{keys}' | script -qec '{} {arguments}' /dev/null", crate::support::program());

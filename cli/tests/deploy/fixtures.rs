@@ -55,7 +55,7 @@ pub fn web() -> Value {
     })
 }
 
-/// The same with a second placement.
+/// Returns the Workload `web` with a second placement.
 pub fn two_placements() -> Value {
     let mut web = web();
     let europe = json!({

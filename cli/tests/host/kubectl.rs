@@ -15,12 +15,12 @@ pub(super) fn kubeconfig(platform: &Platform, path: &str) -> String {
     kubeconfig_of(platform, path, &json!({ "token": "good" }))
 }
 
-/// The same with that user.
+/// Writes the kubeconfig with this user.
 fn kubeconfig_of(platform: &Platform, path: &str, user: &Value) -> String {
     kubeconfig_in(platform, path, user, "default")
 }
 
-/// The same with that namespace.
+/// Writes the kubeconfig with this user and this namespace.
 fn kubeconfig_in(platform: &Platform, path: &str, user: &Value, namespace: &str) -> String {
     let file = platform.file("kubeconfig");
     let config = json!({

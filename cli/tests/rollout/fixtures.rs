@@ -34,7 +34,7 @@ pub fn condition(kind: &str, status: &str, reason: &str, message: &str) -> Value
         "lastTransitionTime": "2026-01-01T00:00:00Z"})
 }
 
-/// The same, about a generation.
+/// Sets the generation that the condition was observed at.
 pub fn of(generation: i64, mut condition: Value) -> Value {
     condition["observedGeneration"] = json!(generation);
     condition

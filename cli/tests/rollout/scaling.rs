@@ -120,7 +120,7 @@ async fn a_change_at_the_same_time_is_met_by_deciding_anew() {
     assert!(refused.sentence.contains("changed by somebody else"), "{refused:?}");
 }
 
-/// The same command again, after one that ended before its rollout did.
+/// Repeats a command whose first run ended before its rollout did.
 #[tokio::test(start_paused = true)]
 async fn what_is_scaled_already_is_waited_for() {
     let server = server();

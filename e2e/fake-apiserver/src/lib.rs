@@ -19,7 +19,8 @@
 //! use serde_json::json;
 //!
 //! let plane = ApiServer::project_plane("alpha");
-//! plane.put(json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "namespace": "shop", "name": "a" } }))?;
+//! let metadata = json!({ "namespace": "shop", "name": "a" });
+//! plane.put(json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata }))?;
 //!
 //! let maps: Api<ConfigMap> = Api::namespaced(plane.client(), "shop");
 //! assert!(maps.get_opt("a").await?.is_some());

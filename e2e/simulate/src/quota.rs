@@ -31,7 +31,7 @@ const INSTANCES: &str = "compute.datumapis.com/instances";
 pub enum Limit {
     /// All of them.
     None,
-    /// So many.
+    /// At most this many.
     AtMost(usize),
     /// Claims are refused as not valid: the annotation says `invalid`, or is no number.
     Invalid,

@@ -106,7 +106,7 @@ impl Fleet {
         Self::start(options, planes, false).await
     }
 
-    /// The same, with the planes of projects behind a server that can go away alone.
+    /// Starts `planes` planes, with those of projects behind a server that can be stopped on its own.
     pub async fn apart(options: &Options, planes: usize) -> Result<Self, Error> {
         Self::start(options, planes, true).await
     }

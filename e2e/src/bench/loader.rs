@@ -30,7 +30,8 @@ pub async fn deployments(client: &Client, spaces: &[Space], prefix: &str, count:
     deployments_with(client, spaces, prefix, count, |_, wd| wd).await
 }
 
-/// The same, each as `each` makes it of its number and the usual one.
+/// Creates `count` WDs named `<prefix>-0` and so on, in turn over the namespaces. `each` gets the number of a
+/// WD and its default object, and returns the object to create.
 pub async fn deployments_with(
     client: &Client,
     spaces: &[Space],

@@ -111,8 +111,8 @@ async fn lap(fleet: &Fleet, fedhub: &Process) -> Result<Lap, Error> {
     Ok(Lap { own_list, ready, killed })
 }
 
-/// Has the server begin all storage anew, after it was away for so many seconds and started. Returns since
-/// when it serves.
+/// Makes the server unavailable for `away` seconds, after which it takes `starting` milliseconds to start and
+/// initializes all storage anew. Returns when it began to serve.
 async fn storage_anew(fleet: &Fleet, away: u64, starting: u64) -> Result<Instant, Error> {
     let outage = json!({
         "millis": away * 1000, "starting_millis": starting, "first_millis": FIRST, "initializing_millis": INITIALIZING,

@@ -84,7 +84,7 @@ impl Options {
         std::fs::canonicalize(&self.fedhub).map_err(Error::file("find", &self.fedhub))
     }
 
-    /// So many objects at this scale.
+    /// Returns `count` objects scaled to the size of this run, at least one.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // counts
     pub fn scaled(&self, count: usize) -> usize {
         ((stats::number(count) * self.scale).round() as usize).max(1)

@@ -46,7 +46,7 @@ struct Lap {
     own_list: f64,
     most: f64,
     all: f64,
-    /// Of the WDs that were made meanwhile: from its plane's list or watch to the hub.
+    /// How long a WD that was created meanwhile took from its plane's list or watch to the hub.
     created: f64,
     lines: usize,
 }

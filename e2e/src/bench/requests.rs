@@ -167,14 +167,14 @@ pub(super) fn all(grown: &Scrape) -> f64 {
         - count(&[("plane_kind", &["management"])])
 }
 
-/// Of those, the ones that ask Karmada about a WD on which no cell has reported for a minute (F8).
+/// Counts those of [`all`] that ask Karmada about a WD on which no cell has reported for a minute (F8).
 pub(super) fn overdue(grown: &Scrape) -> f64 {
     let bindings = [("plane_kind", &["hub"][..]), ("verb", &["get"]), ("resource", &["resourcebindings"])];
     grown.sum("fedhub_api_requests_total", &bindings)
 }
 
-/// Of those, the ones that report the progress of WDs to users: an Event and, where no status comes within
-/// five seconds, a condition, for which the WD is read.
+/// Counts those of [`all`] that report the progress of WDs to users: an Event and, if no status arrives
+/// within five seconds, a condition, for which the WD is read.
 fn conditions_and_events(grown: &Scrape) -> f64 {
     let count = |verb: &str, resource: &str| {
         let labels = [("plane_kind", &["project"][..]), ("verb", &[verb]), ("resource", &[resource])];

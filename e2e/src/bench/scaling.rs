@@ -72,8 +72,8 @@ pub async fn run(options: &Options) -> Result<Findings, Error> {
     Ok(Findings { figures: laps.figures(), details })
 }
 
-/// Of each lap, what the number of planes costs that is dearest over all laps, divided by the cheapest. To
-/// choose by the laps themselves errs on the side of too much.
+/// Returns, for each lap, the cost at the number of planes that is most expensive over all laps, divided by
+/// the cost at the cheapest. Choosing by the laps themselves overestimates the spread.
 fn spread(costs: &[Vec<f64>]) -> Vec<f64> {
     let mean = |laps: &&Vec<f64>| Scale::Logarithmic.mean(laps);
     let dearest = costs.iter().max_by(|a, b| mean(a).total_cmp(&mean(b)));

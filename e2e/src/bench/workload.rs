@@ -119,7 +119,7 @@ async fn idle(
     Ok(Nothing { at_rest, restart })
 }
 
-/// Of the requests, those that make sure from time to time that a plane is still the one that it was.
+/// Counts the requests that check from time to time that a plane's identity is unchanged.
 fn identity(grown: &Scrape) -> f64 {
     let labels = [("plane_kind", &["project"][..]), ("verb", &["get"]), ("resource", &["namespaces"])];
     grown.sum("fedhub_api_requests_total", &labels)
@@ -129,7 +129,7 @@ fn requests(grown: &Scrape) -> Value {
     json!(grown.by("fedhub_api_requests_total", &["plane_kind", "verb", "resource", "code"]))
 }
 
-/// Of the requests, those that report the progress of WDs to users: an Event and, as no status comes, a
+/// Counts the requests that report the progress of WDs to users: an Event and, as no status arrives, a
 /// condition, for which the WD is read.
 fn informing(grown: &Scrape) -> f64 {
     let count = |verb: &str, resource: &str| {

@@ -81,7 +81,7 @@ enum Command {
     },
     /// Only build the programs; prints their directories.
     Build {
-        /// Of these tools only.
+        /// The tools to build; all of them by default.
         tools: Vec<String>,
     },
 }

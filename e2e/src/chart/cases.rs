@@ -20,7 +20,7 @@ struct Role {
     optional: &'static [&'static str],
 }
 
-/// Of every release: neither of the components that a release has by itself.
+/// The values of every release: both components that the chart enables by default are disabled.
 const WITHOUT: [&str; 2] = ["highAvailability.enabled=false", "networkPolicy.enabled=false"];
 
 const ROLES: [Role; 4] = [

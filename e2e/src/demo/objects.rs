@@ -110,7 +110,7 @@ pub fn workload(cities: &[&str], replicas: u32) -> Value {
     })
 }
 
-/// The same with variables from a `ConfigMap` and a Secret, which come before it.
+/// Returns the Workload with variables from a `ConfigMap` and a Secret, preceded by these two.
 pub fn workload_with_data(cities: &[&str], replicas: u32) -> [(Kind, Value); 3] {
     let settings = json!({
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "namespace": NAMESPACE, "name": SETTINGS },

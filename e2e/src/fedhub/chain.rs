@@ -17,7 +17,7 @@ pub async fn start(layout: &Layout) -> Result<(), Error> {
     start_with(layout, &[]).await
 }
 
-/// The same, with these components of `deploy/` for each cell.
+/// Starts the chain with these components of `deploy/` for each cell.
 pub async fn start_with(layout: &Layout, of_cells: &[String]) -> Result<(), Error> {
     let first = State::load(layout, Member::First)?.ok_or_else(|| not_started(layout, Member::First))?;
     for member in Member::chain() {

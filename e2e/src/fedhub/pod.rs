@@ -135,7 +135,8 @@ impl Overlay {
         pod(&deployment, &surroundings, port).map_err(|problem| self.problem(problem))
     }
 
-    /// The same, with a lease that is short enough for those who kill its holder and wait for the next.
+    /// Returns the pod with a lease duration that is short enough for suites that kill the holder and wait
+    /// for the next leader.
     pub async fn pod_for_suites(&self, layout: &Layout, port: u16) -> Result<Pod, Error> {
         let mut pod = self.pod(layout, port).await?;
         pod.arguments.extend(LEASE.map(str::to_owned));

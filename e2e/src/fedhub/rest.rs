@@ -26,8 +26,8 @@ const AT_WORK: [&str; 6] = [
     "fedhub_oldest_unsynced_seconds{controller=\"write_back\"}",
 ];
 
-/// Of what the federator has pending, WDs that leave a hub which forgot them: without a cell in their city no
-/// report shows that nothing is left of them, so that they stay for as long as the planes do.
+/// WDs that the federator has pending because the hub lost its state: without a cell in their city no report
+/// shows that nothing is left of them, so that they stay for as long as the planes do.
 const HELD: &str = "fedhub_finalizers_held{reason=\"hub_state_lost\"}";
 
 impl Fedhub {

@@ -64,7 +64,7 @@ struct Behind {
 /// A project's plane.
 struct Project {
     server: Client,
-    /// Of the server it is this namespace only.
+    /// The only namespace of the server that belongs to the project; the whole server if `None`.
     namespace: Option<String>,
 }
 

@@ -6,8 +6,10 @@
 //!
 //! 1. `queue` orders the work: suites that run together first, then checks, then the suites that run
 //!    alone on their planes.
-//! 2. [`run`] opens the lanes. The first one has the suites that run together, and those that run last after all that it had.
-//! 3. What failed is run again, each suite on fresh planes with nothing beside it: what passes only then is flaky.
+//! 2. [`run`] opens the lanes. The first one has the suites that run together, and those that run last after
+//!    all that it had.
+//! 3. What failed is run again, each suite on fresh planes with nothing beside it: what passes only then is
+//!    flaky.
 //! 4. [`Report`] says how it went.
 
 mod check;

@@ -56,7 +56,7 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Has scripts find the program of a tool.
+    /// Records where a tool was built, so that scripts find its program.
     pub fn keep(&mut self, tool: Tool, built: &Built) {
         match tool {
             Tool::PreviousRelease => self.previous_release = built.program("fedhub"),

@@ -66,8 +66,8 @@ impl Reader {
         self.lines.get(name).map_or(&[], Vec::as_slice)
     }
 
-    /// Of what was said about a suite, where it first went wrong: at most so many lines around that. The end,
-    /// where nothing says so.
+    /// Returns at most `most` lines of a suite's output around its first failure; the last lines if no
+    /// failure is marked.
     pub fn reason(&self, name: &str, most: usize) -> &[String] {
         let lines = self.lines(name);
         let begin = match lines.iter().position(|line| line.starts_with("| ") && line.contains(" | ERROR ")) {

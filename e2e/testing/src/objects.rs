@@ -21,7 +21,7 @@ pub fn condition(kind: &str, status: &str, reason: &str, message: &str) -> Value
     })
 }
 
-/// Has `server`, a project's plane, serve entitlements, as installing their CRD does.
+/// Makes `server`, a project's plane, serve entitlements, as installing their CRD does.
 pub fn serve_entitlements(server: &ApiServer) {
     server.register(resource::service_entitlement());
     server.register(resource::definitions());
@@ -31,8 +31,8 @@ pub fn serve_entitlements(server: &ApiServer) {
     server.put(json!({"apiVersion": api, "kind": kind, "metadata": metadata})).unwrap();
 }
 
-/// Has their CRD be deleted: the API server deletes its objects first, and serves the kind until all are
-/// gone.
+/// Deletes the CRD of entitlements: the API server deletes its objects first and serves the kind until all
+/// are gone.
 pub fn delete_entitlements(server: &ApiServer) {
     server.delete("CustomResourceDefinition", "", ENTITLEMENTS).unwrap();
     withdraw(server);

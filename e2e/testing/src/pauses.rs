@@ -18,7 +18,7 @@ pub fn management_plane() -> ApiServer {
     server
 }
 
-/// Has a registry follow its pauses, until the guard is dropped.
+/// Makes a registry follow its pauses until the guard is dropped.
 pub fn follow_pauses(planes: &Arc<Planes>) -> DropGuard {
     let stop = CancellationToken::new();
     tokio::spawn(planes.clone().follow_pauses(stop.clone()));

@@ -67,7 +67,7 @@ pub fn paths(text: &str) -> BTreeSet<String> {
     imported.chain(&file.paths).map(|path| path.join("::")).collect()
 }
 
-/// The same of files with these names and texts.
+/// Returns which of the files with these names and texts use which others.
 pub fn graph<'a>(sources: impl IntoIterator<Item = (&'a str, &'a str)>) -> Graph {
     let files: BTreeMap<Module, File> =
         sources.into_iter().map(|(name, text)| (module(name), parse(name, text))).collect();

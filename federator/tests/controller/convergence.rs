@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 
 use crate::controller::support::*;
 
-/// Of a city: how many generations were measured, and how many seconds they took together, rounded.
+/// Returns, for a city, how many generations were measured and how many seconds they took together, rounded:
+/// as a whole, and within Karmada.
 fn measured(metrics: &Metrics, city: &str) -> [(u64, u64); 2] {
     [&metrics.convergence, &metrics.convergence_karmada].map(|histogram| {
         let of_city = histogram.with_label_values(&[city]);

@@ -7,7 +7,7 @@ use crate::controller::support::*;
 
 const HELD_BY_A_CELL: &str = "karmada.io/execution-controller";
 
-/// Has something on the hub hold `alpha`'s hub WD, or no longer.
+/// Adds a finalizer to `alpha`'s hub WD, or removes it.
 fn hold(world: &World, on: bool) {
     let finalizers = if on { json!([HELD_BY_A_CELL]) } else { json!(null) };
     let patch = json!({"metadata": {"finalizers": finalizers}});

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::controller::support::*;
 
-/// Of what is known by its digest only, as after a list or when it was in order.
+/// The requests for a WD that is known by its digest only, as after a list or when it was in sync.
 const READ: &str = "get workloaddeployments/web";
 const PATCH: &str = "patch workloaddeployments/web";
 

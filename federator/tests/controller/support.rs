@@ -39,12 +39,12 @@ impl World {
         Self::over(ApiServer::hub("hub"), ApiServer::project_plane("alpha"))
     }
 
-    /// The same, with processes that report the progress of WDs without a status (U2).
+    /// Like [`Self::new`], but processes report the progress of WDs without a status (U2).
     pub fn telling() -> Self {
         Self { telling: true, ..Self::new() }
     }
 
-    /// The same, over these servers.
+    /// Like [`Self::new`], but with these servers.
     pub fn over(hub: ApiServer, alpha: ApiServer) -> Self {
         let world = Self { hub, alpha, beta: ApiServer::project_plane("beta"), telling: false };
         world.put_cell("cell-1", "DFW");
@@ -67,17 +67,17 @@ impl World {
         self.run_with(self.hub.client(), Settings { seed: 7, ..Settings::default() })
     }
 
-    /// The same, with this client of the hub.
+    /// Like [`Self::run`], but with this client of the hub.
     pub fn run_over(&self, hub: kube::Client) -> Run {
         self.run_with(hub, Settings { seed: 7, ..Settings::default() })
     }
 
-    /// The same, with settings of one's own.
+    /// Like [`Self::run_over`], but with these settings.
     pub fn run_with(&self, hub: kube::Client, settings: Settings) -> Run {
         self.run_sized(hub, settings, 4, 2)
     }
 
-    /// The same, with so many workers, and so many for one plane.
+    /// Like [`Self::run_with`], but with `workers` workers, `per_plane` of them for one plane.
     pub fn run_sized(&self, hub: kube::Client, settings: Settings, workers: usize, per_plane: usize) -> Run {
         let run = self.start(hub, settings, workers, per_plane);
         run.planes.engage(&plane_name("alpha"), self.alpha.client());
@@ -85,7 +85,7 @@ impl World {
         run
     }
 
-    /// The same, with no plane engaged.
+    /// Like [`Self::run_with`], but without any plane engaged.
     pub fn run_without_planes(&self, hub: kube::Client, settings: Settings) -> Run {
         self.start(hub, settings, 4, 2)
     }

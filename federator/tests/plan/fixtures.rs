@@ -167,7 +167,7 @@ pub fn deleting(mut object: Object) -> Object {
     object
 }
 
-/// The same object after a change.
+/// Returns the object after a change.
 pub fn with(mut object: Object, change: impl FnOnce(&mut Object)) -> Object {
     change(&mut object);
     object

@@ -52,7 +52,8 @@ fn to_change() -> Observed {
     seen(project, Some(hub_namespace()), Some(hub), vec![policy("city-dfw", "DFW")])
 }
 
-/// The same, relabelled: Karmada has released it, and the policy of ORD has claimed it.
+/// The WD of [`to_change`] after it was relabelled: Karmada has released it, and the policy of ORD has
+/// claimed it.
 fn relabelled() -> Observed {
     let mut seen = to_change();
     let Some(Write::Replace { object, .. }) = plan(&seen).deployment else { panic!("not relabelled") };

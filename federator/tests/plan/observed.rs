@@ -78,7 +78,7 @@ impl Observed {
         self.snapshot_as(|_| (), |_| ())
     }
 
-    /// The same, where the project WD and the hub WD were first changed like that.
+    /// Returns the snapshot after these changes of the project WD and of the hub WD.
     pub fn snapshot_as(&self, of_project: fn(&mut Object), of_hub: fn(&mut Object)) -> Snapshot {
         let facts = |plane: &PlaneId, wd: &ObjectRef, change: fn(&mut Object)| {
             let mut wd = wd.as_ref().clone();

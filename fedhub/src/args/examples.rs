@@ -1,6 +1,6 @@
 //! What the help of commands without a file of their own ends with.
 
-/// Of `fedhub run`.
+/// Shown after the help of `fedhub run`.
 pub const RUN: &str = "\
 Examples:
   fedhub run --enable-management-controllers --discovery=kubeconfigs --hub-kubeconfig hub.yaml
@@ -11,17 +11,17 @@ flags says what is missing.
 
 Exit codes: 0: it was told to shut down; 1: it could not start, or had to end; 2: misuse.";
 
-/// Of `fedhub crds`.
+/// Shown after the help of `fedhub crds`.
 pub const CRDS: &str = "\
 Example:
   fedhub crds | kubectl --context HUB apply --server-side -f -";
 
-/// Of `fedhub completions`.
+/// Shown after the help of `fedhub completions`.
 pub const COMPLETIONS: &str = "\
 Example:
   source <(fedhub completions bash)";
 
-/// Of `fedhub man`.
+/// Shown after the help of `fedhub man`.
 pub const MAN: &str = "\
 Examples:
   fedhub man | man -l -

@@ -23,7 +23,7 @@ pub struct Renamed {
 impl Renamed {
     /// Logs that the former name goes away.
     pub fn warn(&self) {
-        tracing::warn!(used = self.used, name = self.name, "deprecated name of a flag, use its new name");
+        tracing::warn!(used = self.used, name = self.name, "flag name is deprecated, use the new name");
     }
 }
 

@@ -201,7 +201,7 @@ struct Contents {
 }
 
 impl Contents {
-    /// Of this namespace; of all where it is empty.
+    /// Reads a namespace of the hub; all of them if `namespace` is empty.
     async fn of(hub: &Connection, namespace: &str) -> anyhow::Result<Self> {
         let (deployments, instances, policies, config_maps, secrets) = tokio::try_join!(
             of_hub(hub, Kind::WorkloadDeployment, namespace),

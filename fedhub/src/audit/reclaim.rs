@@ -84,11 +84,12 @@ pub fn deployments(gathered: &Gathered) -> BTreeMap<PlaneName, usize> {
 
 /// Up to how many orphans of a plane are no sign of anything, whatever share of its WDs they are.
 const FEW: usize = 3;
-/// The share of a plane's WDs on the hub, one of so many, above which orphans are a sign that the plane lost
-/// its state.
+/// The share of a plane's WDs on the hub, one in this many, above which orphans are a sign that the plane
+/// lost its state.
 const SHARE: usize = 4;
 
-/// Why so many are not deleted at once, a line for each reason: ending what runs is not taken back.
+/// Returns why this many orphans are not deleted at once, a line for each reason: ending what runs cannot be
+/// undone.
 pub fn too_many(
     provable: &[&Orphan],
     deployments: &BTreeMap<PlaneName, usize>,

@@ -118,7 +118,7 @@ impl Report {
         text
     }
 
-    /// The same for programs. The names are documented in `docs/reference/audit.md`.
+    /// Returns the report as JSON. The names are documented in `docs/reference/audit.md`.
     pub fn json(&self) -> Value {
         let finding = |it: &Finding| {
             json!({

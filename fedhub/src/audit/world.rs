@@ -54,7 +54,7 @@ impl Objects {
         self.0.get(namespace)?.get(name)
     }
 
-    /// Those of a namespace.
+    /// Returns the objects of a namespace.
     pub fn within(&self, namespace: &str) -> impl Iterator<Item = &Stored> {
         self.0.get(namespace).into_iter().flat_map(BTreeMap::values)
     }

@@ -73,7 +73,7 @@ struct Cell {
 /// The cell that an object belongs to, as far as the object shows.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Holder {
-    /// By its mark: name and UID of the cell.
+    /// A mark with the name and UID of the cell.
     Marked(String, Option<String>),
     /// Without a mark, by the code of the city.
     City(String),
@@ -121,7 +121,7 @@ impl Counts {
 pub struct Report(Vec<Cell>);
 
 impl Report {
-    /// Of those Clusters.
+    /// Builds the report from all Clusters and what was counted of them.
     pub fn of(all: &[ObjectRef], counts: &Counts, now: Timestamp) -> Self {
         // With those declarations alone that fedhub believes.
         let clusters: Vec<_> = all.iter().map(|cluster| declaring(cluster, now, |_| true)).collect();
@@ -186,7 +186,7 @@ impl Report {
         self.0.iter().all(|cell| cell.state == State::Ready && cell.notes().next().is_none())
     }
 
-    /// The same for programs.
+    /// Returns the report as JSON.
     pub fn json(&self) -> Value {
         let cell = |cell: &Cell| {
             json!({
@@ -227,7 +227,7 @@ impl Cell {
 }
 
 impl Report {
-    /// In this format.
+    /// Formats the report.
     pub fn print(&self, format: Format) -> String {
         structured(format, &self.json()).unwrap_or_else(|| self.table())
     }

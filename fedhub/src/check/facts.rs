@@ -19,9 +19,9 @@ use crate::operator::read::{Failure, Read};
 pub struct Clocks {
     /// The server's, by its header `Date`, in whole seconds.
     pub server: Timestamp,
-    /// Before the request.
+    /// Our clock before the request.
     pub sent: Timestamp,
-    /// After the answer.
+    /// Our clock after the answer.
     pub answered: Timestamp,
 }
 

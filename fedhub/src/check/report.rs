@@ -80,7 +80,7 @@ fn summary(findings: &[Finding]) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
-/// The same for programs. The names are documented in `docs/reference/cli.md`.
+/// Returns the findings as JSON. The names are documented in `docs/reference/cli.md`.
 fn json(findings: &[Finding]) -> Value {
     let finding = |finding: &Finding| {
         json!({

@@ -32,7 +32,7 @@ pub struct Ours {
 const CATALOG: &str = "InstanceType";
 
 impl Ours {
-    /// Those of them that belong on a plane: the kinds of the catalogue, and the others.
+    /// Returns the CRDs that belong on a plane: the kinds of the catalogue, and the others.
     pub fn on(&self, catalog: bool, others: bool) -> Self {
         let belongs = |kind: &&OurKind| if kind.kind == CATALOG { catalog } else { others };
         Self { kinds: self.kinds.iter().filter(belongs).cloned().collect(), ..self.clone() }

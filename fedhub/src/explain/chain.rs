@@ -117,13 +117,13 @@ pub struct Chain {
     pub deployment: String,
     /// When it was read.
     pub now: Timestamp,
-    /// Of the management plane.
+    /// What was read of the management plane.
     pub management: Management,
-    /// Of the project plane.
+    /// What was read of the project plane.
     pub project: Project,
-    /// Of the hub.
+    /// What was read of the hub.
     pub hub: Hub,
-    /// Of the cells whose credentials were given, by the names of their Clusters.
+    /// What was read of the cells whose credentials were given, by the names of their Clusters.
     pub cells: BTreeMap<String, Cell>,
 }
 

@@ -34,9 +34,9 @@ pub enum Hop {
 /// How long a hop may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// After that it is slow.
+    /// The time after which the hop is slow.
     pub usual: Duration,
-    /// After that it is stuck.
+    /// The time after which the hop is stuck.
     pub deadline: Duration,
 }
 

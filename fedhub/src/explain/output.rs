@@ -103,7 +103,7 @@ fn who(responsible: Responsible) -> &'static str {
     }
 }
 
-/// The same for programs. The names are documented in `docs/reference/explain.md`.
+/// Returns the explanation as JSON. The names are documented in `docs/reference/explain.md`.
 pub fn json(chain: &Chain, diagnosis: &Diagnosis) -> Value {
     let seconds =
         |since: Option<Timestamp>| since.map(|since| chain.now.duration_since(since).as_secs().max(0));

@@ -144,7 +144,7 @@ enum Space {
         /// As it was read.
         namespace: Read<Object>,
     },
-    /// Nothing names one, or it is not known to be the subject's: nothing in it is looked at (I6).
+    /// No object names the namespace, or it is not known to be the subject's: nothing in it is read (I6).
     NotIts(Read<Object>),
 }
 

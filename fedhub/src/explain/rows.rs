@@ -24,7 +24,7 @@ pub struct Row {
     pub object: String,
     /// Its state, in one or two words.
     pub state: String,
-    /// Since when.
+    /// When the state began.
     pub since: Option<Timestamp>,
     /// What else is known: a message, a finalizer, an error of reading.
     pub detail: String,

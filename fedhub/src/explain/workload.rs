@@ -21,7 +21,7 @@ use crate::operator::requests::{get, list};
 /// A Workload and its WDs.
 struct Report {
     name: String,
-    /// Of a snapshot, which has none, skipped.
+    /// The Workload; skipped for a snapshot, which has none.
     workload: Read<Object>,
     deployments: Vec<(Chain, Diagnosis)>,
 }
@@ -138,7 +138,8 @@ impl Report {
         })
     }
 
-    /// That of the WD that is worst off; without any, whether the Workload says that it is not available.
+    /// Returns the exit code of the WD that is worst off; without any WD, that of whether the Workload says
+    /// it is not available.
     fn code(&self) -> ExitCode {
         let status = self.workload.found().map(ObjectView::status);
         let available = status.and_then(|status| find(status, "Available"));

@@ -23,7 +23,7 @@ pub enum Purpose {
     QuotaProject,
 }
 
-/// Whose API server a kubeconfig names.
+/// The plane whose API server a kubeconfig names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Server {
     /// The hub's.
@@ -35,7 +35,7 @@ pub enum Server {
 }
 
 impl Purpose {
-    /// Whose server it names.
+    /// Returns the plane whose API server the kubeconfig names.
     pub fn server(self) -> Server {
         match self {
             Self::Hub | Self::Cell => Server::Hub,

@@ -35,7 +35,7 @@ pub fn kubeconfig(server: &str, config: &Config, account: &Account, token: &str)
     yaml(&content)
 }
 
-/// The same kubeconfig with another token for the user of its current context.
+/// Replaces the token of the user of a kubeconfig's current context.
 pub fn with_token(content: &str, token: &str) -> anyhow::Result<String> {
     let mut content: Value = serde_saphyr::from_str(content).context("the kubeconfig is not YAML")?;
     let named = |list: &Value, name: &Value| {

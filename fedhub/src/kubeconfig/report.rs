@@ -17,9 +17,9 @@ pub enum Outcome {
     Replaced,
     /// More than a third of the life of its token remains.
     Kept,
-    /// With `--dry-run`: its Secret would be created.
+    /// Its Secret would be created, with `--dry-run`.
     WouldCreate,
-    /// With `--dry-run`: the kubeconfig in its Secret would be replaced.
+    /// The kubeconfig in its Secret would be replaced, with `--dry-run`.
     WouldReplace,
     /// Nothing was written, for this reason.
     Failed(String),
@@ -64,7 +64,7 @@ pub struct Line {
 pub struct Report(Vec<Line>);
 
 impl Report {
-    /// Of these lines.
+    /// Builds the report from its lines.
     pub fn of(mut lines: Vec<Line>) -> Self {
         lines.sort_by(|a, b| (&a.plane, &a.secret).cmp(&(&b.plane, &b.secret)));
         Self(lines)
@@ -109,7 +109,7 @@ impl Report {
         })
     }
 
-    /// The same for programs.
+    /// Returns the report as JSON.
     fn json(&self) -> Value {
         let line = |line: &Line| {
             let error = match &line.outcome {

@@ -29,7 +29,7 @@ use crate::operator::requests::within;
 
 /// Field manager of the writes.
 const MANAGER: &str = "fedhub-kubeconfig";
-/// By how much less than it was asked for a token's life may be without a word.
+/// How much shorter than requested a token's lifetime may be without a warning.
 const TOLERANCE: SignedDuration = SignedDuration::from_mins(1);
 
 /// The plane with the Secrets.
@@ -76,7 +76,7 @@ pub struct Minted {
 pub struct Terms<'a> {
     /// What the kubeconfig is for.
     pub purpose: Purpose,
-    /// Whose token.
+    /// The account of the token.
     pub account: &'a Account,
     /// How long it is to last.
     pub duration: Duration,

@@ -112,7 +112,7 @@ async fn single(args: &RotateArgs, purpose: Purpose, store: &Connection) -> anyh
     })
 }
 
-/// Those of project planes: of all labelled Secrets.
+/// Returns the jobs of project planes: those of all labelled Secrets.
 async fn of_projects(args: &RotateArgs, purpose: Purpose, store: &Connection) -> anyhow::Result<Vec<Job>> {
     let labels = selector();
     let namespace = args.common.namespace(purpose);
@@ -212,7 +212,8 @@ async fn renew(order: &Order, job: &Job, line: &mut Line) -> Result<Outcome, Str
     Ok(Outcome::Replaced)
 }
 
-/// The same kubeconfig with a new token, which the former one is exchanged for.
+/// Exchanges the token of a kubeconfig for a new one, which the kubeconfig's own account requests. Returns
+/// the kubeconfig with the new token.
 async fn by_itself(terms: &Terms<'_>, held: &Held) -> Result<(String, Minted), String> {
     let target = Target::of_config(held.config.clone(), terms.timeout)?;
     let mut minted = token(terms, &target).await?;

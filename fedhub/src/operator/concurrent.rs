@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 
 use fedhub_terminal::progress::Progress;
 
-/// Does something with each, so many at a time, and shows its progress.
+/// Processes all items, `concurrency` at a time, and shows the progress.
 pub async fn all<T, U, F>(
     what: &'static str,
     items: impl IntoIterator<Item = T>,

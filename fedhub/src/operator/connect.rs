@@ -43,7 +43,7 @@ pub struct Plane {
     pub timeout: Duration,
     /// How much is taken of a list.
     pub limits: ListLimits,
-    /// Whose share of the memory its large answers take.
+    /// The plane whose share of the memory its large answers take.
     pub id: PlaneId,
     /// The memory that they are paid for out of.
     pub budget: MemoryBudget,
@@ -82,7 +82,7 @@ pub fn of_source(source: &Source, timeout: Duration) -> anyhow::Result<Plane> {
 }
 
 impl Plane {
-    /// The same plane, which others run: a tenant, or a cell.
+    /// Applies the limits of a plane that others run: a tenant, or a cell.
     #[must_use]
     pub fn of_others(self) -> Self {
         Self { limits: OTHERS, ..self }

@@ -20,12 +20,12 @@ pub struct Unread {
     pub plane: String,
     /// One of the causes of `fedhub explain`.
     pub cause: Cause,
-    /// In words.
+    /// The message for people.
     pub message: String,
 }
 
 impl Unread {
-    /// For that error.
+    /// Describes a plane by the error of its read.
     pub fn new(plane: &str, error: &ReadError) -> Self {
         Self {
             plane: plane.to_owned(),

@@ -6,7 +6,7 @@ use anyhow::anyhow;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Failure {
-    /// No answer, an answer without sense, or a 5xx.
+    /// The server did not answer, answered invalidly, or with a 5xx.
     Unreachable,
     /// The credentials are not accepted (401).
     Unauthorized,
@@ -25,14 +25,14 @@ pub enum Failure {
 pub struct ReadError {
     /// Its kind.
     pub failure: Failure,
-    /// In words that may be shown.
+    /// A message that may be shown.
     pub message: String,
 }
 
 /// What came of one read.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Read<T> {
-    /// Not asked: no credentials were given, or what names it is not known.
+    /// The object was not requested: no credentials were given, or what names it is not known.
     #[default]
     Skipped,
     /// It is there.
@@ -83,7 +83,7 @@ impl<T> Read<T> {
         }
     }
 
-    /// The same of what was found.
+    /// Applies `made` to what was found.
     pub fn map<U>(self, made: impl FnOnce(T) -> U) -> Read<U> {
         self.and_then(|it| Read::Found(made(it)))
     }

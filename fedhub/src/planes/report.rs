@@ -20,7 +20,7 @@ pub struct Counts {
     deployments: usize,
     /// Those that carry the federator's finalizer.
     federated: usize,
-    /// Of these, the ones that are being deleted: their cleanup is not done.
+    /// Those of the federated ones that are being deleted: their cleanup is not done.
     held: usize,
 }
 
@@ -45,7 +45,7 @@ impl fmt::Display for Counts {
 pub struct Problem {
     /// One of the causes of `fedhub explain`.
     pub cause: Cause,
-    /// In words.
+    /// The message for people.
     pub message: String,
 }
 
@@ -76,7 +76,7 @@ impl PlaneLine {
         Self { name: name.to_owned(), secret: secret.map(str::to_owned), ..Self::default() }
     }
 
-    /// The same with an error of reading.
+    /// Adds the error of a read.
     pub fn with(self, error: &ReadError) -> Self {
         let problem = Problem { cause: Cause::of_plane(error.failure), message: error.message.clone() };
         Self { problem: Some(problem), ..self }
@@ -97,7 +97,8 @@ fn paused(pause: &Pause, wide: bool) -> String {
 pub struct Report(Vec<PlaneLine>);
 
 impl Report {
-    /// Of what was read, the identities that fedhub remembers by plane, and what is paused.
+    /// Builds the report from what was read, the identities that fedhub remembers by plane, and what is
+    /// paused.
     pub fn of(
         mut lines: Vec<PlaneLine>,
         remembered: &BTreeMap<String, String>,
@@ -182,7 +183,7 @@ impl Report {
         })
     }
 
-    /// The same for programs.
+    /// Returns the report as JSON.
     fn json(&self) -> Value {
         let problem = |it: &Problem| json!({"cause": it.cause.id(), "message": it.message, "remedy": it.cause.remedy()});
         let plane = |line: &PlaneLine| {

@@ -27,7 +27,7 @@ impl Service {
         self.into()
     }
 
-    /// By what fedhub remembers, and what the plane shows where it can be read.
+    /// Judges the service by what fedhub remembers, and by what the plane shows if it can be read.
     pub fn judge(grant: Grant, shown: Option<Entitlement>) -> Self {
         match grant {
             Grant::Withdrawn => Self::Withdrawn,

@@ -70,7 +70,7 @@ fn trace_settings(args: &RunArgs) -> Result<Option<Settings>, Vec<String>> {
     if args.traces { Settings::of(|name| std::env::var(name).ok()) } else { Ok(None) }
 }
 
-/// Has the reconciles of this process traced.
+/// Starts the export of the traces of this process's reconciles; `None` without settings.
 fn start_traces(runtime: &Runtime, settings: Option<&Settings>) -> anyhow::Result<Option<Arc<Traces>>> {
     let Some(settings) = settings else { return Ok(None) };
     let cell = runtime.args.cell_name.iter().map(|name| KeyValue::new("fedhub.cell", name.clone()));

@@ -74,7 +74,7 @@ pub struct Running {
 }
 
 impl Role {
-    /// Has the queues follow the election.
+    /// Makes the queues of this role run only while its Lease is held; always without leader election.
     pub fn led_by(&self, leadership: Option<&Leadership>) {
         let (Some(leadership), Some(planes)) = (leadership, self.registries.first()) else { return };
         let queues = self.controllers.iter().map(|controlled| controlled.queue.clone()).collect();
@@ -135,7 +135,7 @@ impl Runtime {
         self.controlled_by(name, kind, planes, usize::MAX)
     }
 
-    /// The same, with at most `most` workers for one plane.
+    /// Like [`Self::controlled`], but with at most `most` workers for one plane.
     pub fn controlled_by(
         &self,
         name: &'static str,

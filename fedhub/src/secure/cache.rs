@@ -32,8 +32,8 @@ impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
         (Instant::now() < *end).then(|| value.clone())
     }
 
-    /// Has `value` stand for `time`. Where there is no room the one goes that ends first: refusals stand for
-    /// less time than what is allowed, so a flood of what is refused costs no one else their answer.
+    /// Stores `value` for `time`. If there is no room, the entry that expires first is evicted: refusals
+    /// expire earlier than what is allowed, so that a flood of refused requests evicts nobody else's answer.
     pub fn put(&mut self, key: K, value: V, time: Duration) {
         let now = Instant::now();
         if self.entries.len() >= self.most && !self.entries.contains_key(&key) {

@@ -20,7 +20,7 @@ pub enum Credential<'a> {
     Certificate,
     /// A bearer token.
     Token(&'a str),
-    /// Nothing that says who it is.
+    /// The request carries no credential.
     Missing,
 }
 
@@ -52,7 +52,7 @@ pub enum Refusal {
     NoCredential,
     /// The cluster does not know the token.
     InvalidToken,
-    /// That user may not get that path.
+    /// The user may not get the path.
     Forbidden {
         /// The user.
         user: String,

@@ -33,14 +33,14 @@ pub struct Reviews {
     turns: Semaphore,
     callers: Places<IpAddr>,
     users: Mutex<Cache<Digest, Option<UserInfo>>>,
-    /// By the token and the path: of neither anything stays in memory.
+    /// The rights by token and path, both as digests: neither stays in memory.
     rights: Mutex<Cache<(Digest, Digest), bool>>,
     /// What was logged last, while the cluster cannot be asked.
     failure: Mutex<Option<String>>,
 }
 
 impl Reviews {
-    /// Of the cluster of `client`.
+    /// Creates the reviews that are asked of the cluster of `client`.
     pub fn of(client: kube::Client) -> Self {
         Self {
             client,
@@ -58,7 +58,7 @@ impl Reviews {
         match decided.with_context(|| format!("no answer within {PATIENCE:?}")).and_then(|decided| decided) {
             Ok(decision) => {
                 if self.failure.lock().take().is_some() {
-                    tracing::info!("reviews of callers succeed again");
+                    tracing::info!("caller reviews recovered");
                 }
                 decision
             }

@@ -18,8 +18,8 @@ use tokio_util::sync::CancellationToken;
 /// The files of a server's certificate.
 #[derive(Clone, Debug)]
 pub struct TlsFiles {
-    /// Whose they are, in metrics and logs; its flags are `--<name>-tls-cert`, `--<name>-tls-key` and
-    /// `--<name>-client-ca`.
+    /// The name of the listener in metrics and logs; its flags are `--<name>-tls-cert`, `--<name>-tls-key`
+    /// and `--<name>-client-ca`.
     pub name: &'static str,
     /// Certificate and key; without them, a certificate that the process makes itself.
     pub pair: Option<(PathBuf, PathBuf)>,
@@ -152,7 +152,7 @@ pub struct Tls {
 }
 
 impl Tls {
-    /// Of these files.
+    /// Reads the files. Without a pair of certificate and key, a self-signed pair is made.
     pub fn of(files: TlsFiles) -> Result<Arc<Self>, TlsError> {
         let TlsFiles { name, pair, client_ca, requires_client } = files;
         let pair = if let Some(pair) = pair {
@@ -168,7 +168,7 @@ impl Tls {
         Ok(Arc::new(Self { source, current: RwLock::new((content, config)) }))
     }
 
-    /// For a connection that begins now.
+    /// Returns the configuration for a new connection.
     pub fn current(&self) -> Arc<ServerConfig> {
         self.current.read().1.clone()
     }

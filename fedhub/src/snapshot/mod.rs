@@ -257,7 +257,7 @@ async fn record(connection: &Connection, wanted: &[Wanted]) -> Recording {
 
 /// Why a list was not read.
 enum Refusal {
-    /// By an answer of the server.
+    /// The server refused it by an answer.
     Answered(Box<Status>),
     /// Without one.
     Failed(ReadError),

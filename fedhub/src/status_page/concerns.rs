@@ -6,7 +6,7 @@ use super::route::{PlanesQuery, Route};
 /// One thing that needs attention.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Concern {
-    /// In words.
+    /// The sentence for the operator.
     pub text: String,
     /// Where there is more.
     pub to: Option<Route>,

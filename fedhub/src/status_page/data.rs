@@ -54,7 +54,7 @@ pub enum PlaneState {
     Paused,
     /// The project is suspended: the plane is read, not written.
     Suspended,
-    /// In sync.
+    /// The plane is in sync.
     Engaged,
 }
 
@@ -187,9 +187,9 @@ pub struct Cell {
 /// How long 50 and 95 in 100 changes took at most, in seconds since the process started.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Convergence {
-    /// From end to end: the half.
+    /// The median from end to end.
     pub median: Option<f64>,
-    /// From end to end.
+    /// The 95th percentile from end to end.
     pub p95: Option<f64>,
     /// The share of Karmada and the cell in it.
     pub karmada_p95: Option<f64>,
@@ -228,7 +228,7 @@ pub struct Withheld {
 /// All that the process knows of the fleet at one moment.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
-    /// Of the process.
+    /// What there is to know of the process itself.
     pub head: Head,
     /// The hub, the cell.
     pub anchors: Vec<Anchor>,

@@ -37,7 +37,7 @@ pub struct Explainer {
     busy: Mutex<BTreeSet<String>>,
 }
 
-/// That a caller is served; not any more once this is dropped.
+/// Marks a caller as being served until it is dropped.
 struct Turn<'a> {
     busy: &'a Mutex<BTreeSet<String>>,
     caller: String,
@@ -82,7 +82,8 @@ pub fn subject(query: &ObjectQuery) -> Result<Subject, String> {
 }
 
 impl Explainer {
-    /// Of the planes of the management role, whose `namespace` and Lease are on the management plane.
+    /// Creates an explainer for the planes of the management role, whose `namespace` and Lease are on the
+    /// management plane.
     pub fn new(planes: Arc<Planes>, management: Client, namespace: &str, lease: &str) -> Self {
         let (namespace, lease) = (namespace.to_owned(), lease.to_owned());
         Self { planes, management, namespace, lease, busy: Mutex::default() }

@@ -31,7 +31,7 @@ pub fn counts(families: &[MetricFamily], name: &str, by: &str) -> Vec<Count> {
 pub struct Buckets(Vec<(f64, u64)>);
 
 impl Buckets {
-    /// With these buckets, the last without a bound.
+    /// Creates buckets, the last of which has no bound.
     #[cfg(test)]
     pub fn of(buckets: &[(f64, u64)]) -> Self {
         Self(buckets.to_vec())

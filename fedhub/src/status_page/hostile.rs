@@ -27,8 +27,8 @@ use super::explainer::Explainer;
 
 const MIB: usize = 1 << 20;
 
-/// A client of a plane that answers the list of a WD's Instances with one page of so many of these, and the
-/// bytes that were read of it.
+/// Returns a client of a plane that answers the list of a WD's Instances with one page of `items` copies of
+/// `item`, and a counter of the bytes that were read of it.
 fn client(server: &ApiServer, item: String, items: usize) -> (Client, Arc<AtomicUsize>) {
     let (read, server) = (Arc::<AtomicUsize>::default(), server.clone());
     let counted = read.clone();

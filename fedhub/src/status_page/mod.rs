@@ -41,7 +41,7 @@ const FRESH: Duration = Duration::from_secs(1);
 pub struct StatusPage {
     status: Arc<Status>,
     samples: Samples,
-    /// Of the management role.
+    /// The explainer of the management role; `None` in other roles.
     explainer: Option<Explainer>,
     last: Mutex<Option<(Instant, Arc<Snapshot>)>>,
 }

@@ -39,7 +39,7 @@ pub struct Http {
 }
 
 impl Http {
-    /// By these settings, in the runtime that calls.
+    /// Creates a client with these settings, in the current runtime.
     pub fn of(settings: &Settings) -> anyhow::Result<Self> {
         let mut connector = HttpConnector::new();
         connector.enforce_http(false);
@@ -50,7 +50,7 @@ impl Http {
     }
 }
 
-/// Whom an HTTPS endpoint has to be vouched for by, and what it is shown: as of an API server.
+/// Returns which CA an HTTPS endpoint is verified by, and the client certificate that it is shown.
 fn trust(settings: &Settings) -> anyhow::Result<ClientConfig> {
     if !settings.is_tls {
         // Plain HTTP needs no CAs, and where the process runs there may be none.
@@ -107,7 +107,7 @@ fn note(failure: &Mutex<Option<String>>, answered: &Result<Response<Bytes>, Http
     };
     let mut last = failure.lock();
     match &error {
-        None if last.is_some() => tracing::info!("traces are exported again"),
+        None if last.is_some() => tracing::info!("trace export recovered"),
         Some(error) if last.as_ref() != Some(error) => {
             tracing::warn!(error, "failed to export traces, dropping what does not fit into the queue");
         }

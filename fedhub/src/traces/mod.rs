@@ -39,7 +39,7 @@ pub struct Traces {
 }
 
 impl Traces {
-    /// By these settings, with what the SDK reads from the environment.
+    /// Starts the export with these settings, and with what the SDK reads from the environment.
     pub fn start(settings: &Settings, attributes: Vec<KeyValue>) -> anyhow::Result<Arc<Self>> {
         let exporter = SpanExporter::builder()
             .with_http()
@@ -61,7 +61,7 @@ impl Traces {
     pub async fn end(self: Arc<Self>) {
         let ended = tokio::task::spawn_blocking(move || self.processor.shutdown_with_timeout(LAST_BATCH));
         if !matches!(ended.await, Ok(Ok(()))) {
-            tracing::warn!("the last traces were not exported");
+            tracing::warn!("failed to export the last traces");
         }
     }
 

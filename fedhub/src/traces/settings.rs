@@ -25,7 +25,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Of these variables; `None` where they turn all off, a line for each fault.
+    /// Reads the settings from environment variables; `None` if they disable traces. Returns a line for each
+    /// invalid variable.
     pub fn of(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Self>, Vec<String>> {
         let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
         if variable("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true")) {

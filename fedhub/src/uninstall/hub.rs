@@ -121,7 +121,7 @@ pub async fn empty(hub: &Connection, plan: &Emptying, concurrency: usize) -> any
     Ok(line)
 }
 
-/// Has Karmada keep in the cells what a policy propagates.
+/// Makes Karmada keep in the cells what a policy propagates.
 async fn preserve(plane: &Plane, policy: &Object) -> Result<(), String> {
     if is_preserved(policy) {
         return Ok(());

@@ -48,7 +48,7 @@ enum Standing {
 enum Unelected {
     /// One of that name runs it.
     By(String),
-    /// None does.
+    /// No Deployment runs one.
     Nowhere,
     /// They cannot be read.
     Unread,

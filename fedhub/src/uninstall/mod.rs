@@ -139,7 +139,7 @@ pub fn main(args: &UninstallArgs) -> ExitCode {
 struct Planes {
     /// Project planes and cells, as the report names them.
     all: Vec<(String, Place, Connection)>,
-    /// Those that are known and cannot be worked on.
+    /// The planes that are known and cannot be worked on.
     unread: Vec<Line>,
     management: Connection,
     hub: Connection,

@@ -10,9 +10,9 @@ use fedhub_terminal::table::painted;
 /// What became of an object, or would.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// With `--plan`: fedhub's finalizer would be taken off, or the object deleted.
+    /// The finalizer would be removed, or the object deleted, with `--plan`.
     Planned,
-    /// That was done.
+    /// The finalizer was removed, or the object deleted.
     Done,
     /// It was gone already.
     Gone,
@@ -77,7 +77,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// Of a plane that could not be read.
+    /// A line for a plane that could not be read.
     pub fn unread(unread: &Unread) -> Self {
         let problem = Some(format!("{}: {}", unread.cause.id(), unread.message));
         Self { plane: unread.plane.clone(), entries: Vec::new(), problem }
@@ -106,7 +106,7 @@ impl Line {
 pub struct Report(Vec<Line>);
 
 impl Report {
-    /// Of these planes.
+    /// Builds the report from the lines of all planes.
     pub fn of(mut lines: Vec<Line>) -> Self {
         lines.sort_by(|a, b| a.plane.cmp(&b.plane));
         for line in &mut lines {
@@ -161,7 +161,7 @@ impl Report {
         text.join("\n")
     }
 
-    /// The same for programs.
+    /// Returns the report as JSON.
     fn json(&self) -> Value {
         let entry = |entry: &Entry| {
             json!({

@@ -56,7 +56,7 @@ pub struct Access {
 }
 
 impl Access {
-    /// Of the planes of that registry.
+    /// Creates the access reviews on the planes of that registry.
     pub fn new(planes: Arc<Planes>, metrics: Metrics) -> Self {
         Self {
             planes,
@@ -68,7 +68,7 @@ impl Access {
         }
     }
 
-    /// With room for so many answers.
+    /// Sets how many answers are remembered.
     #[cfg(test)]
     pub fn remembering(self, most: usize) -> Self {
         Self { allowed: Mutex::new(Cache::of(most)), ..self }
@@ -181,7 +181,7 @@ impl Access {
         match answer {
             Ok(answer) => {
                 if self.failures.lock().remove(&of.name).is_some() {
-                    tracing::info!(plane = %of.name, "the plane answers about users again");
+                    tracing::info!(plane = %of.name, "access reviews on plane recovered");
                 }
                 Ok(answer)
             }
@@ -263,7 +263,7 @@ pub enum Asker {
 pub struct Origin<'a> {
     /// Who asks.
     pub asker: Asker,
-    /// At which path.
+    /// The path of the request.
     pub route: &'a Route,
     /// How planes are found.
     pub discovery: Discovery,

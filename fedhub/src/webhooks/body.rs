@@ -32,7 +32,7 @@ pub struct Arrived {
     pub text: Vec<u8>,
     /// How much memory it needs with what is decoded of it, about, in KiB.
     pub memory: usize,
-    /// For as long as the text is held.
+    /// The room that the text takes, for as long as it is held.
     pub room: Option<OwnedSemaphorePermit>,
 }
 
@@ -45,7 +45,7 @@ pub enum Unread {
     TooHeavy,
     /// It did not arrive in time, or not whole.
     Late,
-    /// So many large bodies are on their way that there was no room for it.
+    /// There was no room for it, because too many large bodies are on their way.
     NoRoom,
 }
 

@@ -24,8 +24,8 @@ pub struct Readiness {
 }
 
 impl Readiness {
-    /// Of admission for the planes of that registry, with that catalogue of instance types, in a process that
-    /// starts now.
+    /// Creates the readiness of admission for the planes of that registry, with that catalogue of instance
+    /// types, in a process that starts now.
     pub fn new(planes: Arc<Planes>, catalog: Option<Catalog>) -> Self {
         Self { planes, catalog, end: Instant::now() + WAITS, settled: AtomicBool::new(false) }
     }

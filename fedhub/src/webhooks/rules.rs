@@ -22,8 +22,7 @@ use super::verdict::Verdict;
 
 /// How much memory all objects may take that are decoded and judged at once, in KiB.
 const AT_ONCE: usize = 48 << 10;
-/// How much each counts for at least, in KiB: so many are under way at once, at most, as there is room for
-/// these.
+/// The least that each review counts for, in KiB, which bounds how many are under way at once.
 const LEAST: usize = 3 << 10;
 
 /// The object of a request, unless that is deleted, and the one before it.
@@ -69,7 +68,7 @@ pub enum Judged {
 }
 
 impl Rules {
-    /// With that catalogue of instance types.
+    /// Creates the rules with that catalogue of instance types.
     pub fn new(catalog: Option<Catalog>) -> Self {
         Self { catalog, room: Arc::new(Semaphore::new(AT_ONCE)), judge }
     }

@@ -130,7 +130,7 @@ impl Planes {
         planes
     }
 
-    /// The same with all that an installation has.
+    /// Like [`Self::bare`], with everything that an installation has.
     pub async fn installed() -> Self {
         let planes = Self::bare().await;
         planes.remember("uid-project-a");
@@ -235,7 +235,7 @@ impl Planes {
         self.fedhub(flags.into_iter().chain(discovery).chain(more).collect()).await
     }
 
-    /// The same of the cell role.
+    /// Runs `fedhub check` of the cell role.
     pub async fn check_cell(&self, more: &[&str]) -> Checked {
         let flags = [
             "--enable-cell-controllers".to_owned(),

@@ -20,7 +20,7 @@ pub fn prose(text: &str) -> String {
     prose
 }
 
-/// The same without code spans.
+/// Returns the prose without code spans.
 fn plain(text: &str) -> String {
     prose(text).split('`').step_by(2).collect()
 }

@@ -19,7 +19,7 @@ use super::planes::Planes;
 enum Trick {
     /// Pages without an end, each of which names itself as the next one.
     SamePage,
-    /// The same with names that differ, and an object on each.
+    /// Pages without an end, with names that differ and an object on each.
     Pages,
     /// White space for ever.
     Endless,

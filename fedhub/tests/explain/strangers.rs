@@ -50,8 +50,8 @@ fn name(planes: &Planes, space: &str) {
     planes.project.patch("WorkloadDeployment", "shop", "web", &mark).unwrap();
 }
 
-/// Has the plane show another UID of the project namespace, with the same objects in it. An object that
-/// stands keeps its UID in the server in memory, and a namespace goes with what is in it.
+/// Makes the plane show another UID of the project namespace, with the same objects in it. In the in-memory
+/// server an object keeps its UID, and a namespace goes with what is in it.
 fn show_as_the_namespace(planes: &Planes, uid: &str) {
     let names = [("WorkloadDeployment", "web"), ("Instance", "web-0")];
     let objects: Vec<_> =

@@ -41,7 +41,7 @@ impl World {
         Self::over(ApiServer::project_plane("alpha"))
     }
 
-    /// The same, `alpha` being this server.
+    /// Like [`Self::new`], but with this server as `alpha`.
     pub fn over(alpha: ApiServer) -> Self {
         let (hub, beta) = (ApiServer::hub("hub"), ApiServer::project_plane("beta"));
         let world = Self { hub, alpha, beta, management: ApiServer::management("management") };

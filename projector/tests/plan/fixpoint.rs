@@ -22,7 +22,7 @@ struct Schema {
     defaults: bool,
     /// Conditions without a report yet, put in as soon as there is a status.
     conditions: bool,
-    /// The same at once, as a default of the whole status.
+    /// Conditions without a report yet, put in by a default of the whole status before there is one.
     status: bool,
 }
 

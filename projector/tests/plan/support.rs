@@ -178,7 +178,7 @@ pub fn proof() -> Live {
     }
 }
 
-/// The same, bent.
+/// Replaces the object by a copy that `bend` has changed.
 pub fn bent(shared: &mut Option<ObjectRef>, bend: impl FnOnce(&mut Object)) {
     let mut object = shared.as_deref().cloned().expect("something to bend");
     bend(&mut object);

@@ -90,7 +90,7 @@ pub fn stand(
     json!({"type": kind, "status": status, "reason": reason, "message": message, "lastTransitionTime": since})
 }
 
-/// The same, with who has to act where it is not True (C9).
+/// Like [`stand`], but the message of a condition that is not True also says who has to act (C9).
 pub fn explained(
     old: Option<&Value>,
     kind: &str,
@@ -107,9 +107,9 @@ pub fn explained(
 /// How long something may last on which nobody has to act, before its condition says that it lasts.
 pub const WAIT_DEADLINE: Duration = Duration::from_mins(10);
 
-/// The same of what a controller waits for that looks again after [`next_deadline`]. Where the condition has
-/// not been true for [`WAIT_DEADLINE`], nor anything else has `moved` on the way to it, it says so in the
-/// place of that nobody has to act.
+/// Like [`explained`], for something that a controller waits for and looks at again after [`next_deadline`].
+/// If the condition has not been True for [`WAIT_DEADLINE`], and nothing on the way to it has `moved` for as
+/// long, the message says so instead of that nobody has to act.
 pub fn awaited(
     old: Option<&Value>,
     kind: &str,
@@ -140,7 +140,7 @@ fn time_left(condition: &Value, moved: Option<Timestamp>, now: Timestamp) -> Opt
     Some(WAIT_DEADLINE.saturating_sub(waited.unwrap_or_default()))
 }
 
-/// After how long [`awaited`] has more to say of one of these conditions.
+/// Returns how long it takes until [`awaited`] changes the message of one of these conditions.
 pub fn next_deadline(status: &Value, moved: Option<Timestamp>, now: Timestamp) -> Option<Duration> {
     let conditions = status.get("conditions").and_then(Value::as_array).into_iter().flatten();
     conditions.filter_map(|condition| time_left(condition, moved, now)).filter(|left| !left.is_zero()).min()

@@ -31,7 +31,7 @@ pub struct HubMetadata {
     pub moving: Option<String>,
     /// When Karmada was to apply the hub WD anew (F8).
     pub resync: Option<String>,
-    /// Since when its cells are to tear it down (F9).
+    /// When its cells were told to tear it down (F9).
     pub recalled: Option<String>,
 }
 

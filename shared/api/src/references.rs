@@ -37,7 +37,7 @@ pub fn template(deployment_spec: &Value) -> &Value {
     &deployment_spec["template"]["spec"]
 }
 
-/// Those of variables and volumes alone, in the order of the spec.
+/// Returns the references of variables and volumes only, in the order of the spec.
 pub fn in_variables_and_volumes(spec: &Value) -> Vec<Reference<'_>> {
     let mut sources: Vec<(&Value, [&str; 2], &str)> = Vec::new();
     for container in list(spec, "/runtime/sandbox/containers") {

@@ -53,7 +53,7 @@ enum State {
 type Said<'a> = (&'a str, &'a str, &'a str);
 
 impl Signal {
-    /// Of the status of an Instance.
+    /// Reads the signal from the status of an Instance.
     pub fn of_instance(status: &Value) -> Self {
         let ready = find(status, "Ready").map(said);
         Self {
@@ -67,7 +67,7 @@ impl Signal {
         self.state == State::Ready
     }
 
-    /// Of the status of a deployment.
+    /// Reads the signal from the status of a deployment.
     pub fn of_deployment(status: &Value) -> Self {
         let ready = find(status, "ReplicasReady").map(said);
         Self {

@@ -30,12 +30,13 @@ pub struct MemoryBudget(Option<Arc<Budget>>);
 
 #[derive(Debug)]
 struct Budget {
-    /// Of small objects, and of large ones.
+    /// The shelves of small and of large objects.
     shelves: [Mutex<Shelf>; 2],
     reads: Share,
     reconciles: Share,
-    /// Of each plane that large answers are read of, and of each that has reconciles of large objects.
+    /// The share of each plane whose large answers are being read.
     readers: Shares,
+    /// The share of each plane with reconciles of large objects.
     workers: Shares,
 }
 
@@ -58,14 +59,14 @@ struct Slot {
 #[derive(Debug)]
 pub struct Permit(Arc<Slot>);
 
-/// Whose answers are read.
+/// The plane whose answers are read.
 #[derive(Clone, Copy, Debug)]
 pub enum Reader<'a> {
-    /// Of one plane among many that have nothing to do with each other. It has a share, and holds no more of
-    /// what there is for all: one that sends slowly holds up its own reads alone.
+    /// One plane among many that are independent of each other. It takes from a share of its own before it
+    /// takes from the one for all, so that a plane that sends slowly holds up its own reads alone.
     OneOfMany(&'a PlaneId),
-    /// Of a plane that all work depends on. It takes no more than a quarter, so that it need not wait for
-    /// each of the many.
+    /// A plane that all work depends on. It takes at most a quarter, so that it need not wait for each of the
+    /// many.
     Single,
 }
 
@@ -74,7 +75,7 @@ pub enum Reader<'a> {
 pub struct Reserved(#[expect(dead_code, reason = "given back when dropped")] Vec<OwnedSemaphorePermit>);
 
 impl MemoryBudget {
-    /// A budget of so many bytes.
+    /// Creates a budget of `bytes` bytes.
     pub fn of(bytes: usize) -> Self {
         let waiting = bytes / 2;
         let shelves = [waiting - waiting / SHARE, waiting / SHARE];
@@ -105,7 +106,7 @@ impl MemoryBudget {
         Some(Permit(slot))
     }
 
-    /// Reserves memory for reading an answer of which so many bytes have come, and up to `most` may.
+    /// Reserves memory for an answer of which `bytes` bytes have arrived, and up to `most` may.
     pub async fn reading(&self, reader: Reader<'_>, bytes: usize, most: usize) -> Reserved {
         let Some(budget) = &self.0 else { return Reserved::default() };
         if bytes <= FREE {
@@ -123,8 +124,8 @@ impl MemoryBudget {
         }
     }
 
-    /// Reserves memory for a reconcile of an object of `plane` that takes so many bytes. While one waits for
-    /// others of its own plane it holds nothing of the shared part.
+    /// Reserves `bytes` bytes for a reconcile of an object of `plane`. While a reconcile waits for others of
+    /// its own plane, it holds nothing of the shared part.
     pub async fn working(&self, plane: &PlaneId, bytes: usize) -> Reserved {
         let Some(budget) = self.0.as_ref().filter(|_| bytes > FREE) else { return Reserved::default() };
         let bytes = bytes.saturating_mul(COPIES);

@@ -4,7 +4,7 @@ use fedhub_core::object::ObjectRef;
 
 use crate::digest::Digest;
 
-/// What is known of one object.
+/// An object as the store knows it.
 #[derive(Clone, Debug)]
 pub struct Known<F> {
     /// Its namespace, empty where there is none.
@@ -22,9 +22,9 @@ pub struct Known<F> {
 pub enum Change<F> {
     /// The object was created or changed.
     Applied {
-        /// What was known of it before, if anything.
+        /// The object as it was known before; `None` if it is new.
         old: Option<Known<F>>,
-        /// What it is now.
+        /// The object as it is now.
         new: Known<F>,
     },
     /// The object was deleted.
@@ -46,7 +46,7 @@ impl<F> Change<F> {
         }
     }
 
-    /// The same change; a deletion as an inferred one.
+    /// Marks a deletion as inferred; leaves other changes as they are.
     #[must_use]
     pub fn inferred(self) -> Self {
         match self {
@@ -55,7 +55,7 @@ impl<F> Change<F> {
         }
     }
 
-    /// What was known before of an object that was created or changed.
+    /// The object as it was known before it changed; `None` if it was created or deleted.
     pub fn old(&self) -> Option<&Known<F>> {
         if let Self::Applied { old, .. } = self { old.as_ref() } else { None }
     }

@@ -2,12 +2,12 @@
 
 use fedhub_core::object::{Kind, Object, PlaneId};
 
-/// What a store keeps of an object beside what every [`Digest`](crate::Digest) has.
+/// The facts that a store keeps of an object besides the fields of every [`Digest`](crate::Digest).
 pub trait ObjectFacts: Clone + PartialEq {
     /// Whether objects of `kind` are so few on `plane` that they are kept whole, in order or not.
     fn kept_whole(plane: &PlaneId, kind: Kind) -> bool;
 
-    /// Of an object of `kind` on `plane`: what matters of it depends on both.
+    /// Reads the facts from an object. Which of its fields matter depends on `kind` and `plane`.
     fn of(plane: &PlaneId, kind: Kind, object: &Object) -> Self;
 
     /// Bytes that they take beside their own size.

@@ -18,12 +18,12 @@ pub enum Part {
     Status,
 }
 
-/// What a server made of what was sent.
+/// How a server stored what was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServerNormalization {
-    /// It kept it as it was.
+    /// The server stored it unchanged.
     Kept,
-    /// It made something else of it.
+    /// The server stored something else.
     Changed {
         /// Hash of what was sent.
         sent: u64,
@@ -44,7 +44,7 @@ pub fn settled(desired: &Value, current: &Value, normalization: Option<ServerNor
     desired == current || normalization.is_some_and(|n| n == ServerNormalization::of(desired, current))
 }
 
-/// The same, of the hashes that digests hold.
+/// Like [`settled`], but by the hashes that digests hold.
 pub fn settled_hash(desired: u64, current: u64, normalization: Option<ServerNormalization>) -> bool {
     desired == current || normalization == Some(ServerNormalization::Changed { sent: desired, got: current })
 }

@@ -22,9 +22,9 @@ use crate::object::PlaneId;
 #[derive(Debug, thiserror::Error)]
 #[error("failed to {verb} {resource} on the {plane}")]
 pub struct RequestError {
-    /// What was asked, in words: `create`, `delete`.
+    /// The verb of the request: `create`, `delete`.
     pub verb: &'static str,
-    /// Of what: the plural, as in RBAC rules.
+    /// The requested resource: the plural, as in RBAC rules.
     pub resource: String,
     /// Where.
     pub plane: PlaneId,

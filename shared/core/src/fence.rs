@@ -14,9 +14,10 @@ use crate::errors::NotSent;
 pub struct Term {
     /// Counts leaders: `leaseTransitions` of the Lease.
     pub epoch: i32,
-    /// Until when it may write; moves with each renewal.
+    /// When the permission to write ends; each renewal moves it.
     pub until: Instant,
-    /// Since when no other process can have led: what is older was the business of the previous leader.
+    /// The time since which no other process can have led: older changes were the business of the previous
+    /// leader.
     pub since: Instant,
 }
 

@@ -32,7 +32,7 @@ impl Default for KeyedHasher {
 }
 
 impl KeyedHasher {
-    /// The same with a text.
+    /// Adds a text.
     #[must_use]
     pub fn text(mut self, text: &str) -> Self {
         self.0.write(text.as_bytes());
@@ -41,7 +41,7 @@ impl KeyedHasher {
         self
     }
 
-    /// The same with a text that may be absent, which is not the same as empty.
+    /// Adds a text that may be absent, which hashes differently from an empty one.
     #[must_use]
     pub fn maybe(mut self, text: Option<&str>) -> Self {
         self.0.write_u8(u8::from(text.is_some()));
@@ -51,14 +51,14 @@ impl KeyedHasher {
         }
     }
 
-    /// The same with a number.
+    /// Adds a number.
     #[must_use]
     pub fn number(mut self, number: u64) -> Self {
         self.0.write_u64(number);
         self
     }
 
-    /// The same with a JSON value.
+    /// Adds a JSON value.
     #[must_use]
     pub fn json(mut self, value: &Value) -> Self {
         walk(&mut self.0, value);

@@ -3,11 +3,13 @@
 //!
 //! # The way through
 //!
-//! 1. [`object`] is an object as it travels: metadata typed, everything else the JSON that a plane sent. [`names`] has the
-//!    labels, annotations and finalizers of the wire contract, [`finalizers`] the patches of the latter.
-//! 2. [`errors`] and [`message`] describe what goes wrong; [`metrics`], [`telemetry`] and [`trace`] report it.
-//! 3. [`fence`] says whether a write may still leave; [`clock`] is the time that tests give, [`hash`] compares
-//!    values, [`quantity`] reads those of Kubernetes, [`rate_limit`] is a limit on rates.
+//! 1. [`object`] is an object as it travels: metadata typed, everything else the JSON that a plane sent.
+//!    [`names`] has the labels, annotations and finalizers of the wire contract, [`finalizers`] the patches
+//!    of the latter.
+//! 2. [`errors`] and [`message`] describe what goes wrong; [`metrics`], [`telemetry`] and [`trace`] report
+//!    it.
+//! 3. [`fence`] says whether a write may still leave; [`clock`] is the time that tests give, [`hash`]
+//!    compares values, [`quantity`] reads those of Kubernetes, [`rate_limit`] is a limit on rates.
 
 pub mod clock;
 pub mod errors;

@@ -237,8 +237,8 @@ impl Metrics {
         self.propagation.with_label_values(&[hop.as_ref()]).observe(took.as_secs_f64());
     }
 
-    /// What there is now. Of [`LEADER_ONLY`], those series are left out whose controller does not lead by
-    /// `leads`, which is asked with no name about series without a controller.
+    /// Collects all metrics. Series of [`LEADER_ONLY`] are omitted unless their controller leads by `leads`,
+    /// which is called with `None` for series without a controller.
     pub fn gather(&self, leads: impl Fn(Option<&str>) -> bool) -> Vec<MetricFamily> {
         let mut families = self.registry.gather();
         for family in families.iter_mut().filter(|family| is_leader_only(family.name())) {
@@ -253,7 +253,7 @@ impl Metrics {
         families
     }
 
-    /// The same as the text of a scrape.
+    /// Like [`Self::gather`], but in the text format of a scrape.
     pub fn encode(&self, leads: impl Fn(Option<&str>) -> bool) -> Result<String, Error> {
         encoded(&self.gather(leads))
     }

@@ -1,4 +1,5 @@
-//! The wire contract: labels, annotations, finalizers and the names built from them (specification, section 3).
+//! The wire contract: labels, annotations, finalizers and the names built from them (specification, section
+//! 3).
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,7 +19,8 @@ pub const DELETION_PROTECTED: (&str, &str) = ("resourcetemplate.karmada.io/delet
 pub const FEDERATOR_FINALIZER: &str = "compute.datumapis.com/federator";
 /// Annotation of a project WD: the name of its hub namespace.
 pub const FEDERATION_NAMESPACE: &str = "compute.datumapis.com/federation-namespace";
-/// Annotation of a project WD: the UID of its hub namespace, by which a hub that lost its state is recognised.
+/// Annotation of a project WD: the UID of its hub namespace, by which a hub that lost its state is
+/// recognised.
 pub const HUB_NAMESPACE_UID: &str = "federation.datumapis.com/hub-namespace-uid";
 /// Origin mark of a hub WD: `<plane>/<namespace>/<name>` of the project WD.
 pub const SOURCE: &str = "federation.datumapis.com/source";
@@ -26,13 +28,14 @@ pub const SOURCE: &str = "federation.datumapis.com/source";
 pub const SOURCE_UID: &str = "federation.datumapis.com/source-uid";
 /// Origin mark of a hub WD: generation of the project WD.
 pub const SOURCE_GENERATION: &str = "federation.datumapis.com/source-generation";
-/// Annotation of a hub WD, with the value `true`: the hub lost the one before it, and no cell has reported since (F9).
+/// Annotation of a hub WD, with the value `true`: the hub lost the one before it, and no cell has reported
+/// since (F9).
 pub const HUB_LOST: &str = "federation.datumapis.com/hub-lost";
-/// Annotation of a hub WD that changes its city: the city it leaves and since when, `<city code>/<RFC 3339>`; there until
-/// the cell of the new city has reported on it.
+/// Annotation of a hub WD that changes its city: the city it leaves and since when, `<city code>/<RFC 3339>`;
+/// there until the cell of the new city has reported on it.
 pub const MOVING: &str = "federation.datumapis.com/moving";
-/// Annotation of a hub WD that Karmada has not applied, or of which it passes on an older status: when it was to apply it
-/// again; there until its cell has reported on it (F8).
+/// Annotation of a hub WD that Karmada has not applied, or of which it passes on an older status: when it was
+/// to apply it again; there until its cell has reported on it (F8).
 pub const RESYNC: &str = "federation.datumapis.com/resync";
 /// Annotation of a hub WD whose project WD is being deleted: since when its cells are to tear it down, before
 /// it is deleted itself (F9).
@@ -40,7 +43,8 @@ pub const RECALLED: &str = "federation.datumapis.com/recalled";
 /// Karmada's label of an object that none of its policies propagates, with the value that fedhub gives it on
 /// a hub WD that is recalled: without it Karmada would bind the WD to its cell again.
 pub const PROPAGATED_BY: (&str, &str) = ("resourcetemplate.karmada.io/claimed-by", "fedhub");
-/// Annotation of a PropagationPolicy: when it was touched last, so that Karmada releases what it no longer selects.
+/// Annotation of a PropagationPolicy: when it was touched last, so that Karmada releases what it no longer
+/// selects.
 pub const TOUCHED: &str = "federation.datumapis.com/touched";
 /// Karmada's annotation of an object: the name of the PropagationPolicy that claims it.
 pub const CLAIMED_BY: &str = "propagationpolicy.karmada.io/name";
@@ -50,23 +54,27 @@ pub const MIRRORED_ANNOTATIONS: [&str; 3] = [SUSPENDED, EXPECTED_REFERENCED_DATA
 pub const SUSPENDED: &str = "compute.datumapis.com/suspended";
 /// Label of a companion, with the value `true`: a `ConfigMap` or Secret that a template refers to.
 pub const REFERENCED_DATA: &str = "compute.datumapis.com/referenced-data";
-/// Annotation of a WD: the referenced data that a cell awaits, with the generation of the project WD that it was computed
-/// for: `{"generation": 3, "expected": ["ConfigMap/app", "Secret/db"]}`, or from an older writer the array alone (W5).
+/// Annotation of a WD: the referenced data that a cell awaits, with the generation of the project WD that it
+/// was computed for: `{"generation": 3, "expected": ["ConfigMap/app", "Secret/db"]}`, or from an older writer
+/// the array alone (W5).
 pub const EXPECTED_REFERENCED_DATA: &str = "compute.datumapis.com/expected-referenced-data";
 /// Annotation of a WD: why referenced data does not come, as JSON with `reason` and `message`.
 pub const REFERENCED_DATA_ERROR: &str = "compute.datumapis.com/referenced-data-error";
 
-/// Finalizer of the project's side of referenced data on a project WD: its companions on the hub have to go first (W5).
+/// Finalizer of the project's side of referenced data on a project WD: its companions on the hub have to go
+/// first (W5).
 pub const REFERENCED_DATA_FINALIZER: &str = "compute.datumapis.com/referenced-data-controller";
-/// Annotation of a companion: the WDs that refer to it, as a JSON array of `<project namespace>/<WD>`, sorted (W5).
+/// Annotation of a companion: the WDs that refer to it, as a JSON array of `<project namespace>/<WD>`, sorted
+/// (W5).
 pub const REFERENCED_BY: &str = "compute.datumapis.com/referenced-by";
-/// Annotation of a companion: what it is the copy of, `<UID>/<resourceVersion>/<bytes>` of the project's object.
+/// Annotation of a companion: what it is the copy of, `<UID>/<resourceVersion>/<bytes>` of the project's
+/// object.
 pub const COPIED_FROM: &str = "federation.datumapis.com/copied-from";
 
 /// Label of a hub `InstanceType`, and its value: fedhub's copy of one of the catalogue's source (W8).
 pub const CATALOG: (&str, &str) = ("compute.datumapis.com/instance-type-catalog", "true");
-/// Annotation of such a copy: UID of the CRD that the catalogue's source had, by which a source that was made anew is
-/// recognised (W8).
+/// Annotation of such a copy: UID of the CRD that the catalogue's source had, by which a source that was made
+/// anew is recognised (W8).
 pub const CATALOG_UID: &str = "federation.datumapis.com/catalog-uid";
 /// The `ClusterPropagationPolicy` that brings the copies to all cells (W8).
 pub const CATALOG_POLICY: &str = "instance-types";
@@ -97,8 +105,8 @@ pub const INSTANCE_LABELS: [&str; 9] = [
     INSTANCE_CITY,
     INSTANCE_INDEX,
 ];
-/// Labels that tie an Instance to its WD and Workload: all have to be there, and not empty, before it is written back
-/// to the hub.
+/// Labels that tie an Instance to its WD and Workload: all have to be there, and not empty, before it is
+/// written back to the hub.
 pub const LINKING_LABELS: [&str; 7] = [
     WORKLOAD_UID,
     WORKLOAD_DEPLOYMENT_UID,
@@ -114,14 +122,16 @@ pub fn is_reserved_label(label: &str) -> bool {
 }
 /// Label of WDs and Instances: the service that they belong to, and its value.
 pub const SERVICE_NAME: (&str, &str) = ("services.miloapis.com/service-name", "compute.datumapis.com");
-/// The names that a Milo's catalogue may have the `Service` by: that of `deploy/components/milo-service`, and the usual one.
+/// The names that a Milo's catalogue may have the `Service` by: that of `deploy/components/milo-service`, and
+/// the usual one.
 pub const SERVICE_OBJECTS: [&str; 2] = ["compute-datumapis-com", "compute"];
 /// Annotation of a hub Instance and of a `ResourceClaim`: which cell's Instance it stands for:
 /// `<cell name>/<UID of the cell>/<UID of its Instance>`; a cell touches only its own (C10).
 pub const CELL_SOURCE: &str = "federation.datumapis.com/cell-source";
-/// Annotation of a Karmada Cluster, set by an operator: since when its cell is lost, as an RFC 3339 time (C11).
+/// Annotation of a Karmada Cluster, set by an operator: since when its cell is lost, as an RFC 3339 time
+/// (C11).
 pub const LOST: &str = "federation.datumapis.com/lost";
-/// What annotations of a Karmada Cluster begin with by which an operator declares another cluster lost, one that no Cluster
+/// Prefix of the annotation of a Karmada Cluster that declares another cluster lost, one that no Cluster
 /// stands for; the UID of its namespace `kube-system` follows. The value is that of [`LOST`].
 pub const LOST_CLUSTER: &str = "lost.federation.datumapis.com/";
 
@@ -132,8 +142,8 @@ pub fn lost_cluster(uid: &str) -> String {
 
 /// Finalizer of the workload controller on a Workload, and of the deployment controller on a cell's WD.
 pub const WORKLOAD_FINALIZER: &str = "compute.datumapis.com/workload-controller";
-/// Finalizer that earlier versions and the Go manager put on a cell's Instance, so that its copy on the hub went first.
-/// It is taken off.
+/// Finalizer that earlier versions and the Go manager put on a cell's Instance, so that its copy on the hub
+/// went first. It is taken off.
 pub const INSTANCE_FINALIZER: &str = "compute.datumapis.com/instance-controller";
 
 /// Label of a `ResourceClaim`: the name of the cell that made it.
@@ -147,24 +157,27 @@ pub const LOCATION: &str = "networking.datumapis.com/location";
 
 /// Annotation of a Workload: the number of the newest revision in its history (W10).
 pub const CURRENT_REVISION: &str = "compute.datumapis.com/current-revision";
-/// Annotation of a Workload: `<revision>/<hash of the template>` of the template that was recorded last (W10).
+/// Annotation of a Workload: `<revision>/<hash of the template>` of the template that was recorded last
+/// (W10).
 pub const RECORDED_TEMPLATE: &str = "federation.datumapis.com/recorded-template";
-/// Annotation of a template, an RFC 3339 time: a new one replaces the instances one by one. One of a project WD's own stands
-/// until its Workload asks for another one, so that one city can be restarted alone.
+/// Annotation of a template, an RFC 3339 time: a new one replaces the instances one by one. One of a project
+/// WD's own stands until its Workload asks for another one, so that one city can be restarted alone.
 pub const RESTARTED_AT: &str = "compute.datumapis.com/restartedAt";
-/// Annotation of an Instance in its cell: the hash that its template had before it got another one for the same content. A
-/// provider may have observed the Instance under that one, and see no reason to do so again.
+/// Annotation of an Instance in its cell: the hash that its template had before it got another one for the
+/// same content. A provider may have observed the Instance under that one, and see no reason to do so again.
 pub const FORMER_TEMPLATE_HASH: &str = "federation.datumapis.com/former-template-hash";
 /// Annotation of a WD: `true` while it is [`SUSPENDED`] because its Workload is.
 pub const WORKLOAD_SUSPENDED: &str = "compute.datumapis.com/workload-suspended";
-/// Annotation of a Workload: the names of its WDs that were suspended by themselves, sorted, with a comma between two. What is
-/// deleted by hand comes back as suspended.
+/// Annotation of a Workload: the names of its WDs that were suspended by themselves, sorted, with a comma
+/// between two. What is deleted by hand comes back as suspended.
 pub const SUSPENDED_DEPLOYMENTS: &str = "compute.datumapis.com/suspended-deployments";
-/// Annotation of a WD: the restart of its Workload that it was given last, as the Workload's template says it.
+/// Annotation of a WD: the restart of its Workload that it was given last, as the Workload's template says
+/// it.
 pub const WORKLOAD_RESTARTED_AT: &str = "compute.datumapis.com/workload-restarted-at";
-/// Annotation of a Workload, a user's: while it is there and not `false`, no WD gets another template, and none is created.
+/// Annotation of a Workload, a user's: while it is there and not `false`, no WD gets another template, and
+/// none is created.
 pub const ROLLOUT_PAUSED: &str = "compute.datumapis.com/rollout-paused";
-/// What the name of the `ConfigMap` with a Workload's revisions begins with; the Workload's name follows.
+/// Prefix of the name of the `ConfigMap` with a Workload's revisions; the Workload's name follows.
 const REVISION_HISTORY: &str = "compute.datumapis.com-revision-history.";
 
 /// Annotation of a projection: `<hub namespace>/<its UID>/<UID of the hub Instance>`.
@@ -203,7 +216,7 @@ pub struct PlaneName(Arc<str>);
 /// Why a name cannot be a plane's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidPlaneName {
-    /// Nothing was given.
+    /// The name is empty.
     #[error("a plane name is empty")]
     Empty,
     /// `_` stands for `/` in the label, so a name that holds one could not be read back.
@@ -273,7 +286,8 @@ pub fn project_namespace_uid(hub_namespace: &str) -> Option<&str> {
     hub_namespace.strip_prefix("ns-").filter(|uid| !uid.is_empty())
 }
 
-/// Whether a text, such as a tenant can write, can be the name of a hub namespace, so that a request may name it.
+/// Whether a text, such as a tenant can write, can be the name of a hub namespace, so that a request may name
+/// it.
 pub fn is_hub_namespace(name: &str) -> bool {
     project_namespace_uid(name).is_some() && is_dns_label(name)
 }
@@ -292,16 +306,18 @@ pub fn is_label_value(value: &str) -> bool {
         && value.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
 }
 
-/// Whether a text that a server or an object gives as a UID can be one (I14). API servers make UUIDs; anything that keeps
-/// to this is harmless in a path, a patch, an annotation's key and an operator's terminal.
+/// Whether a text that a server or an object gives as a UID can be one (I14). API servers make UUIDs;
+/// anything that keeps to this is harmless in a path, a patch, an annotation's key and an operator's
+/// terminal.
 pub fn is_uid(text: &str) -> bool {
     (1..=UID_MAX).contains(&text.len()) && text.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-')
 }
 
-/// What [`is_uid`] asks for, as messages say it.
+/// The rule of [`is_uid`], for messages.
 pub const UID_RULE: &str = "a UID has 1 to 63 letters, digits or '-'";
 
-/// Whether a name that a server gives an object can be one segment of the path of a request, and nothing more (I14).
+/// Whether a name that a server gives an object can be one segment of the path of a request, and nothing more
+/// (I14).
 pub fn is_path_segment(name: &str) -> bool {
     let is_plain = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'.' | b'_' | b':');
     (1..=NAME_MAX).contains(&name.len()) && !matches!(name, "." | "..") && name.bytes().all(is_plain)
@@ -318,7 +334,7 @@ pub fn is_object_name(name: &str) -> bool {
         })
 }
 
-/// What [`is_label_value`] asks for, as messages say it.
+/// The rule of [`is_label_value`], for messages.
 pub const LABEL_VALUE_RULE: &str =
     "it must have 1 to 63 letters, digits, '-', '_' or '.', and begin and end with a letter or digit";
 
@@ -327,40 +343,41 @@ pub fn is_dns_label(name: &str) -> bool {
     name.len() <= LABEL_VALUE_MAX && !name.contains('.') && is_object_name(name)
 }
 
-/// What [`is_dns_label`] asks for, as messages say it.
+/// The rule of [`is_dns_label`], for messages.
 pub const DNS_LABEL_RULE: &str =
     "it must have 1 to 63 lower-case letters, digits or '-', and begin and end with a letter or digit";
 
-/// What [`is_object_name`] asks for, as messages say it.
+/// The rule of [`is_object_name`], for messages.
 pub const OBJECT_NAME_RULE: &str = "it must have 1 to 253 lower-case letters, digits, '-' or '.', and each part begin and end with a letter or digit";
 
 /// The most characters of the name of an object.
 const OBJECT_NAME_MAX: usize = 253;
 
-/// The most characters that the name of an object of a kind may have, so that Karmada can bring it to a cell. Two objects are
-/// named after it: its binding, see [`binding_name`], and its Work, with a hash of 32 bits in decimal digits.
+/// The most characters that the name of an object of a kind may have, so that Karmada can bring it to a cell.
+/// Two objects are named after it: its binding, see [`binding_name`], and its Work, with a hash of 32 bits in
+/// decimal digits.
 pub const fn travelling_name_max(kind: &str) -> usize {
     const WORK: usize = "-4294967295".len();
     let binding = "-".len() + kind.len();
     OBJECT_NAME_MAX - if binding > WORK { binding } else { WORK }
 }
 
-/// What [`travelling_name_max`] asks of the name of an `InstanceType`, as messages say it.
+/// The rule of [`travelling_name_max`] for the name of an `InstanceType`, for messages.
 pub const INSTANCE_TYPE_NAME_RULE: &str = "it must have at most 240 characters: with more it reaches no cell";
 /// The `ConfigMap` that every cluster writes in each namespace itself: no copy of one can stand there.
 const ROOT_CA: &str = "kube-root-ca.crt";
 
-/// Whether a template may refer to the `ConfigMap` or Secret of that name: whether a copy of it can reach a cell (W5).
-/// `kind` is `ConfigMap` or `Secret`.
+/// Whether a template may refer to the `ConfigMap` or Secret of that name: whether a copy of it can reach a
+/// cell (W5). `kind` is `ConfigMap` or `Secret`.
 pub fn is_referenceable(kind: &str, name: &str) -> bool {
     name.len() <= travelling_name_max(kind) && (kind, name) != ("ConfigMap", ROOT_CA)
 }
 
-/// What [`is_referenceable`] asks for, as messages say it.
+/// The rule of [`is_referenceable`], for messages.
 pub const REFERENCE_RULE: &str = "no copy of it can reach a cell: the name must have at most 242 characters, and the ConfigMap kube-root-ca.crt is each cluster's own";
 
-/// The name of the PropagationPolicy of a city: `city-<code in lower case>` where that is a valid name which no
-/// other code's policy has (`taken`), else with a suffix from the code's hash.
+/// The name of the PropagationPolicy of a city: `city-<code in lower case>` where that is a valid name which
+/// no other code's policy has (`taken`), else with a suffix from the code's hash.
 pub fn policy_name(city: &str, taken: impl Fn(&str) -> bool) -> String {
     let plain = format!("city-{}", city.to_ascii_lowercase());
     if is_object_name(&plain) && !taken(&plain) {
@@ -371,8 +388,9 @@ pub fn policy_name(city: &str, taken: impl Fn(&str) -> bool) -> String {
     format!("city-{tame}-{:08x}", hash::text(city) & 0xffff_ffff)
 }
 
-/// The name of the WD of a Workload's placement in a city: `<workload>-<placement>-<city in lower case>` where that is a
-/// valid name of at most 63 characters, else cut and with a suffix from the hash of the three (W1).
+/// The name of the WD of a Workload's placement in a city: `<workload>-<placement>-<city in lower case>`
+/// where that is a valid name of at most 63 characters, else cut and with a suffix from the hash of the three
+/// (W1).
 pub fn deployment_name(workload: &str, placement: &str, city: &str) -> String {
     const SUFFIX: usize = 10;
     let city = city.to_lowercase();
@@ -387,7 +405,8 @@ pub fn deployment_name(workload: &str, placement: &str, city: &str) -> String {
     format!("{}-{hash:010x}", if head.is_empty() { "workload" } else { head })
 }
 
-/// The name of the `ConfigMap` with the revisions of a Workload; `None` where its name is too long for one (W10).
+/// The name of the `ConfigMap` with the revisions of a Workload; `None` where its name is too long for one
+/// (W10).
 pub fn revision_history(workload: &str) -> Option<String> {
     Some(format!("{REVISION_HISTORY}{workload}")).filter(|name| is_object_name(name))
 }

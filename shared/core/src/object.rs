@@ -59,9 +59,9 @@ macro_rules! kinds {
 kinds! {
     /// `v1` Namespace.
     Namespace: "", "v1", "namespaces", Cluster;
-    /// A companion of what a template refers to; of it only that it is there is known.
+    /// A companion of what a template refers to; known only by its existence.
     ConfigMap: "", "v1", "configmaps", Namespaced;
-    /// Likewise.
+    /// A companion of what a template refers to; known only by its existence.
     Secret: "", "v1", "secrets", Namespaced;
     /// A CRD; read, not watched.
     CustomResourceDefinition: "apiextensions.k8s.io", "v1", "customresourcedefinitions", Cluster;
@@ -69,7 +69,7 @@ kinds! {
     Cluster: "cluster.karmada.io", "v1alpha1", "clusters", Cluster;
     /// Karmada's PropagationPolicy.
     PropagationPolicy: "policy.karmada.io", "v1alpha1", "propagationpolicies", Namespaced;
-    /// The same for objects in no namespace.
+    /// Karmada's `ClusterPropagationPolicy`, which selects objects without a namespace.
     ClusterPropagationPolicy: "policy.karmada.io", "v1alpha1", "clusterpropagationpolicies", Cluster;
     /// Karmada's `ResourceBinding`; read, not watched.
     ResourceBinding: "work.karmada.io", "v1alpha2", "resourcebindings", Namespaced;
@@ -85,17 +85,17 @@ kinds! {
     Network: "networking.datumapis.com", "v1alpha", "networks", Namespaced;
     /// A deployment's wish for a network in a cell.
     NetworkBinding: "networking.datumapis.com", "v1alpha", "networkbindings", Namespaced;
-    /// One network in one location.
+    /// A network in one location.
     NetworkContext: "networking.datumapis.com", "v1alpha", "networkcontexts", Namespaced;
     /// A wish for a subnet of such a network.
     SubnetClaim: "networking.datumapis.com", "v1alpha", "subnetclaims", Namespaced;
     /// A subnet of such a network.
     Subnet: "networking.datumapis.com", "v1alpha", "subnets", Namespaced;
-    /// Which location a cell serves.
+    /// The location that a cell serves.
     LocationBinding: "networking.datumapis.com", "v1alpha", "locationbindings", Cluster;
-    /// That a project may use a service of its Milo.
+    /// The permission of a project to use a service of its Milo.
     ServiceEntitlement: "services.miloapis.com", "v1alpha1", "serviceentitlements", Cluster;
-    /// What scales a deployment in a cell by the use of its Instances.
+    /// Scales a deployment in a cell by the resource usage of its Instances.
     HorizontalPodAutoscaler: "autoscaling", "v2", "horizontalpodautoscalers", Namespaced;
     /// A project's wish for quota.
     ResourceClaim: "quota.miloapis.com", "v1alpha1", "resourceclaims", Namespaced;
@@ -108,7 +108,7 @@ impl Kind {
     }
 }
 
-/// Which plane something is on.
+/// Identifies a plane.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum PlaneId {
     /// The cluster that the hub process runs in.
@@ -144,12 +144,12 @@ impl std::fmt::Display for PlaneId {
     }
 }
 
-/// One object of one plane.
+/// Identifies an object of a plane.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key {
     /// Where it is.
     pub plane: PlaneId,
-    /// What it is.
+    /// The kind of the object.
     pub kind: Kind,
     /// Its namespace, empty for cluster-scoped kinds.
     pub namespace: Box<str>,
@@ -179,7 +179,7 @@ pub struct TooLarge {
 pub struct Unreadable {
     /// Its namespace, name, UID and resourceVersion, where those can be read.
     pub metadata: ObjectMeta,
-    /// What is wrong with it.
+    /// What is wrong with the object.
     pub error: String,
 }
 

@@ -15,7 +15,7 @@ pub struct TokenBucket {
     /// Below zero by the tokens that are promised and not filled in yet.
     tokens: f64,
     filled: Instant,
-    /// From when on the token of a key is there.
+    /// When the token that a key was promised is available.
     promised: BTreeMap<Key, Instant>,
 }
 

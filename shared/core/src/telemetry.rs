@@ -28,7 +28,7 @@ type SetFilter = dyn Fn(&str) -> Result<(), String> + Send + Sync;
 pub struct LogFilter(Arc<SetFilter>);
 
 impl LogFilter {
-    /// One that `set` replaces.
+    /// Creates a filter that `set` replaces.
     pub fn new(set: impl Fn(&str) -> Result<(), String> + Send + Sync + 'static) -> Self {
         Self(Arc::new(set))
     }
@@ -73,7 +73,7 @@ where
     Ok((tracing_subscriber::registry().with(layer.with_filter(filter)), LogFilter::new(set)))
 }
 
-/// What the text format paints with: levels, names of fields, and what is less important.
+/// The sequences that the text format paints with: levels, names of fields, and what is less important.
 const PAINT: [&str; 9] = [
     "\u{1b}[0m",
     "\u{1b}[1m",

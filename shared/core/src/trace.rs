@@ -25,7 +25,7 @@ pub struct Change {
 }
 
 impl Change {
-    /// That of the origin mark of a hub WD, or of the cell's.
+    /// Returns the change that the origin mark of a hub WD, or of a cell's WD, names.
     pub fn of_mark(wd: &Object) -> Option<Self> {
         let generation = wd.annotation(SOURCE_GENERATION)?.parse().ok()?;
         Some(Self { uid: wd.annotation(SOURCE_UID)?.to_owned(), generation })
@@ -60,7 +60,7 @@ pub struct Reconciled {
     pub took: Duration,
     /// How long it had waited for a worker before.
     pub waited: Duration,
-    /// What it answered, where that is known.
+    /// The change that the reconcile answered, if it is known.
     pub change: Option<Change>,
 }
 
@@ -85,7 +85,7 @@ pub trait Recorder: Send + Sync {
 
 static RECORDER: OnceLock<Arc<dyn Recorder>> = OnceLock::new();
 
-/// Has the spans of this process go there, from now to its end. Whoever is second changes nothing.
+/// Installs the recorder of this process's spans. Later calls are ignored.
 pub fn record_to(recorder: Arc<dyn Recorder>) {
     drop(RECORDER.set(recorder));
 }
@@ -104,7 +104,7 @@ pub struct Answered {
 }
 
 impl Answered {
-    /// Nothing yet; asked for where spans are recorded.
+    /// Creates an empty record if spans are recorded.
     pub fn recorded() -> Self {
         Self::new(recorder().is_some())
     }
@@ -122,7 +122,7 @@ impl Answered {
         }
     }
 
-    /// What was said last.
+    /// Returns the change that was said last.
     pub fn said(&self) -> Option<Change> {
         self.change.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

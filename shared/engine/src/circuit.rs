@@ -21,14 +21,14 @@ pub const FIRST: Duration = Duration::from_secs(1);
 /// How long it is open at most, however often the probe has failed.
 pub const LONGEST: Duration = Duration::from_mins(1);
 
-/// What a circuit lets through.
+/// Which keys of a plane a circuit breaker lets through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stance {
     /// Everything.
     Closed,
     /// Nothing.
     Open,
-    /// One key, as the probe.
+    /// A single key, as a probe.
     HalfOpen,
 }
 
@@ -54,7 +54,7 @@ impl Default for Circuit {
 }
 
 impl Circuit {
-    /// What it lets through.
+    /// Returns which keys are let through.
     pub fn stance(&self) -> Stance {
         match self.state {
             State::Closed { .. } => Stance::Closed,
@@ -74,7 +74,7 @@ impl Circuit {
         self.stance() != Stance::Closed
     }
 
-    /// Until when it is open.
+    /// Returns until when the circuit is open.
     pub fn until(&self) -> Option<Instant> {
         match self.state {
             State::Open { until, .. } => Some(until),

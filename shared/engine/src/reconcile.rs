@@ -15,7 +15,7 @@ use crate::{Job, Outcome};
 /// How many rounds one reconcile may take; each follows a write or a live read.
 pub const MAX_ROUNDS: usize = 8;
 
-/// What applying a plan has changed. Of several intents, the greatest counts.
+/// How much applying a plan has changed. Of several intents, the greatest counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Step {
     /// Nothing: the object is in sync.
@@ -28,11 +28,11 @@ pub enum Step {
     End(Outcome),
 }
 
-/// One reconcile of one key, step by step.
+/// A reconcile of one key, step by step.
 pub trait Reconciler: Send {
-    /// What the caches, and this reconcile's live reads, say of the object and its surroundings.
+    /// The object and its surroundings, from the caches and from this reconcile's live reads.
     type Snapshot: Send + Sync;
-    /// What is to be done, as [`Self::plan`] decides.
+    /// The decision of [`Self::plan`].
     type Plan: Send;
 
     /// Gathers the snapshot, without reading what the caches know. Breaks where there is nothing to plan.

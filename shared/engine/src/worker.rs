@@ -30,8 +30,8 @@ pub trait Controller: Send + Sync + 'static {
     fn reconcile(&self, job: &Job) -> impl Future<Output = Result<Outcome, Error>> + Send;
 }
 
-/// Has up to `count` workers take keys until the queue is closed; a reconcile that has begun is finished. A
-/// worker is a task only while keys are ready: the hundreds that are idle take no memory.
+/// Runs up to `count` workers until the queue is closed; a reconcile that has begun is finished. A worker is
+/// a task only while keys are ready: the hundreds that are idle take no memory.
 pub fn run_workers<C: Controller>(
     controller: &Arc<C>,
     queue: &Arc<Queue>,

@@ -9,7 +9,8 @@ pub struct LeaseConfig {
     pub namespace: String,
     /// Name of the Lease.
     pub name: String,
-    /// Who this process is. Has to differ from every other process, earlier ones of the same name included.
+    /// The identity of this process. It must differ from that of every other process, earlier ones of the
+    /// same name included.
     pub identity: String,
     /// How long a lease lasts that is not renewed.
     pub duration: Duration,

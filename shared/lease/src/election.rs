@@ -8,13 +8,13 @@ use tokio::time::Instant;
 
 use crate::config::LeaseConfig;
 
-/// What a released Lease says as its duration. An empty holder alone does not free a Lease: another writer
-/// may have emptied it by hand, and its leader not know yet.
+/// The duration of a released Lease. An empty holder alone does not free a Lease: another writer may have
+/// emptied it by hand, and its leader not know yet.
 pub(super) const RELEASED: Duration = Duration::from_secs(1);
 /// How long to wait after another writer was first, so that two never chase each other.
 const CONFLICT: Duration = Duration::from_millis(20);
 
-/// What the Lease says.
+/// The content of a Lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// Its resourceVersion.
@@ -30,7 +30,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// What `lease` says.
+    /// Reads the content of `lease`.
     pub fn of(lease: &Lease) -> Self {
         let spec = lease.spec.clone().unwrap_or_default();
         let seconds = spec.lease_duration_seconds.and_then(|s| u64::try_from(s).ok()).unwrap_or_default();
@@ -69,7 +69,7 @@ pub enum Source {
     Watch,
 }
 
-/// What to do next.
+/// The next step of the election.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Read the Lease: what is known of it is not sure.
@@ -82,14 +82,14 @@ pub enum Step {
         /// The epoch to claim: that of the term where this is a renewal.
         epoch: i32,
     },
-    /// Nothing before that time, unless something is seen.
+    /// Wait until this time, unless the Lease changes.
     Wait(Instant),
 }
 
 /// How a claim went.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Claimed {
-    /// It is ours; this is what the Lease says now.
+    /// The Lease is ours, with this content.
     Done(Record),
     /// Another writer was first.
     Conflict,
@@ -106,7 +106,7 @@ struct Seen {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Presence {
     Unknown,
-    /// Since when that is known.
+    /// The Lease is gone, which is known since this time.
     Gone(Instant),
     There,
 }
@@ -118,7 +118,7 @@ struct Reign {
     since: Instant,
 }
 
-/// One process's view of the election.
+/// The election as one process sees it.
 pub struct Election {
     config: LeaseConfig,
     seen: Option<Seen>,
@@ -131,7 +131,7 @@ pub struct Election {
     /// When the server answered last.
     last_answer: Instant,
     not_before: Instant,
-    /// No term begins before that time.
+    /// The earliest time at which a term may begin.
     cold_until: Instant,
     retiring: bool,
 }
@@ -166,7 +166,7 @@ impl Election {
         reign.renewed + self.config.duration.saturating_sub(self.config.margin())
     }
 
-    /// Who leads as far as is known, and in which epoch.
+    /// Returns the holder and the epoch of the Lease, as far as they are known.
     pub fn leader(&self) -> Option<(&str, i32)> {
         let seen = self.seen.as_ref().filter(|_| !matches!(self.presence, Presence::Gone(_)))?;
         (!seen.record.holder.is_empty()).then_some((seen.record.holder.as_str(), seen.record.epoch))
@@ -261,7 +261,7 @@ impl Election {
         })
     }
 
-    /// What to do next.
+    /// Decides the next step.
     pub fn plan(&self, now: Instant) -> Step {
         let (due, step) = self.next(now);
         let begins = self.reign.is_none() && matches!(step, Step::Claim { .. });
@@ -272,7 +272,7 @@ impl Election {
         Step::Wait(self.term().map_or(due, |term| due.min(term.until)))
     }
 
-    /// What comes next, and when.
+    /// Returns the next step, and when it is due.
     fn next(&self, now: Instant) -> (Instant, Step) {
         let at_once = self.not_before;
         let resync = (self.last_answer + self.config.renew * 3 / 2, Step::Read);

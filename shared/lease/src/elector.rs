@@ -35,7 +35,7 @@ pub enum LeaseError {
     /// The management plane refused it, or cannot be reached.
     #[error("failed to reach the Lease")]
     Request(#[from] kube::Error),
-    /// There was no answer in time.
+    /// The API server did not answer in time.
     #[error("no answer after {0:?}")]
     Silence(Duration),
 }
@@ -58,7 +58,7 @@ pub struct Elector {
     term: watch::Sender<Option<Term>>,
     /// The Lease's own count of its holders, which is the same in every replica.
     transitions: IntCounter,
-    /// Who led when that was last said in the log.
+    /// The leader that was logged last.
     logged_leader: Option<(String, i32)>,
     failing: bool,
 }
@@ -102,13 +102,13 @@ impl Leadership {
         self.term.clone()
     }
 
-    /// To be cancelled when this process is in sync, so that it may begin to lead. Without that it waits for
-    /// [`LeaseConfig::warm_up`].
+    /// Returns a token to cancel once this process is in sync and may lead. Without it, the election waits
+    /// for [`LeaseConfig::warm_up`].
     pub fn warm(&self) -> CancellationToken {
         self.warm.clone()
     }
 
-    /// From now on this process does not begin to lead. A term goes on, for what is under way.
+    /// Stops this process from becoming leader. A term in progress goes on, for what is under way.
     pub fn retire(&self) {
         self.retire.cancel();
     }

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 pub struct WarmUp {
     /// The registry.
     pub planes: Arc<Planes>,
-    /// What [`super::Leadership::warm`] gave.
+    /// The token of [`super::Leadership::warm`].
     pub warm: CancellationToken,
 }
 

@@ -17,17 +17,18 @@
 //! leaves an effect once things have settled, the create of a hub WD; none needs the epoch on the object for
 //! that:
 //!
-//! - An **update, patch or delete** carries the resourceVersion or the UID that it was decided by. Where the new leader,
-//!   or any other writer, wrote meanwhile, it is refused; otherwise it is what the new leader would write itself.
-//! - A **create** of something that exists is refused (409). So it can only do harm where what it makes is not there and
-//!   is not meant to be there any more:
-//!   - A *projection*: if its WD is gone, its ownerReference is to a dead UID, and the project plane's garbage collector
-//!     takes it. If its hub Instance is gone, the projector sees it on its watch, and deletes it as after a gap (I4).
-//!   - A *`PropagationPolicy`* that no WD uses goes after its quiet time, like any (F7). A *hub namespace* is left
-//!     alone, empty as it is (F11).
-//!   - A *hub WD* whose project WD was released meanwhile is an orphan, as of a stripped finalizer (F11): it is counted
-//!     and named, and the operator's to delete. A WD that is made again under that name waits for that, and says so. An
-//!     epoch on it would tell that it is old and not that its WD is gone, which alone may delete it (I4).
+//! - An **update, patch or delete** carries the resourceVersion or the UID that it was decided by. Where the
+//!   new leader, or any other writer, wrote meanwhile, it is refused; otherwise it is what the new leader
+//!   would write itself.
+//! - A **create** of something that exists is refused (409). So it can only do harm where what it makes is
+//!   not there and is not meant to be there any more: - A *projection*: if its WD is gone, its ownerReference
+//!   is to a dead UID, and the project plane's garbage collector takes it. If its hub Instance is gone, the
+//!   projector sees it on its watch, and deletes it as after a gap (I4). - A *`PropagationPolicy`* that no WD
+//!   uses goes after its quiet time, like any (F7). A *hub namespace* is left alone, empty as it is (F11). -
+//!   A *hub WD* whose project WD was released meanwhile is an orphan, as of a stripped finalizer (F11): it is
+//!   counted and named, and the operator's to delete. A WD that is made again under that name waits for that,
+//!   and says so. An epoch on it would tell that it is old and not that its WD is gone, which alone may
+//!   delete it (I4).
 
 mod config;
 mod election;

@@ -26,7 +26,7 @@ pub const LONGEST_TOO_LARGE: Duration = Duration::from_mins(10);
 /// Shortest wait that a server may ask for.
 const SHORTEST: Duration = Duration::from_millis(100);
 
-/// What was tried.
+/// The kind of attempt that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attempt {
     /// Asking the plane who it is.
@@ -46,7 +46,7 @@ pub enum Failure {
     Throttled(Option<Duration>),
     /// The server answered something else than what was asked for, or broke off.
     Refused,
-    /// It sends more than is taken of one plane.
+    /// The plane sends more than is accepted from one plane.
     TooLarge,
     /// Only a new list helps.
     Expired,
@@ -74,7 +74,7 @@ impl Failure {
         if self == Self::Unreachable { "unreachable" } else { otherwise }
     }
 
-    /// What failed of a watch, and how.
+    /// Classifies the failure of a watch.
     pub fn of_watch(error: &WatchError) -> (Attempt, Self) {
         use WatchError as E;
         match error {
@@ -98,7 +98,7 @@ pub struct Backoffs {
     chance: SmallRng,
     unreachable: u8,
     expired: u8,
-    /// By [`Attempt`].
+    /// The refused attempts in a row, by [`Attempt`].
     refused: [u8; 3],
 }
 
@@ -152,7 +152,7 @@ impl Backoffs {
         self.chance.random_range(0.0..=1.0)
     }
 
-    /// Over the upper half of the wait.
+    /// Spreads a wait over its upper half.
     fn jittered(&mut self, wait: Duration) -> Duration {
         wait.mul_f64(self.chance.random_range(0.5..=1.0))
     }

@@ -45,17 +45,17 @@ pub struct Confidential {
     data: BTreeMap<String, Wiped>,
     #[serde(default)]
     binary_data: BTreeMap<String, Wiped>,
-    /// Of a Secret.
+    /// The type, if the object is a Secret.
     #[serde(rename = "type")]
     secret_type: Option<String>,
 }
 
-/// What became of reading one.
+/// The result of reading an object.
 #[derive(Debug)]
 pub enum Read {
-    /// It is there.
+    /// The object exists.
     Found(Confidential),
-    /// There is none.
+    /// The object does not exist.
     Absent,
     /// The plane does not let it be read.
     Forbidden,
@@ -149,7 +149,7 @@ struct Copied<'a> {
 }
 
 impl Copied<'_> {
-    /// In one buffer of its size: one that grew would leave copies behind.
+    /// Serializes into one buffer of the final size: a buffer that grew would leave copies behind.
     fn body(&self) -> serde_json::Result<Zeroizing<Vec<u8>>> {
         let mut size = Size(0);
         serde_json::to_writer(&mut size, self)?;
@@ -288,7 +288,7 @@ impl Plane {
     }
 }
 
-/// What stands on the plane that a copy is written to.
+/// The object on the plane that a copy is written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// Nothing: it is created.

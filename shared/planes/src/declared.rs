@@ -45,8 +45,8 @@ impl Planes {
         })
     }
 
-    /// Has everybody look again at the Clusters with declarations that count now and did not before, or the
-    /// other way round, as if those had been made just now.
+    /// Notifies all listeners of the Clusters whose declarations have begun to count or no longer do, as if
+    /// the declarations had been changed just now.
     pub(super) fn judge_declarations(&self, before: Remembered) {
         let now = self.history().remembered();
         let same = |at: Timestamp| before.believes(at) == now.believes(at);

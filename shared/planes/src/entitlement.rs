@@ -16,15 +16,15 @@ use fedhub_core::object::{Object, ObjectView};
 /// The CRD of entitlements.
 pub const CRD: &str = "serviceentitlements.services.miloapis.com";
 
-/// What is remembered of the service in a project.
+/// The remembered grant of the service to a project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display, strum::EnumString)]
 #[strum(serialize_all = "lowercase")]
 pub enum Grant {
-    /// It was granted.
+    /// The service was granted.
     Granted,
-    /// It was granted, and is suspended.
+    /// The service was granted, and is suspended.
     Suspended,
-    /// It was granted and is no more: what ran of it is removed.
+    /// The service was granted and has been withdrawn: what ran of it is removed.
     Withdrawn,
 }
 
@@ -34,43 +34,44 @@ pub enum ServiceState {
     /// It does, or nothing is known that says otherwise.
     #[default]
     Active,
-    /// It is suspended: what is on the hub is, too. The project's plane takes writes.
+    /// The service is suspended: what is on the hub is, too. The project's plane takes writes.
     Suspended,
-    /// It was withdrawn: nothing of the project stays on the hub.
+    /// The service was withdrawn: nothing of the project stays on the hub.
     Withdrawn,
-    /// It was withdrawn and whether it still is cannot be told, or nothing was read yet: nothing is made on
-    /// the hub, and nothing deleted.
+    /// It is not known whether the service is withdrawn, or nothing was read yet: nothing is created on the
+    /// hub, and nothing deleted.
     Unknown,
 }
 
-/// What the entitlements of a project say.
+/// The state of a project's entitlements to the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entitlement {
-    /// It cannot be told: the plane does not serve them, or they cannot be read, or not all of them.
+    /// It is not known: the plane does not serve entitlements, or not all of them can be read.
     Unreadable,
-    /// There is none of the service, and none was seen to go.
+    /// No entitlement exists, and none was seen to be deleted.
     Absent,
-    /// There is none of the service any more: the watch showed its deletion, and has been unbroken since.
+    /// No entitlement exists any more: the watch showed its deletion, and has been unbroken since.
     Deleted,
-    /// One is active.
+    /// An entitlement is active.
     Active,
-    /// One is active, and suspended.
+    /// An entitlement is active, and suspended.
     Suspended,
-    /// It waits for approval, is not processed yet, or says what this version does not know.
+    /// The entitlement waits for approval, is not processed yet, or has a state that this version does not
+    /// know.
     Undecided,
-    /// It was denied: it may never have been granted.
+    /// The entitlement was denied: it may never have been granted.
     Denied,
-    /// It was granted, and then rejected.
+    /// The entitlement was granted, and then rejected.
     Revoked,
 }
 
-/// What is to come of a service.
+/// The expected outcome of a service's state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Outlook {
-    /// It stays as it is.
+    /// The service stays as it is.
     #[default]
     Settled,
-    /// It is withdrawn, unless the entitlement comes back in time.
+    /// The service is withdrawn, unless the entitlement comes back in time.
     Withdrawing,
     /// Its entitlement is missing, and was not seen to go: an operator decides.
     Held,
@@ -81,13 +82,13 @@ pub enum Outlook {
 pub struct Decision {
     /// Whether it runs there.
     pub state: ServiceState,
-    /// What is to be remembered; `None` for nothing.
+    /// The grant to remember; `None` for nothing.
     pub grant: Option<Grant>,
-    /// What is to come of it.
+    /// The expected outcome.
     pub outlook: Outlook,
 }
 
-/// What entitlements say: of several, the one that grants most counts.
+/// Reads the state of several entitlements: the one that grants most counts.
 pub fn read<'a>(entitlements: impl Iterator<Item = &'a Object>) -> Entitlement {
     let rank = |entitlement: &Entitlement| match entitlement {
         Entitlement::Active => 6,
@@ -140,7 +141,8 @@ pub fn went_with_kind(deleted: &Object, crd: Option<&Object>) -> bool {
     installed.zip(made).is_none_or(|(installed, made)| installed.0 > made.0)
 }
 
-/// Decides by what was known last. `permitted`: what is seen to be withdrawn has been so for the whole delay, and may be.
+/// Decides by what was known last. `permitted`: what is seen to be withdrawn has been so for the whole delay,
+/// and may be.
 pub fn decide(last: Option<Grant>, now: Entitlement, permitted: bool) -> Decision {
     let settled = |grant| Decision { state: state(grant), grant, outlook: Outlook::Settled };
     let stays = settled(last);

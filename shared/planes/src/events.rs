@@ -48,7 +48,7 @@ pub struct Events {
     refused: Refused,
     /// Where the plane takes none for now.
     silent: Option<WriteSwitch>,
-    /// Those that were not stored, by reason.
+    /// Counts the Events that were not stored, by reason.
     dropped: Option<IntCounterVec>,
     room: Arc<Semaphore>,
     turn: Arc<Semaphore>,
@@ -73,13 +73,13 @@ impl Events {
         Self { recorder, refused: Refused::default(), silent: None, dropped: None, room, turn }
     }
 
-    /// The same, which warns of no reason that others with `refused` warned of.
+    /// Shares `refused`, so that no reason is warned about that another publisher has warned about.
     #[must_use]
     pub fn sharing(self, refused: &Refused) -> Self {
         Self { refused: refused.clone(), ..self }
     }
 
-    /// The same, which counts those that are not stored.
+    /// Counts the Events that are not stored.
     #[must_use]
     pub fn counting(self, metrics: &Metrics) -> Self {
         Self { dropped: Some(metrics.events_not_stored.clone()), ..self }
@@ -91,7 +91,7 @@ impl Events {
         }
     }
 
-    /// The same, but none are written while that plane takes no writes.
+    /// Publishes no Events while the plane takes no writes.
     #[must_use]
     pub(crate) fn unless(self, silent: WriteSwitch) -> Self {
         Self { silent: Some(silent), ..self }
@@ -109,7 +109,7 @@ impl Events {
         self.publish(about, None, type_, &reason.into(), note).await;
     }
 
-    /// The same, which nothing waits for. What comes while very many wait is not stored.
+    /// Publishes an Event in the background. It is not stored if very many are waiting.
     pub fn send(&self, about: ObjectReference, type_: EventType, reason: impl Into<AnyReason>, note: String) {
         self.spawn(about, None, type_, reason.into(), note);
     }
@@ -195,7 +195,7 @@ pub struct OperatorEvents(Arc<ToOperators>);
 struct ToOperators {
     events: Events,
     about: ObjectReference,
-    /// What is said once: requests that are forbidden.
+    /// The messages that are published once: those of requests that are forbidden.
     said: Mutex<BTreeSet<String>>,
 }
 

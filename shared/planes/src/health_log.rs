@@ -38,13 +38,13 @@ impl Health {
 pub struct LastFailure {
     /// The kind that was watched.
     pub kind: Kind,
-    /// What was wrong, in words.
+    /// The error for people.
     pub error: String,
     /// When it happened last.
     pub at: Instant,
 }
 
-/// What is remembered of one plane: its state with its beginning, and the last failure.
+/// The state of a plane, when it began, and the last failure.
 #[derive(Debug)]
 pub struct HealthLog(Mutex<Inner>);
 
@@ -57,7 +57,7 @@ struct Inner {
 }
 
 impl HealthLog {
-    /// Of a plane that is in that state from now on.
+    /// Creates the log of a plane that is in `state` from now on.
     pub fn new(state: &'static str) -> Self {
         Self(Mutex::new(Inner { state, since: Instant::now(), last: None }))
     }

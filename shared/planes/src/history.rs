@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
-/// What is remembered of the hub on the management plane.
+/// What the management plane remembers of the hub.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Remembered {
     /// The highest resourceVersion ever seen on an object there, in its present life.
@@ -40,9 +40,9 @@ impl Remembered {
 pub struct Cities {
     /// Whether the city is in use: a WD, a copy of an Instance on the hub, a projection.
     pub used: BTreeSet<String>,
-    /// Of those, the ones with Instances. That their WDs were reported on says nothing about copies.
+    /// The cities in use that have Instances. That their WDs were reported on says nothing about copies.
     pub copied: BTreeSet<String>,
-    /// Those with a copy that was written since.
+    /// The cities with a copy that was written since.
     pub written: BTreeSet<String>,
 }
 
@@ -51,7 +51,7 @@ pub struct Cities {
 pub struct History {
     stored: Option<Remembered>,
     ours: Remembered,
-    /// What this process concluded is not stored yet, and counts more than what is.
+    /// Whether this process concluded something that is not stored yet and precedes what is.
     concluded: bool,
     /// Cities of WDs whose status was seen to change since the hub was restored.
     reported: BTreeSet<String>,
@@ -149,7 +149,8 @@ impl History {
         false
     }
 
-    /// What is to be stored, if that is not what is; and whether it is pressing, not only a higher version.
+    /// Returns what has to be stored, if it differs from what is, and whether that is urgent: more than a
+    /// higher version.
     pub fn unwritten(&self) -> Option<(Remembered, bool)> {
         let new = self.stored.map_or(self.ours != Remembered::default(), |stored| stored != self.ours);
         new.then_some((self.ours, self.concluded))

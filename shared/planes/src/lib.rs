@@ -8,12 +8,13 @@
 //!
 //! # The way through
 //!
-//! 1. [`discovery`] finds planes and engages them in the registry ([`Planes`]); [`identity`] and [`history`] tell whether a
-//!    plane is who it was, and not restored from a backup.
-//! 2. A pump for each plane and kind lists and watches ([`listwatch`]), guards what it decodes ([`guard`]), feeds the store
-//!    and tells the [`Listener`]s.
+//! 1. [`discovery`] finds planes and engages them in the registry ([`Planes`]); [`identity`] and [`history`]
+//!    tell whether a plane is who it was, and not restored from a backup.
+//! 2. A pump for each plane and kind lists and watches ([`listwatch`]), guards what it decodes ([`guard`]),
+//!    feeds the store and tells the [`Listener`]s.
 //! 3. [`transport`] is the HTTP stack below each plane's client.
-//! 4. [`writer`] writes only what differs; [`writes`] are the methods of a plane that do it. [`events`] records Events.
+//! 4. [`writer`] writes only what differs; [`writes`] are the methods of a plane that do it. [`events`]
+//!    records Events.
 //!
 //! Engaging one plane never waits for another, and disengaging one ends exactly its own tasks (section 2).
 

@@ -21,7 +21,7 @@ pub trait Listener: Send + Sync {
     /// A project plane is not there any more.
     fn left(&self, plane: &Plane);
 
-    /// For minutes by now the server of a project plane says that there is none.
+    /// Called when the server of a project plane has answered for minutes that there is no such plane.
     fn unserved(&self, _plane: &Plane) {}
 
     /// A project plane is gone for good: see [`crate::Planes::declare_gone`].

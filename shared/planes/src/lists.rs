@@ -16,8 +16,8 @@ use crate::plane::Plane;
 
 /// How long a place is kept without a word of the answer.
 const PATIENCE: Duration = Duration::from_millis(250);
-/// For each place so many lists may stand aside: 256 of a server by default, which serves 400 requests at
-/// once by its own.
+/// How many lists may stand aside for each place: 256 of a server by default, whose own default is 400
+/// requests at once.
 const ASIDE: usize = 16;
 
 /// Silence after which a watch that failed before is held to work again, and a list that began is held to be

@@ -14,13 +14,13 @@ use tokio::sync::Notify;
 /// Whether WDs or Workloads of a plane hold a finalizer of ours, as far as this process can tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Held {
-    /// They were never listed, so that it is not known.
+    /// The objects were never listed, so that it is not known.
     Unknown,
     /// A write that may place it is in flight, or ended in no answer.
     Marking,
     /// Some do.
     Yes,
-    /// None does.
+    /// No object holds it.
     No,
 }
 

@@ -15,9 +15,9 @@ use crate::{Plane, Planes, Watched};
 
 /// A server is asked no more often than this.
 const INTERVAL: Duration = Duration::from_secs(30);
-/// Of many servers one is asked after the other, so far apart.
+/// The least time between the questions to two servers.
 const APART: Duration = Duration::from_secs(4);
-/// Of thousands each is asked within this time.
+/// The time within which each of thousands of servers is asked.
 const LONGEST: Duration = Duration::from_hours(1);
 
 impl Plane {
@@ -85,7 +85,7 @@ impl Planes {
     }
 }
 
-/// The time from one server to the next, of so many.
+/// Returns the time from one of `servers` servers to the next.
 fn pause(servers: usize) -> Duration {
     let servers = u32::try_from(servers.max(1)).unwrap_or(u32::MAX);
     (INTERVAL / servers).max(APART.min(LONGEST / servers))

@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::ObjectReference;
 
 use crate::events::Events;
 
-/// What stands for a project plane where it was found.
+/// Where a project plane was found, and what describes it there.
 #[derive(Clone, Default)]
 pub struct Origin {
     /// The Project or the Secret, and who writes Events about it.

@@ -13,7 +13,7 @@ use std::time::Duration;
 use fedhub_core::object::PlaneId;
 use tokio::time::Instant;
 
-/// So many planes are one line, and so many times as many are the next.
+/// A line is logged whenever the number of planes that fail for a reason has grown by this factor.
 const STEP: usize = 10;
 
 /// Failing planes, by server.
@@ -62,7 +62,7 @@ impl Outages {
         Some(planes.len())
     }
 
-    /// Nothing is wrong with a plane any more, or it has left. Returns the line that is due, if any.
+    /// Removes a plane that has recovered or left. Returns the line that is due, if any.
     pub fn recovered(&mut self, server: &str, plane: &PlaneId, now: Instant) -> Option<Recovery> {
         let outage = self.0.get_mut(server)?;
         if !outage.failing.remove(plane) {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use fedhub_core::errors::{ApiError, Category, NotSent};
 use fedhub_core::object::PlaneId;
 
-/// What one pass has heard.
+/// What a pass has learned from the responses of planes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlaneResponses {
     /// The plane by whose failure the pass ended, see [`fedhub_core::errors::Error::unhealthy`].
@@ -35,7 +35,7 @@ impl PlaneResponses {
     }
 }
 
-/// One reconcile of one key, as the planes that it speaks to know it. Each request is made in one.
+/// The reconcile of one key, as seen by the planes that it makes requests to. Each request is made in one.
 #[derive(Debug)]
 pub struct Pass {
     /// The term of leadership that it belongs to; none where there is no election.
@@ -50,7 +50,8 @@ pub struct Pass {
 }
 
 impl Pass {
-    /// A pass that belongs to `epoch`: in a later one its writes are refused, for what it has read may be old.
+    /// A pass that belongs to `epoch`: in a later one its writes are refused, for what it has read may be
+    /// old.
     pub fn new(epoch: i32, asks_hub: bool) -> Self {
         Self { epoch: Some(epoch), asks_hub, ..Self::unbound() }
     }
@@ -78,7 +79,7 @@ impl Pass {
         self.asks_hub
     }
 
-    /// What it has heard so far.
+    /// Returns what the pass has learned so far.
     pub fn responses(&self) -> PlaneResponses {
         PlaneResponses {
             unhealthy: None,

@@ -91,7 +91,7 @@ impl Planes {
         }
     }
 
-    /// Has everything reconciled again once it is known what is paused, and whenever that changes.
+    /// Learns which planes are paused, and requeues everything the first time and whenever that changes.
     fn learn_pauses(&self, map: Option<&ConfigMap>) {
         let Some(before) = self.pauses.learn(map) else { return };
         for plane in self.projects() {

@@ -33,14 +33,14 @@ use crate::write_state::{WriteState, WriteSwitch};
 
 /// One plane of the registry.
 pub struct Plane {
-    /// Which plane this is.
+    /// The id of the plane.
     pub id: PlaneId,
     pub(super) connection: Connection,
     /// Events on objects of this plane.
     pub events: Events,
     /// Cancelled when the plane is disengaged; ends its tasks and no other's.
     pub stop: CancellationToken,
-    /// Since when it is watched.
+    /// When its watches began.
     pub(super) began: Instant,
     pub(super) fence: Fence,
     /// Each kind once, in their order. Not a tree: a node of one has room for eleven.
@@ -48,16 +48,17 @@ pub struct Plane {
     /// Kinds that are watched on demand, from when they were first asked for.
     demanded: OnceLock<Box<[Demanded]>>,
     on_demand: Box<[Watched]>,
-    /// What is known of kinds that are not watched here.
+    /// The empty store of kinds that are not watched here.
     nothing: Store,
     failures: Mutex<BTreeMap<Kind, String>>,
-    /// Optional kinds that the plane was found not to serve, or not to let be read, and whether their watches have ended.
+    /// Optional kinds that the plane was found not to serve, or not to let be read, and whether their watches
+    /// have ended.
     unserved: Mutex<BTreeMap<Kind, bool>>,
     health_log: HealthLog,
     /// Whether the plane was reported to be in sync.
     announced: AtomicBool,
     pub(super) recognition: Recognition,
-    /// Of the hub.
+    /// The revision of the hub; `None` for other planes.
     pub(super) revision: Option<Box<Revision>>,
     pub(super) marks: Arc<Marks>,
     pub(super) notices: Notices,
@@ -68,8 +69,8 @@ pub struct Plane {
 }
 
 impl Plane {
-    /// A plane that is not watched yet. Writes to it have to pass `fence`; objects that wait for something to be done
-    /// are kept as long as there is `budget`.
+    /// A plane that is not watched yet. Writes to it have to pass `fence`; objects that wait for something to
+    /// be done are kept as long as there is `budget`.
     pub fn new(
         id: PlaneId,
         connection: impl Into<Connection>,
@@ -108,7 +109,8 @@ impl Plane {
         }
     }
 
-    /// The same plane, with Events for operators, and without warnings of refused Events that others warned of.
+    /// Publishes Events for operators to `operators`, and shares `refused`, so that no refused Event is
+    /// warned about twice.
     pub(super) fn reporting_to(
         mut self,
         operators: Option<&OperatorEvents>,
@@ -120,7 +122,7 @@ impl Plane {
         self
     }
 
-    /// The same plane, whose writes honour these pauses.
+    /// Makes writes honour these pauses.
     pub(super) fn honouring(mut self, pauses: &Arc<Pauses>) -> Self {
         self.pauses = pauses.clone();
         self
@@ -162,7 +164,7 @@ impl Plane {
         news
     }
 
-    /// The same plane, not yet recognised as the one that its name stands for.
+    /// Marks the plane as not yet recognised as the one that its name stands for.
     pub(super) fn unrecognised(mut self) -> Self {
         self.recognition = Recognition::default();
         self
@@ -173,8 +175,9 @@ impl Plane {
         self.stores.iter().map(|(watched, _)| watched.kind)
     }
 
-    /// Whether the watch of this kind asks how far the server has come before it goes on after an interruption (I13). Of a
-    /// project plane one does, for that is read anew whole; the hub is asked by the clock.
+    /// Whether the watch of this kind asks how far the server has come before it goes on after an
+    /// interruption (I13). Of a project plane one does, for that is read anew whole; the hub is asked by the
+    /// clock.
     pub(super) fn asks_how_far(&self, kind: Kind) -> bool {
         match self.id {
             PlaneId::Project(_) => {
@@ -186,13 +189,13 @@ impl Plane {
         }
     }
 
-    /// What is known of a kind. A kind that is not watched here has an empty store that is never in sync.
+    /// Returns the store of a kind. A kind that is not watched here has an empty store that is never in sync.
     pub fn store(&self, kind: Kind) -> &Store {
         let always = self.stored(kind).map(|(_, store)| store);
         always.or_else(|| Some(&self.demanded(kind)?.store)).unwrap_or(&self.nothing)
     }
 
-    /// What is watched of a kind here.
+    /// Returns how a kind is watched here; `None` if it is not.
     pub fn watched(&self, kind: Kind) -> Option<&Watched> {
         let always = self.stored(kind).map(|(watched, _)| watched);
         always.or_else(|| Some(&self.demanded(kind)?.watched))
@@ -203,14 +206,16 @@ impl Plane {
         self.demanded.get()?.iter().find(|demanded| demanded.watched.kind == kind)
     }
 
-    /// The same, which is asked for now. None where it is not watched on demand here.
+    /// Like [`Self::demanded`], but creates the stores of kinds on demand if there are none. `None` if the
+    /// kind is not watched on demand here.
     pub(super) fn demand(&self, kind: Kind) -> Option<&Demanded> {
         let store = |kind| Store::new(self.id.clone(), kind, self.budget.clone());
         let make = || self.on_demand.iter().map(|w| Demanded::new(w.clone(), store(w.kind))).collect();
         self.demanded.get_or_init(make).iter().find(|demanded| demanded.watched.kind == kind)
     }
 
-    /// Whether the plane serves a kind that is watched here, as far as is known: of an optional kind, its last list tells.
+    /// Whether the plane serves a kind that is watched here, as far as is known: of an optional kind, its
+    /// last list tells.
     pub fn serves(&self, kind: Kind) -> bool {
         self.watched(kind).is_some() && !self.unserved.lock().contains_key(&kind)
     }
@@ -220,7 +225,8 @@ impl Plane {
         self.unserved.lock().remove(&kind);
     }
 
-    /// The plane does not serve an optional kind; of a project plane the watch ends. Returns whether that is news.
+    /// The plane does not serve an optional kind; of a project plane the watch ends. Returns whether that is
+    /// news.
     pub(super) fn note_unserved(&self, kind: Kind) -> bool {
         self.unserved.lock().insert(kind, matches!(self.id, PlaneId::Project(_))).is_none()
     }
@@ -236,7 +242,8 @@ impl Plane {
         self.unserved.lock().get_mut(&kind).is_some_and(std::mem::take)
     }
 
-    /// The store that `object` belongs into: none where the watch here would not show it, and so never show its end.
+    /// The store that `object` belongs into: none where the watch here would not show it, and so never show
+    /// its end.
     pub(super) fn store_of(&self, kind: Kind, object: &Object) -> Option<&Store> {
         self.watched(kind).filter(|watched| watched.selects(object)).map(|_| self.store(kind))
     }
@@ -258,8 +265,8 @@ impl Plane {
         self.marks.held(&self.marked())
     }
 
-    /// Has nothing be marked here any more, if nothing holds our finalizer and nothing is being marked. Returns whether that
-    /// is so: then the plane may be disengaged.
+    /// Stops marking on this plane if nothing holds our finalizer and no mark is being written. Returns
+    /// whether marking is stopped, so that the plane may be disengaged.
     pub fn close(&self) -> bool {
         self.marks.close(&self.marked())
     }
@@ -270,8 +277,8 @@ impl Plane {
         [Kind::WorkloadDeployment].into_iter().chain(others).map(|kind| (kind, self.store(kind))).collect()
     }
 
-    /// Whether the plane is the one that its name stands for, it is known what is paused, and all lists are complete, so
-    /// that absence means something.
+    /// Whether the plane is the one that its name stands for, it is known what is paused, and all lists are
+    /// complete, so that absence means something.
     pub fn synced(&self) -> bool {
         self.recognition.holds() && self.pauses.known() && self.all().all(Store::synced)
     }
@@ -300,7 +307,7 @@ impl Plane {
         }
     }
 
-    /// Since when it is in the state of [`Self::state`].
+    /// Returns when the plane entered the state that [`Self::state`] returns.
     pub fn state_since(&self) -> Instant {
         self.health_log.note(self.state())
     }
@@ -310,7 +317,8 @@ impl Plane {
         self.health_log.last_failure()
     }
 
-    /// Removes the failure of a watch. Returns whether there was one, and whether it was the last of the plane.
+    /// Removes the failure of a watch. Returns whether there was one, and whether it was the last of the
+    /// plane.
     pub(super) fn healthy(&self, kind: Kind) -> (bool, bool) {
         let mut failures = self.failures.lock();
         let news = failures.remove(&kind).is_some();
@@ -361,7 +369,7 @@ impl Plane {
         &self.connection
     }
 
-    /// What the server of the plane is called in logs; where it is not known, the plane is.
+    /// Returns the name of the plane's server in logs; that of the plane if it is not known.
     pub(super) fn server_name(&self) -> String {
         self.connection.server_name().unwrap_or_else(|| self.id.to_string())
     }

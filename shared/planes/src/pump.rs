@@ -66,7 +66,7 @@ pub async fn pump(planes: Arc<Planes>, plane: Arc<Plane>, kind: Kind) {
     }
 }
 
-/// The same of a kind that is watched on demand, until the watch is no longer requested.
+/// Watches a kind on demand, until the watch is no longer requested or the plane is disengaged.
 async fn pump_on_demand(planes: Arc<Planes>, plane: Arc<Plane>, kind: Kind) {
     let Some(demanded) = plane.demanded(kind) else { return };
     // It is not optional, so that the watch does not end by itself.
@@ -156,7 +156,7 @@ fn config(planes: &Planes, plane: &Plane, kind: Kind) -> listwatch::Config {
     }
 }
 
-/// The same, but for a watch that brought more objects than a list may have.
+/// Fails if the watch has brought more objects than a list may have.
 fn bounded(
     plane: &Plane,
     kind: Kind,

@@ -76,7 +76,7 @@ impl Planes {
         Self::with(hub, metrics, clock, Settings { seed, ..Settings::default() })
     }
 
-    /// The same, with settings of one's own. `connection` is the anchor's.
+    /// Creates a registry with `settings`. `connection` is the anchor's.
     pub fn with(
         connection: impl Into<Connection>,
         metrics: Metrics,
@@ -172,7 +172,7 @@ impl Planes {
         self.project_kinds.iter().any(|watched| watched.kind == kind)
     }
 
-    /// Which hub namespaces stand for which project namespaces.
+    /// Returns the index from hub namespaces to project namespaces.
     pub fn tenants(&self) -> &TenantIndex {
         &self.tenants
     }
@@ -188,7 +188,7 @@ impl Planes {
         self.anchor.synced() && !self.projects.iter().any(|plane| plane.value().health() == Health::Engaging)
     }
 
-    /// Has it known that every plane is engaged, or was refused, that there was when discovery began.
+    /// Marks initial discovery as complete: every plane that existed when it began is engaged or was refused.
     pub fn mark_discovered(&self) {
         self.discovered.store(true, Ordering::Relaxed);
     }
@@ -256,7 +256,7 @@ impl Planes {
         self.fence.holds(None)
     }
 
-    /// Has everything looked at once more that is in sync: the beginning of a term.
+    /// Requeues every object that is in sync, at the start of a leadership term.
     pub fn resync(&self) {
         self.publish_refusals();
         // The anchor's word is about all objects of all planes.

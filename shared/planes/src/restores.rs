@@ -25,7 +25,7 @@ use crate::{Plane, Planes};
 /// else.
 const EVERY: Duration = Duration::from_secs(10);
 
-/// And how often where it did not answer: the longer that takes, the more others write on it.
+/// How often a server that did not answer is asked: the longer that takes, the more others write on it.
 const SOON: Duration = Duration::from_secs(1);
 
 impl Plane {
@@ -47,7 +47,7 @@ impl Plane {
 }
 
 impl Planes {
-    /// What is known of the hub's history.
+    /// Locks the hub's history.
     pub(super) fn history(&self) -> MutexGuard<'_, History> {
         self.history.lock()
     }
@@ -240,7 +240,7 @@ impl Planes {
         cities
     }
 
-    /// What the management plane remembers of the hub.
+    /// Takes over what the management plane remembers of the hub.
     pub(super) fn learn_history(&self, stored: Option<Remembered>) {
         let before = self.history().remembered();
         if self.history().learn(stored) {

@@ -21,12 +21,12 @@ struct State<M, S> {
     connection: Connection,
     waits: Backoffs,
     attempt: ConnectionAttempt,
-    /// What is to be waited out before the next event.
+    /// The wait before the next event, and the failure that it is for.
     failed: Option<(Duration, Failure)>,
 }
 
-/// What the watches tell that `make` makes, failures included: each is waited out when the next event is
-/// asked for.
+/// Returns the events of the watches that `make` makes, failures included: each is waited out when the next
+/// event is asked for.
 pub fn resumed<K, M, S>(
     make: M,
     connection: Connection,

@@ -24,7 +24,7 @@ pub(crate) async fn newest(client: &Client, kind: Kind) -> Result<Option<u64>, A
     Ok(list.metadata.resource_version.and_then(|version| version.parse().ok()))
 }
 
-/// What is known of a server's resourceVersions.
+/// The resourceVersions of a server, as far as they are known.
 pub(super) struct Revision {
     /// The newest that was seen, since the server last went back.
     pub(super) newest: AtomicU64,
@@ -39,7 +39,7 @@ pub(super) struct Revision {
 }
 
 impl Revision {
-    /// Of a plane on which absence is to mean something.
+    /// Creates the revision of a plane on which absence is to mean something: the hub; `None` for others.
     pub(super) fn of(plane: &PlaneId) -> Option<Box<Self>> {
         (*plane == PlaneId::Hub).then(|| {
             Box::new(Self {
@@ -96,9 +96,9 @@ impl Life {
 /// Why no deletion is inferred from what the hub lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Distrust {
-    /// It was restored, and not every cell in use has written back since.
+    /// The hub was restored, and not every cell in use has written back since.
     Restored,
-    /// It is not known whether it was.
+    /// It is not known whether the hub was restored.
     Unverified,
 }
 

@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// are engaged, and what it says while it is starting is soon another thing.
 const MOMENT: Duration = Duration::from_millis(250);
 
-/// What the discovery of a server said a moment ago. Clones are the same server's.
+/// The recent answer of a server's discovery. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Discovery(Arc<Mutex<Option<Answer>>>);
 
@@ -26,7 +26,7 @@ struct Answer {
     since: Instant,
     /// The `apiVersion`s of ours that it names.
     versions: BTreeSet<&'static str>,
-    /// Those whose kinds were asked for.
+    /// The `apiVersion`s whose kinds were asked for.
     asked: BTreeSet<&'static str>,
     /// The kinds of those.
     kinds: BTreeSet<Kind>,
@@ -38,8 +38,8 @@ impl Discovery {
         Arc::as_ptr(&self.0).addr()
     }
 
-    /// Whether it names the kind; nothing where it does not answer. The client is made when there is something
-    /// to ask: thousands of planes of one server wait here for its one answer.
+    /// Whether it names the kind; nothing where it does not answer. The client is made when there is
+    /// something to ask: thousands of planes of one server wait here for its one answer.
     pub async fn names(&self, client: impl Fn() -> Client, kind: Kind) -> Option<bool> {
         if kind.resource().group.is_empty() {
             return Some(true);

@@ -14,22 +14,22 @@ use tokio::time::Instant;
 use crate::due::until_due;
 use crate::entitlement::{Grant, Outlook, ServiceState, is_ours};
 
-/// What says whether a project has the service.
+/// The kind that says whether a project has the service.
 pub(crate) const ENTITLEMENT: Kind = Kind::ServiceEntitlement;
 
 /// The service in the project of a plane.
 pub(crate) struct Service(Mutex<KnownService>);
 
-/// What is known of it.
+/// The state of the service in a project.
 #[derive(Default)]
 pub(crate) struct KnownService {
     /// Whether it runs there.
     pub state: ServiceState,
-    /// What was decided last, by this process.
+    /// The last decision of this process.
     pub grant: Option<Grant>,
-    /// What is to come of it.
+    /// The expected outcome of the state.
     pub outlook: Outlook,
-    /// Since when it is withdrawn, while it may come back.
+    /// When the service was withdrawn, while it may come back.
     pub since: Option<Instant>,
     /// Whether the list has an entitlement that cannot be read.
     pub unread: bool,
@@ -40,7 +40,8 @@ pub(crate) struct KnownService {
 }
 
 impl Service {
-    /// In a project with entitlements nothing is known before they were read.
+    /// Creates the service of a project. If entitlements are watched there, nothing is known before they were
+    /// read.
     pub fn new(watched: bool) -> Self {
         let state = if watched { ServiceState::Unknown } else { ServiceState::Active };
         Self(Mutex::new(KnownService { state, ..KnownService::default() }))
@@ -126,8 +127,9 @@ impl Due {
 }
 
 impl Services {
-    /// So many are withdrawn in a minute, of all projects: what takes many away at once is more often a
-    /// mistake, which an operator can stop by `fedhub pause`.
+    /// Withdraws the service `delay` after an entitlement is gone, and from at most `per_minute` projects a
+    /// minute: many withdrawals at once are more often a mistake, which an operator can stop with
+    /// `fedhub pause`.
     pub fn new(delay: Duration, per_minute: u32) -> Self {
         let rate = Mutex::new(TokenBucket::new(per_minute, Instant::now()));
         Self { delay, due: Mutex::default(), bell: Notify::new(), rate }
@@ -138,7 +140,7 @@ impl Services {
         self.rate.lock().take(project, now)
     }
 
-    /// Has a project judged again then.
+    /// Schedules another decision about a project's service at `due`.
     pub fn await_return(&self, plane: &PlaneName, due: Instant) {
         self.due.lock().enter(plane, due);
         self.bell.notify_one();

@@ -21,7 +21,8 @@ impl Plane {
 }
 
 impl Planes {
-    /// What the entitlements of a project say; where that is not known for certain, that they are unreadable.
+    /// Returns what the entitlements of a project say; that they are unreadable if it is not known for
+    /// certain.
     fn entitlement(plane: &Plane, service: &KnownService) -> Entitlement {
         if plane.is_failing(ENTITLEMENT) || !plane.serves(ENTITLEMENT) {
             return Entitlement::Unreadable;
@@ -34,8 +35,9 @@ impl Planes {
         }
     }
 
-    /// What was known last of the service in a project whose plane had it like that. What is stored comes
-    /// first, for an operator may have written it there; a withdrawal that is not stored yet does not count.
+    /// Returns the last known grant of the service in a project; `decided` is that of its plane. What is
+    /// stored comes first, for an operator may have written it there; a withdrawal that is not stored yet
+    /// does not count.
     fn last_grant(&self, name: &PlaneName, decided: Option<Grant>) -> Option<Grant> {
         let Some(identities) = &self.identities else { return decided };
         let grant = identities.grant(name);

@@ -27,10 +27,10 @@ pub struct Settings {
     pub seed: u64,
     /// The plane that the registry is around: the hub or the cell.
     pub anchor: PlaneId,
-    /// What is watched there; each kind once.
+    /// The kinds that are watched on the anchor; each once.
     pub anchor_kinds: Vec<Watched>,
-    /// What is watched on each project plane; each kind once. Those on demand are watched while a controller
-    /// requests them.
+    /// The kinds that are watched on each project plane; each once. Those on demand are watched while a
+    /// controller requests them.
     pub project_kinds: Vec<Watched>,
     /// How many lists of project planes are under way at once: thousands of planes that are found in one
     /// instant, or lost and found with their server, must not all be listed in it.
@@ -39,9 +39,10 @@ pub struct Settings {
     pub max_objects: usize,
     /// Every write to any plane has to pass it.
     pub fence: Fence,
-    /// What is remembered of the identities of project planes; without it they are taken for what they say.
+    /// The remembered identities of project planes; without them, planes are trusted without being
+    /// identified.
     pub identities: Option<Arc<Identities>>,
-    /// What operators paused.
+    /// The planes that operators paused.
     pub pauses: Arc<Pauses>,
     /// How long a project's service has to be withdrawn before what ran of it is removed (W9).
     pub teardown_delay: Duration,
@@ -53,7 +54,7 @@ pub struct Settings {
     pub budget: MemoryBudget,
 }
 
-/// Those of the hub role.
+/// The settings of the hub role.
 impl Default for Settings {
     fn default() -> Self {
         Self {

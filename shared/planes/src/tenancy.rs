@@ -18,7 +18,7 @@ pub struct ProjectNamespace {
 }
 
 impl ProjectNamespace {
-    /// What a hub namespace's labels say; only the federator writes those (I6).
+    /// Reads the labels of a hub namespace; only the federator writes those (I6).
     pub fn of(hub_namespace: &Object) -> Option<Self> {
         let plane = decode_plane(hub_namespace.label(UPSTREAM_CLUSTER)?)?;
         let namespace = hub_namespace.label(UPSTREAM_NAMESPACE).filter(|n| !n.is_empty())?.to_owned();

@@ -128,7 +128,8 @@ fn is_absent(error: &ApiError) -> bool {
     matches!(error.code(), Some(403 | 404))
 }
 
-/// The same of a watch that began with a list.
+/// Whether a watch failed because the server does not serve the kind, or not to us, by the list that it began
+/// with.
 pub fn is_absence(error: &WatchError) -> bool {
     matches!(error, WatchError::List(error) if is_absent(error))
 }
@@ -143,7 +144,7 @@ pub fn is_end(error: &WatchError) -> bool {
     matches!(error, WatchError::Start(error) if is_absent(error))
 }
 
-/// What was asked when it failed.
+/// Returns the verb of the request that failed.
 fn verb(error: &WatchError) -> &'static str {
     if matches!(error, WatchError::List(_)) { "list" } else { "watch" }
 }

@@ -2,7 +2,7 @@
 
 use fedhub_core::object::{Kind, Object, ObjectView};
 
-/// What is asked of an object's labels.
+/// A requirement on an object's labels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Labels {
     Has(&'static str, Box<str>),
@@ -38,15 +38,15 @@ impl Watched {
         Self { kind, labels: None, presence: Presence::Required }
     }
 
-    /// The same, if the plane serves the kind and lets it be read. Where it does not, there are none, which
-    /// is asked again now and then.
+    /// Watches the kind only if the plane serves it and lets it be read. Otherwise there are no objects, and
+    /// the server is asked again now and then.
     #[must_use]
     pub fn if_served(self) -> Self {
         Self { presence: Presence::Optional, ..self }
     }
 
-    /// The same, but only while a controller requests it: the plane is in sync without, and pays nothing for
-    /// it until then.
+    /// Watches the kind only while a controller requests it. The plane is in sync without it, and until then
+    /// it costs nothing.
     #[must_use]
     pub fn on_demand(self) -> Self {
         Self { presence: Presence::OnDemand, ..self }
@@ -62,8 +62,8 @@ impl Watched {
         self.presence == Presence::Optional
     }
 
-    /// Objects of the kind that carry this label. The value is to be one by [`fedhub_core::names::is_label_value`]:
-    /// a server may read another one as a selector of something else.
+    /// Objects of the kind that carry this label. The value is to be one by
+    /// [`fedhub_core::names::is_label_value`]: a server may read another one as a selector of something else.
     pub fn labelled(kind: Kind, key: &'static str, value: &str) -> Self {
         Self { labels: Some(Labels::Has(key, value.into())), ..Self::all(kind) }
     }

@@ -10,7 +10,7 @@ use crate::pauses::Pauses;
 /// Whether fedhub may write for a project: on its plane, and what stands for it on the hub.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WriteState {
-    /// It may.
+    /// Writes are allowed.
     #[default]
     Active,
     /// The project is suspended: its plane refuses writes but those to what is being deleted; the hub takes
@@ -32,7 +32,7 @@ impl WriteState {
     }
 }
 
-/// What decides on the state of a plane: discovery and operators.
+/// The inputs to the state of a plane: discovery and operators.
 #[derive(Clone)]
 pub(crate) struct WriteSwitch {
     pub plane: PlaneId,

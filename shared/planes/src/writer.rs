@@ -13,11 +13,11 @@ use crate::{DryRun, Pass, Plane, Written};
 /// An object to be written.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Write {
-    /// It does not exist.
+    /// The object does not exist.
     Create(Box<Object>),
-    /// It exists; its resourceVersion is the precondition.
+    /// The object exists; its resourceVersion is the precondition.
     Replace {
-        /// What it is to be.
+        /// The object to store.
         object: Box<Object>,
         /// Whether a dry run comes first.
         mode: WriteMode,

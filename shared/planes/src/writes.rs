@@ -26,7 +26,7 @@ pub enum DryRun {
     Yes,
 }
 
-/// What must still hold of an object for the server to delete it.
+/// The precondition of a delete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precondition {
     /// The object has the same UID.
@@ -35,7 +35,7 @@ pub enum Precondition {
     UidAndVersion,
 }
 
-/// What became of a write.
+/// The result of a write.
 #[derive(Debug)]
 pub enum Written {
     /// The plane stored it.

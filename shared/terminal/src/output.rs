@@ -17,7 +17,7 @@ pub enum Format {
     Wide,
     /// JSON for programs.
     Json,
-    /// The same as YAML.
+    /// YAML for programs.
     Yaml,
 }
 
@@ -92,7 +92,7 @@ pub fn print_error(text: &str) {
 pub enum Colour {
     /// All is well.
     Green,
-    /// Not yet.
+    /// Something is in progress.
     Yellow,
     /// Attention is needed.
     Red,

@@ -11,7 +11,7 @@ pub fn plain(text: &str) -> Cow<'_, str> {
     escaped(text, steers)
 }
 
-/// The same for a text of several lines: their ends stay.
+/// Like [`plain`], but for a text of several lines, whose line breaks are kept.
 pub fn plain_lines(text: &str) -> Cow<'_, str> {
     escaped(text, |character| character != '\n' && steers(character))
 }
@@ -21,7 +21,8 @@ pub(crate) fn painted_lines<'a>(text: &'a str, own: &[&'static str]) -> Cow<'a, 
     painted(text, own, plain_lines)
 }
 
-/// The same for a text that is one line, of a log for example: it begins no other.
+/// A text of one line, such as of a log, in which nothing steers a terminal but `own`; line breaks are
+/// escaped.
 pub fn painted_line<'a>(text: &'a str, own: &[&'static str]) -> Cow<'a, str> {
     painted(text, own, plain)
 }

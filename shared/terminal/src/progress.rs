@@ -20,12 +20,12 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Of so many.
+    /// Starts a progress line for `total` items.
     pub fn new(what: &'static str, total: usize) -> Self {
         Self { what, total, began: Instant::now(), drawn: None, on: std::io::stderr().is_terminal() }
     }
 
-    /// So many are done.
+    /// Shows how many items are done.
     pub fn done(&mut self, done: usize) {
         let now = Instant::now();
         if self.on && is_due(now.duration_since(self.began), self.drawn.map(|at| now.duration_since(at))) {

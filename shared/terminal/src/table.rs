@@ -13,7 +13,7 @@ pub fn table(rows: &[Vec<String>]) -> String {
     painted(rows, |_, _| None)
 }
 
-/// The same with cells in colours: `colour` says which, by row and column.
+/// Like [`table`], but with the cells in colours, which `colour` chooses by row and column.
 pub fn painted(rows: &[Vec<String>], colour: impl Fn(usize, usize) -> Option<Colour>) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
     let shown = |cell: &String| if cell.is_empty() { "-".to_owned() } else { plain(cell).into_owned() };

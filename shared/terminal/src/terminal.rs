@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 /// The narrowest terminal that output is made for, in columns.
 const NARROWEST: usize = 60;
 
-/// What the standard streams are, found once at the start.
+/// The standard streams of the process, inspected once at the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Terminal {
     /// Whether standard input is a terminal.
@@ -24,7 +24,7 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// That of this process.
+    /// Returns the terminal of this process.
     pub fn of_process() -> Self {
         Self {
             stdin: std::io::stdin().is_terminal(),

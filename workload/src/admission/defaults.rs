@@ -9,9 +9,9 @@ use super::types::{self, Types};
 /// The operations of a JSON patch (RFC 6902) that completes the object that is to be stored in place of
 /// `old`; none where nothing is missing.
 ///
-/// Of a Workload: the type of its instances, if there is one of that name that it may have. The API has
-/// nothing else to default: the schema does the rest, so that it holds where no admission is installed. What
-/// is stored without a type stays so: another template would replace all instances.
+/// Only a Workload has anything to default: it gets the default type of its instances, if that type exists
+/// and is not disabled. The schema does the rest, so that it holds where no admission is installed. A
+/// Workload that is stored without a type stays so: another template would replace all instances.
 pub fn patch(kind: Kind, types: Types<'_>, old: Option<&Object>, object: &Object) -> Vec<Value> {
     const RESOURCES: &str = "/spec/template/spec/runtime/resources";
     if kind != Kind::Workload || old.is_some_and(has_none) || !has_none(object) {

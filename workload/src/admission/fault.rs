@@ -77,7 +77,8 @@ impl Fault {
         format!("{words}{value}{rule}")
     }
 
-    /// By what two faults are the same one. A list that is too long stays that as it gets shorter.
+    /// Returns the identity by which faults of the old object and the new one are matched. A list that is too
+    /// long keeps it as it gets shorter.
     fn key(&self) -> (&str, Problem, Option<&str>, &str) {
         let value = self.value.as_deref().filter(|_| self.problem != Problem::TooMany);
         (self.path.stable(), self.problem, value, &self.rule)

@@ -2,11 +2,12 @@
 //!
 //! # The way through
 //!
-//! 1. [`judge`] compares an object with the one before it: the faults that are new ([`fault`]), warnings, and what has to be
-//!    asked before it is admitted: which networks a new or changed template is on, which of fedhub's own annotations changed.
-//!    [`judge_scale`] is the same for the scale of a WD.
-//! 2. Who serves reviews asks that, and adds [`NetworkUse::refused`] and [`OwnAnnotation::refused`] to the faults, so that
-//!    all of them are in one answer. Where [`Judgement::exempts_fedhub`], nothing of it holds for fedhub itself.
+//! 1. [`judge`] compares an object with the one before it: the faults that are new ([`fault`]), warnings, and
+//!    what has to be asked before it is admitted: which networks a new or changed template is on, which of
+//!    fedhub's own annotations changed. [`judge_scale`] is the same for the scale of a WD.
+//! 2. Who serves reviews asks that, and adds [`NetworkUse::refused`] and [`OwnAnnotation::refused`] to the
+//!    faults, so that all of them are in one answer. Where [`Judgement::exempts_fedhub`], nothing of it holds
+//!    for fedhub itself.
 //! 3. [`defaults`] is what an object has where its user says nothing.
 //!
 //! However large an object is, a review ends soon: lists are looked at as far as `limits` says, and no step

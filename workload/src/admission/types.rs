@@ -13,7 +13,7 @@ use super::path::Path;
 pub enum Types<'a> {
     /// The built-in type: there is no catalogue.
     BuiltIn,
-    /// Those of the catalogue.
+    /// The types of the catalogue.
     Catalog(&'a dyn TypeCatalog),
     /// A catalogue that is not known yet: no type is held to be wrong. Who sets one is not to be admitted,
     /// see [`sets_type`].

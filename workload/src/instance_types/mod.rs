@@ -9,7 +9,8 @@
 //!
 //! 1. `triggers` maps an event to the one key of the whole catalogue.
 //! 2. [`snapshot`] is what the caches say of the source, the copies and the policy.
-//! 3. [`plan`] decides, as a pure function: what is written, and what has to be read of the source before anything is deleted.
+//! 3. [`plan`] decides, as a pure function: what is written, and what has to be read of the source before
+//!    anything is deleted.
 //! 4. [`render`] renders copies and the policy.
 //! 5. `reconcile` has the plan applied, and remembers what was read in the pass.
 //!
@@ -115,7 +116,7 @@ fn key() -> Key {
 pub struct Catalog(Arc<Planes>);
 
 impl Catalog {
-    /// That of the registry around the source.
+    /// Creates the catalogue of the registry around the source.
     pub fn new(source: Arc<Planes>) -> Self {
         Self(source)
     }

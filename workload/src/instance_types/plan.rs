@@ -29,7 +29,8 @@ pub enum Complaint {
     /// The copy of that name stays although the source does not show its type: the source does not serve
     /// types any more.
     SourceGone(String),
-    /// The same: the source is another one than the copy was written from.
+    /// The copy of that name stays although the source does not show its type: the source's CRD is another
+    /// one than the copy was written from.
     SourceReplaced(String),
 }
 
@@ -99,7 +100,7 @@ pub fn plan(seen: &Snapshot) -> CatalogPlan {
     }
 }
 
-/// Has the hub follow the source.
+/// Plans the writes that make the hub's types match those of the source.
 fn follow(seen: &Snapshot, declared: &BTreeMap<String, ObjectRef>) -> CatalogPlan {
     let crd = match &seen.learned.crd {
         Some(SourceCrd::Serving(uid)) => Some(uid.as_str()),

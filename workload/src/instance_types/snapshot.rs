@@ -64,7 +64,7 @@ pub enum SourceCrd {
 }
 
 impl SourceCrd {
-    /// Of the CRD that the source has.
+    /// Reads the state of the source's CRD of instance types; `None` if the source has no such CRD.
     pub fn of(crd: Option<&Object>) -> Self {
         match crd {
             None => Self::Missing,

@@ -180,7 +180,7 @@ impl DataReconcile<'_> {
         match self.read_and_copy(seen, kind, name, allowance).await {
             Err(Error::Request(error)) if is_refusal(&error) => {
                 let ProjectNamespace { plane, namespace } = self.home;
-                tracing::warn!(%plane, ?kind, namespace, name, %error, "the hub refuses a companion");
+                tracing::warn!(%plane, ?kind, namespace, name, %error, "hub rejected referenced-data copy");
                 Ok(self.learn(kind, name, SourceState::Refused(error.code().unwrap_or_default())))
             }
             copied => copied,

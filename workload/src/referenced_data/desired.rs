@@ -19,20 +19,20 @@ pub enum Verdict {
     Ready(Vec<(Kind, String)>),
     /// The former copy of a source is being deleted on the hub, which takes an operator where it lasts.
     Ends {
-        /// In words.
+        /// The message for people.
         message: String,
     },
     /// A source cannot be copied, and no retry helps.
     Failed {
         /// The reason of the condition and of the annotation.
         reason: Reason,
-        /// In words.
+        /// The message for people.
         message: String,
     },
 }
 
 impl Verdict {
-    /// That the former companion of a source has yet to go.
+    /// Says that the former companion of a source has yet to be deleted.
     pub fn ends(kind: Kind, name: &str) -> Self {
         let what = format!("{} {}", kind.resource().kind, excerpt(name));
         let message = format!(
@@ -49,15 +49,15 @@ pub enum Fault {
     NotFound,
     /// The plane does not let it be read.
     Unauthorized,
-    /// It has so many bytes.
+    /// The source is too large: it has this many bytes.
     TooLarge(usize),
-    /// With it, all sources of the WD have so many bytes.
+    /// All sources of the WD together are too large: with this one, they have this many bytes.
     TooLargeTogether(usize),
     /// What stands under its name on the hub is not a companion.
     NameTaken,
     /// The hub refuses its copy, with this code.
     Refused(u16),
-    /// No copy of it can be in a cell.
+    /// A cell cannot have a copy of the source.
     Unsupported(Unsupported),
 }
 
@@ -74,7 +74,7 @@ impl Fault {
         }
     }
 
-    /// That it is so of a source of this namespace.
+    /// Returns the verdict about a source of this namespace.
     pub fn of(self, source: &Source, namespace: &str) -> Verdict {
         let what = format!("{} {}", source.kind.resource().kind, excerpt(&source.name));
         let message = match self {

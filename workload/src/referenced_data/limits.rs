@@ -14,7 +14,7 @@ pub struct Allowance {
 }
 
 impl Allowance {
-    /// Takes so many bytes for a source, or says which limit that exceeds.
+    /// Counts `bytes` bytes for a source, or returns which limit they exceed.
     pub fn take(&mut self, bytes: usize) -> Result<(), Fault> {
         if bytes > SOURCE_LIMIT {
             return Err(Fault::TooLarge(bytes));

@@ -8,13 +8,13 @@
 //!
 //! # The way through
 //!
-//! 1. `triggers` maps an event to the keys of WDs, and has a project plane's `ConfigMap`s and Secrets watched, by their
-//!    metadata, for as long as a WD there refers to any.
+//! 1. `triggers` maps an event to the keys of WDs, and has a project plane's `ConfigMap`s and Secrets
+//!    watched, by their metadata, for as long as a WD there refers to any.
 //! 2. [`snapshot`] is what the caches say of a WD's sources and companions.
-//! 3. [`plan`] decides, as a pure function: what is copied, counted and released, and what is said of it. [`limits`] is how
-//!    much content there may be.
-//! 4. [`apply`] reads what is to be copied (`live`: what a deletion needs), writes where that differs, and says so last: a companion is on the hub before
-//!    the annotation that names it.
+//! 3. [`plan`] decides, as a pure function: what is copied, counted and released, and what is said of it.
+//!    [`limits`] is how much content there may be.
+//! 4. [`apply`] reads what is to be copied (`live`: what a deletion needs), writes where that differs, and
+//!    says so last: a companion is on the hub before the annotation that names it.
 //! 5. [`desired`] renders annotations, condition and companions.
 
 pub mod apply;
@@ -43,7 +43,7 @@ pub const TOTAL_LIMIT: usize = 1 << 20;
 /// What reading a source has shown, and no watch does: why that version of it is not copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Uncopied {
-    /// It has so many bytes: it, or all of a WD together, are too large.
+    /// The source, or all of a WD together, are too large; the source has this many bytes.
     TooLarge(usize),
     /// See [`snapshot::Unsupported::TokenSecret`].
     TokenSecret,

@@ -154,7 +154,7 @@ enum Step {
     Fail(Fault),
 }
 
-/// Has the companions follow what the WD refers to.
+/// Plans the writes that make the companions match what the WD refers to.
 fn follow(seen: &Snapshot) -> DataPlan {
     if !seen.references.held {
         return DataPlan { hold: true, then: NextStep::Requeue, ..DataPlan::default() };

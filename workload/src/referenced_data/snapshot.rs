@@ -80,7 +80,7 @@ pub enum SourceState {
     NameTaken,
     /// The hub refuses its copy, with this code.
     Refused(u16),
-    /// No copy of it can be in a cell.
+    /// A cell cannot have a copy of it.
     Unsupported(Unsupported),
     /// It is there.
     Stands {

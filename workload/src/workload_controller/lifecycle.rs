@@ -29,7 +29,7 @@ pub struct Words {
 }
 
 impl TypeState {
-    /// Of the type of that name; `None` where nothing is known of types.
+    /// Returns the state of the type `name`; `None` while the catalogue is not known.
     pub fn of(catalog: Option<&Catalog>, name: &str) -> Option<Self> {
         let catalog = catalog.filter(|catalog| catalog.is_known())?;
         let found = instance_types::find(name, |name| catalog.get(name));

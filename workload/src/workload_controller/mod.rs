@@ -5,17 +5,21 @@
 //! 1. `triggers` maps an event to the Workloads that it concerns.
 //! 2. `reconcile` is the reconcile of one Workload, for the engine's loop.
 //! 3. [`snapshot`] is what the caches say of one Workload, its WDs and its cities.
-//! 4. [`plan`] decides by that, as a pure function, what is done; [`summary`] what the status says; [`rollout`] how far it is.
-//! 5. `apply` fetches what is to be written, renders it ([`desired`], [`revisions`]) and writes where that differs.
+//! 4. [`plan`] decides by that, as a pure function, what is done; [`summary`] what the status says;
+//!    [`rollout`] how far it is.
+//! 5. `apply` fetches what is to be written, renders it ([`desired`], [`revisions`]) and writes where that
+//!    differs.
 //!
 //! # Reconciling a Workload
 //!
-//! 1. Terminating: its WDs are deleted; when neither the watch nor a live list shows one, the finalizer is released (W2).
-//! 2. Finalizer first, then WDs. A new template is recorded before it is passed on (W10); where that fails, the WDs do not
-//!    wait for it.
-//! 3. One WD for each placement and city (W1). A city that nothing can be placed in gets no new WD (W7). WDs that are not
-//!    wanted any more give way when what takes their place is available ([`rollout`]), after a live read has confirmed the
-//!    Workload's spec. While the rollout is paused, WDs keep their templates and none is created ([`paused`]).
+//! 1. Terminating: its WDs are deleted; when neither the watch nor a live list shows one, the finalizer is
+//!    released (W2).
+//! 2. Finalizer first, then WDs. A new template is recorded before it is passed on (W10); where that fails,
+//!    the WDs do not wait for it.
+//! 3. One WD for each placement and city (W1). A city that nothing can be placed in gets no new WD (W7). WDs
+//!    that are not wanted any more give way when what takes their place is available ([`rollout`]), after a
+//!    live read has confirmed the Workload's spec. While the rollout is paused, WDs keep their templates and
+//!    none is created ([`paused`]).
 //! 4. The status, where it differs (W3).
 
 mod apply;

@@ -29,11 +29,11 @@ pub enum WorkloadPlan {
     Confirm,
     /// Make, change and delete WDs, each by its name (W1).
     Write {
-        /// Those to create.
+        /// The names to create.
         create: Vec<String>,
-        /// Those to replace.
+        /// The names to replace.
         update: Vec<String>,
-        /// Those that are not wanted any more.
+        /// The names that are not wanted any more.
         delete: Vec<String>,
     },
     /// Write the status (W3).

@@ -50,7 +50,7 @@ pub struct Rollout {
 }
 
 impl Rollout {
-    /// Of the Workload with that UID, whose sites are in these states.
+    /// Summarizes the rollout of the Workload with this UID, whose sites are in these states.
     pub fn of(seen: &Snapshot, uid: &str, sites: &Sites<'_>, states: &[Vec<SiteState<'_>>]) -> Self {
         let mut rollout = Self { none: true, ..Self::default() };
         let (mut names, mut stands) = (BTreeSet::new(), false);
@@ -208,8 +208,8 @@ impl Snapshot {
     }
 }
 
-/// Since when each rollout on its way has made no progress. Another process counts from when it first sees
-/// one, so that a deadline may be told late and never early.
+/// When each rollout in progress last made progress. Another process counts from when it first sees a
+/// rollout, so that a deadline may be reported late and never early.
 #[derive(Default)]
 pub(super) struct Stalls(BTreeMap<Key, Stall>);
 
@@ -222,7 +222,7 @@ struct Stall {
 }
 
 impl Stalls {
-    /// For how long the rollout of that Workload has made no progress.
+    /// Returns how long the rollout of that Workload has made no progress.
     pub fn stalled(&mut self, seen: &Snapshot) -> Duration {
         let rollout = seen.rollout().filter(|rollout| rollout.on_its_way);
         let (Some(rollout), Some(workload), Some(facts)) = (rollout, &seen.workload, seen.facts()) else {

@@ -40,7 +40,7 @@ pub struct Snapshot {
     pub service: ServiceState,
     /// The time.
     pub now: Timestamp,
-    /// For how long the rollout has made no progress.
+    /// How long the rollout has made no progress.
     pub stalled: Duration,
     /// How long a WD has to become available before that which it takes the place of gives way all the same.
     pub move_deadline: Duration,
@@ -279,7 +279,7 @@ pub fn placed(deployment: &Digest) -> Option<&Placed> {
     deployment.deployment()?.placed.as_deref()
 }
 
-/// The same, where it is the Workload with that UID.
+/// What a WD has of the Workload with this UID; `None` if the WD belongs to another one.
 pub fn own<'a>(deployment: &'a Digest, uid: &str) -> Option<&'a Placed> {
     placed(deployment).filter(|placed| placed.uid == mark_hash(Some(uid)))
 }

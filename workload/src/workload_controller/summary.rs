@@ -63,7 +63,7 @@ pub enum Words {
         /// The message.
         message: String,
     },
-    /// Those of the condition `Available` of the WD of that name, by their hash.
+    /// The message of the condition `Available` of the WD of that name, by its hash.
     Of {
         /// The WD's name.
         deployment: String,
@@ -78,7 +78,7 @@ impl Says {
         Self { status: "True", words }
     }
 
-    /// With who has to act at its end (C9).
+    /// Adds who has to act to the message (C9).
     fn no(reason: Reason, message: &str) -> Self {
         let message = attributed(reason, message).into_owned();
         Self { status: "False", words: Words::Own { reason, message } }
@@ -98,7 +98,7 @@ impl Says {
 }
 
 impl Summary {
-    /// Of the Workload with these facts and that UID.
+    /// Summarizes the Workload with these facts and this UID.
     pub fn of(seen: &Snapshot, facts: &Workload, uid: &str) -> Self {
         let sites = seen.sites(uid);
         let states = seen.states(uid, &sites);

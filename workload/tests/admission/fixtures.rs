@@ -112,7 +112,7 @@ pub fn instance_type() -> Value {
     })
 }
 
-/// The same with another value at a pointer; null removes it.
+/// Returns the object with another value at a JSON pointer; null removes the field.
 pub fn with(mut object: Value, pointer: &str, value: Value) -> Value {
     let (parent, key) = pointer.rsplit_once('/').unwrap();
     let at = object.pointer_mut(parent).unwrap_or_else(|| panic!("there is no {parent}"));

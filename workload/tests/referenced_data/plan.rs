@@ -137,7 +137,7 @@ fn held() -> References {
     digest.deployment().unwrap().references().unwrap().clone()
 }
 
-/// The same with a companion of another Secret that the template referred to before.
+/// Returns a changed snapshot that has a companion of another Secret, to which the template referred before.
 fn with_former(change: impl FnOnce(&mut Snapshot)) -> Snapshot {
     but(|seen| {
         let former = Standing { name: "old".to_owned(), ..companion(1, Some(&["shop/web"])) };

@@ -94,7 +94,7 @@ impl World {
         world
     }
 
-    /// The same, with a `ConfigMap` named `app`, a Secret `db`, and a WD `web` that refers to both.
+    /// Like [`Self::new`], with a `ConfigMap` named `app`, a Secret `db`, and a WD `web` that refers to both.
     pub fn with_web() -> Self {
         let world = Self::new();
         world.put_source("ConfigMap", "app", &json!({"mode": "on"}));

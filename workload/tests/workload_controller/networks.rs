@@ -24,7 +24,7 @@ fn put_network(project: &ApiServer, namespace: &str, name: &str) {
         .unwrap();
 }
 
-/// Has the plane answer so whenever it is asked for networks.
+/// Makes the plane answer every list and watch of networks with this status code.
 fn refuse(project: &ApiServer, code: u16) {
     for verb in ["list", "watch"] {
         project.fault(Fault::Status(code).on(verb, "networks"));

@@ -38,7 +38,7 @@ impl World {
         Self::serving(Resource::custom(GROUP, "v1alpha", "Workload", "workloads").with_status())
     }
 
-    /// The same, the project plane serving this resource for Workloads.
+    /// Like [`Self::new`], but the project plane serves this resource for Workloads.
     pub fn serving(workloads: Resource) -> Self {
         let hub = ApiServer::hub("hub");
         for city in ["DFW", "ORD"] {
@@ -54,7 +54,7 @@ impl World {
         self.run_with(None)
     }
 
-    /// The same, with the catalogue of instance types that this server has.
+    /// Starts a process with the catalogue of instance types on this server; without a catalogue if `None`.
     pub fn run_with(&self, source: Option<&ApiServer>) -> Run {
         let mut process = Process::on(&self.hub);
         let project_kinds = fedhub_workload::on_projects(self.single_cluster, true);

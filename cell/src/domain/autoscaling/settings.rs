@@ -51,7 +51,7 @@ pub enum Resource {
 /// The use that scaling aims at, averaged over the Instances.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Target {
-    /// In percent of what an Instance requests, at least 1.
+    /// A percentage of what an Instance requests, at least 1.
     Utilization(i64),
     /// As it was written, and in thousandths, more than none.
     AverageValue(Value, i64),

@@ -10,14 +10,14 @@
 //!
 //! 1. The WD is terminating: delete all of its Instances at once.
 //! 2. Strays (Instances of this WD without an ordinal in their name): delete all at once.
-//! 3. Too many: delete the highest ordinal, and the next only when no Instance is terminating any more: quorum software
-//!    must not lose two members at once. Nothing is created before that, so that there is at most one Instance more
-//!    than desired.
-//! 4. From ordinal 0 upwards: create what is missing, and wait until it is Ready before the next. An Instance on an
-//!    outdated template that is not Ready is replaced here. A terminating one is not Ready (C12): its ordinal is
-//!    created again when it is gone.
-//! 5. All are Ready: replace those on an outdated template, from the highest ordinal downwards, by deletion; 4 creates
-//!    each again and waits until it is Ready.
+//! 3. Too many: delete the highest ordinal, and the next only when no Instance is terminating any more:
+//!    quorum software must not lose two members at once. Nothing is created before that, so that there is at
+//!    most one Instance more than desired.
+//! 4. From ordinal 0 upwards: create what is missing, and wait until it is Ready before the next. An Instance
+//!    on an outdated template that is not Ready is replaced here. A terminating one is not Ready (C12): its
+//!    ordinal is created again when it is gone.
+//! 5. All are Ready: replace those on an outdated template, from the highest ordinal downwards, by deletion;
+//!    4 creates each again and waits until it is Ready.
 //!
 //! An object of an Instance's name that this WD does not control is never touched (C3). While it exists, its
 //! ordinal and those after it are not created, and nothing Ready is replaced.
@@ -26,10 +26,10 @@
 //!
 //! For operators: an Instance that never becomes Ready blocks a WD only while it runs the current template.
 //!
-//! - *It runs the current template*: the rollout stops there, so a bad template costs at most one Ready Instance. Fix
-//!   the template, or restore the earlier one.
-//! - *The template changes after that*: the Instance is replaced at once, the lowest ordinal first, each waited for:
-//!   later ones may need earlier ones to start. Nothing has to be deleted by hand.
+//! - *It runs the current template*: the rollout stops there, so a bad template costs at most one Ready
+//!   Instance. Fix the template, or restore the earlier one.
+//! - *The template changes after that*: the Instance is replaced at once, the lowest ordinal first, each
+//!   waited for: later ones may need earlier ones to start. Nothing has to be deleted by hand.
 //! - *Fewer are desired*: readiness does not matter, the highest ordinals go.
 //!
 //! # When an Instance does not go

@@ -33,7 +33,7 @@ pub enum Step<'a> {
     Replace(Instance<'a>),
     /// Delete these Instances, for good.
     Delete(Vec<Instance<'a>>),
-    /// Nothing until this has changed.
+    /// Waits until this has changed.
     Wait(Wait<'a>),
 }
 
@@ -178,8 +178,8 @@ impl<'a> Standing<'a> {
             .or_else(|| Some(Step::Delete(vec![*highest])))
     }
 
-    /// From 0 upwards, the first ordinal that has no Ready Instance (C2). A terminating one is not Ready
-    /// (C12): its ordinal is created again when it is gone, and those after it wait for that.
+    /// Plans the first ordinal, from 0 upwards, that has no Ready Instance (C2). A terminating one is not
+    /// Ready (C12): its ordinal is created again when it is gone, and those after it wait for that.
     fn fill(&self, deployment: &Deployment<'_>, desired: u32) -> Option<Step<'a>> {
         let serves = |ordinal: &u32| self.ours.get(ordinal).is_some_and(|i| i.ready && !i.terminating);
         let lacking = (0..desired).find(|ordinal| !serves(ordinal))?;

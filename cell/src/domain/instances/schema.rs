@@ -30,13 +30,13 @@ impl TemplateSchema {
         &BUILT_IN
     }
 
-    /// By the schema of `spec.template`.
+    /// Creates a schema from that of `spec.template`.
     pub fn of(template: Value) -> Self {
         Self { template }
     }
 
-    /// By the `spec` of the `CustomResourceDefinition` of WDs; `None` where that has no template of the
-    /// version in use.
+    /// Reads the schema from the `spec` of the `CustomResourceDefinition` of WDs; `None` if it has no
+    /// template in the version in use.
     pub fn of_crd_spec(spec: &Value) -> Option<Self> {
         let versions = spec["versions"].as_array()?;
         let version = versions.iter().find(|v| v["name"] == *Kind::WorkloadDeployment.resource().version)?;

@@ -47,7 +47,7 @@ impl<'a> Deployment<'a> {
         Self::by(object, TemplateSchema::built_in())
     }
 
-    /// The same by that schema.
+    /// Returns the view of a WD by `schema`. Fields that it lacks are empty.
     pub fn by(object: &'a Object, schema: &'a TemplateSchema) -> Self {
         let spec = object.spec();
         let text = |value: &'a Value| value.as_str().unwrap_or_default();

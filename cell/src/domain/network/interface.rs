@@ -146,7 +146,7 @@ pub(super) struct Home<'a> {
 }
 
 impl<'a> Home<'a> {
-    /// That of a WD. Only the federator writes the label.
+    /// Returns the home of a WD. Only the federator writes the label.
     pub(super) fn of(wd: &'a Object) -> Self {
         Self { here: wd.namespace(), upstream: wd.label(UPSTREAM_NAMESPACE) }
     }

@@ -34,7 +34,7 @@ pub struct NetworkPlan {
 }
 
 impl NetworkPlan {
-    /// Nothing to do, and that far.
+    /// Creates a plan without any writes, given how far the network is.
     pub fn of(network: Network) -> Self {
         Self {
             bindings: Vec::new(),

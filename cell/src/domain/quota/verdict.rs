@@ -219,7 +219,7 @@ fn just_made(claim: &Object, now: Timestamp) -> bool {
     claim.metadata.creation_timestamp.as_ref().is_none_or(|made| age(made.0, now) < JUST_MADE)
 }
 
-/// Nothing for a time that is yet to come.
+/// Returns how long ago `since` was; zero if it is in the future.
 fn age(since: Timestamp, now: Timestamp) -> Duration {
     Duration::try_from(now.duration_since(since)).unwrap_or_default()
 }

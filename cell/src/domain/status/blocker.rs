@@ -40,7 +40,8 @@ impl ConditionUpdate {
         self.condition_since(old, kind, None, now)
     }
 
-    /// The same where something may have `moved` since that condition turned.
+    /// Like [`Self::condition`], but takes into account when something last `moved` on the way to that
+    /// condition.
     pub fn condition_since(
         &self,
         old: Option<&Value>,
@@ -56,7 +57,7 @@ impl ConditionUpdate {
         self.reason.known().map_or(0, Reason::weight_in_cell)
     }
 
-    /// The same with the message as it is: for conditions that others own.
+    /// Like [`Self::condition`], but with the message unchanged: for conditions that other controllers own.
     pub fn condition_verbatim(&self, old: Option<&Value>, kind: &str, now: Timestamp) -> Value {
         stand(old, kind, &self.status, &self.reason, &self.message, now)
     }

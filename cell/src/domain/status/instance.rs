@@ -135,7 +135,8 @@ fn waiting(seen: &InstanceFacts<'_>, status: &Value, gates: &[&str]) -> Conditio
     foremost(all).unwrap_or_else(not_programmed)
 }
 
-/// Nothing holds the Instance back, and the provider has not made it: what is known of why.
+/// Returns what is known of why the provider has not created an Instance that nothing of ours holds back;
+/// `None` if it has.
 fn unprogrammed(status: &Value) -> Option<ConditionUpdate> {
     let programmed = find(status, PROGRAMMED).map(said);
     if programmed.is_some_and(|(state, _, _)| state == "True") {

@@ -72,7 +72,7 @@ impl Network {
         }
     }
 
-    /// Of several, the one that matters most; of equals the first. Ready where there are none.
+    /// Returns the most severe of several states, the first of equals; [`Self::Ready`] if there are none.
     pub fn worst(all: impl IntoIterator<Item = Self>) -> Self {
         all.into_iter().fold(Self::Ready, |worst, next| if next.rank() > worst.rank() { next } else { worst })
     }

@@ -18,7 +18,7 @@ use serde_json::Value;
 use super::blocker::ConditionUpdate;
 use super::{AVAILABLE, READY};
 
-/// So many finalizers are named.
+/// The maximum number of finalizers that a message names.
 const NAMED: usize = 5;
 
 /// The whole status of an Instance that is being deleted as it should stand, and after how long that changes

@@ -56,7 +56,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
 
 struct Cell {
     release: u32,
-    /// Of each release: its hash, and whether its Instances become Ready.
+    /// For each release, its hash and whether its Instances become Ready.
     releases: Vec<(String, bool)>,
     desired: u32,
     held: Vec<Held>,

@@ -103,7 +103,7 @@ pub fn deployment_status(
     })
 }
 
-/// The same where networking and location keep nothing.
+/// Returns the status if neither networking nor location blocks the deployment.
 pub fn plain(deployment: &Object, instances: &[ObjectRef], desired: u32) -> Value {
     deployment_status(deployment, instances, desired, &Network::Ready, &Location::Unasked)
 }

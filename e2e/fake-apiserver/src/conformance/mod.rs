@@ -62,7 +62,7 @@ pub fn widget() -> Resource {
         })
 }
 
-/// The same for a real server.
+/// Returns the CRD that makes a real server serve the same resource.
 pub fn crd() -> Value {
     json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
@@ -84,7 +84,7 @@ pub fn crd() -> Value {
     })
 }
 
-/// Has a real server serve the resource of the script, and waits until it does.
+/// Creates the CRD of the script's resource on a real server and waits until the server serves it.
 pub async fn prepare(client: &Client) -> Result<(), String> {
     let steps = [
         Step::new("the CRD exists").post(objects::CRDS, crd()).expect(201).or(409),

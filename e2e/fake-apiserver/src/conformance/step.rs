@@ -11,7 +11,7 @@ pub(super) enum Await {
     Nothing,
     /// The answer, again and again until it is as expected: something is done in the background.
     Effect,
-    /// So many events of a watch.
+    /// This number of events of a watch.
     Events(usize),
 }
 

@@ -231,7 +231,7 @@ impl FaultRequest {
 struct Touch {
     /// How many.
     updates: u64,
-    /// Of what: one object after the other, in the order of their names.
+    /// The kind of the objects to update, one after the other in the order of their names.
     #[serde(default = "deployment")]
     kind: String,
     /// What of it.

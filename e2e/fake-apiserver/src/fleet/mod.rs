@@ -51,7 +51,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// So many planes, on the machine's own time, that keep no record.
+    /// Returns the settings of a fleet of `planes` planes that uses the machine's clock and records no
+    /// requests.
     pub fn new(planes: usize) -> Self {
         Self {
             planes,

@@ -50,7 +50,7 @@ fn namespace() -> String {
 }
 
 impl Population {
-    /// So many WDs and Instances in order.
+    /// Returns a population of this many WDs and Instances, all of which are in order.
     pub fn in_order(deployments: usize, instances: usize) -> Self {
         let state = State::InOrder;
         Self { deployments, instances, state, prefix: prefix(), namespace: namespace() }

@@ -83,7 +83,7 @@ impl Fleet {
         FleetService { fleet: self.clone(), apart: false }
     }
 
-    /// The same, of a server of its own, that the `Outages` do not concern.
+    /// Returns a service that answers for all planes on a server of its own, which `Outages` do not affect.
     pub fn service_apart(&self) -> FleetService {
         FleetService { fleet: self.clone(), apart: true }
     }

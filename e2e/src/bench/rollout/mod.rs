@@ -120,7 +120,7 @@ impl Chain<'_> {
         Ok(Laps { ratio, seconds, details })
     }
 
-    /// Has the cells ask for quota and networks from now on.
+    /// Restarts the cells with quota and networking enabled.
     async fn serve(&mut self) -> Result<(), Error> {
         let layout = self.environment.planes().layout();
         let components = ["cell-quota", "cell-networking"].map(str::to_owned).to_vec();

@@ -82,7 +82,7 @@ enum Command {
         /// The kubeconfig that names the plane.
         #[arg(long, value_name = "FILE")]
         from: PathBuf,
-        /// The same kubeconfig through this connection, to be written.
+        /// Where to write the same kubeconfig with the address of this connection.
         #[arg(long, value_name = "FILE")]
         kubeconfig: PathBuf,
         /// After how many seconds it ends by itself.

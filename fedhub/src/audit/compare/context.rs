@@ -31,7 +31,7 @@ pub struct Findings<'a> {
 }
 
 impl<'a> Findings<'a> {
-    /// None yet.
+    /// Creates an empty list of findings.
     pub fn of(world: &'a World) -> Self {
         Self { world, all: BTreeMap::new() }
     }
@@ -74,7 +74,7 @@ pub struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    /// Of what was read.
+    /// Indexes what was read.
     pub fn of(world: &'a World) -> Self {
         let mut hub_namespaces = BTreeMap::<_, Vec<_>>::new();
         for namespace in world.hub.namespaces.iter() {

@@ -23,7 +23,7 @@ pub enum Differs {
 }
 
 impl Differs {
-    /// Of a value under that name.
+    /// Compares two values that messages call `name`.
     pub fn of(name: &str, wanted: &Value, current: &Value) -> Self {
         if wanted == current {
             return Self::Not;
@@ -36,7 +36,7 @@ impl Differs {
         if is_of_values(wanted, current) { Self::InValues(text) } else { Self::InFields(text) }
     }
 
-    /// In words; empty where it does not.
+    /// Says where the values differ; empty if they do not.
     pub fn text(&self) -> &str {
         match self {
             Self::Not => "",

@@ -242,7 +242,7 @@ fn deleted(object: &Object) -> Option<Timestamp> {
     object.metadata.deletion_timestamp.as_ref().map(|at| at.0)
 }
 
-/// That an object is being deleted, and what holds it.
+/// Says that an object is being deleted, and what holds it.
 fn held(object: &Object) -> String {
     match object.metadata.finalizers.as_deref().unwrap_or_default() {
         [] => "it is being deleted".to_owned(),

@@ -11,7 +11,7 @@ use super::super::finding::{CheckId, Finding, PlaneName, State, some};
 use super::super::schema::Ours;
 use crate::operator::read::{Failure, Read, ReadError};
 
-/// By how much a clock may be off. What fedhub and Karmada compare, such as Leases, is in whole seconds.
+/// How much a clock may be off. What fedhub and Karmada compare, such as Leases, is in whole seconds.
 const SKEW: SignedDuration = SignedDuration::from_secs(5);
 /// The kind without which nothing of fedhub's fails.
 const OPTIONAL: &str = "Workload";

@@ -136,7 +136,7 @@ fn rights(run: &RunArgs, part: Part) -> anyhow::Result<Vec<Right>> {
     Ok(rights)
 }
 
-/// Those of our CRDs that belong on a plane of that part, and are installed by now.
+/// Returns our CRDs that belong on a plane of that part, and are installed by now.
 fn belonging(ours: &Ours, pre: bool, run: &RunArgs, part: Part) -> Ours {
     let catalog = catalog(run).is_some_and(|source| part == source || part == Part::Hub);
     ours.on(!pre && catalog, !pre && matches!(part, Part::Hub | Part::Cell | Part::Project))
@@ -162,7 +162,7 @@ fn catalog(run: &RunArgs) -> Option<Part> {
     }
 }
 
-/// Asks all of them, so many at a time.
+/// Asks all targets, several at a time.
 async fn ask(
     args: &CheckArgs,
     targets: Vec<Target>,

@@ -33,7 +33,7 @@ pub struct Target {
     pub config: Result<Config, String>,
     /// The rights to ask for.
     pub rights: Vec<Right>,
-    /// Those of our CRDs that belong there, and are installed by now.
+    /// Our CRDs that belong there, and are installed by now.
     pub ours: Arc<Ours>,
     /// Whether its webhooks are to ask fedhub.
     pub is_admitting: bool,
@@ -123,7 +123,7 @@ async fn rights(plane: &Plane, rights: Vec<Right>) -> Vec<(Right, Read<bool>)> {
     answers
 }
 
-/// Whom the webhooks of `deploy/` exempt there, and who fedhub is.
+/// Reads whom the webhooks of `deploy/` exempt there, and who fedhub is.
 async fn admission(plane: &Plane) -> Read<Admission> {
     const CONFIGURATION: &str =
         "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/fedhub-admission";
@@ -175,7 +175,7 @@ async fn served(plane: &Plane, ours: &Ours) -> Read<Served> {
     })
 }
 
-/// That field of each item.
+/// Returns that field of each item.
 pub fn names(list: &Value, field: &str) -> Vec<String> {
     list.as_array().into_iter().flatten().filter_map(|it| it[field].as_str().map(str::to_owned)).collect()
 }

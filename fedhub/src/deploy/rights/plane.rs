@@ -18,7 +18,7 @@ pub enum Who {
     Management,
     /// The cell role's.
     Cell,
-    /// On a Milo.
+    /// A user of a Milo.
     User(&'static str),
 }
 

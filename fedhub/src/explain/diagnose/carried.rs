@@ -185,7 +185,7 @@ pub fn hub_namespace(chain: &Chain) -> Option<Diagnosis> {
         .then(|| Diagnosis::fedhub_behind(chain, Cause::HubStateLost, hop, created_at(namespace), evidence))
 }
 
-/// Whose the hub WD is.
+/// Diagnoses whether the hub WD is the subject's.
 pub fn hub_wd(chain: &Chain) -> Option<Diagnosis> {
     let hub = chain.hub.wd.found()?;
     let evidence = format!("the origin mark of {}/{} names another WD", hub.namespace(), hub.name());

@@ -49,7 +49,7 @@ pub struct Diagnosis {
     pub hop: Hop,
     /// How bad it is.
     pub state: State,
-    /// Since when, as far as an object tells.
+    /// When it began, as far as an object tells.
     pub since: Option<Timestamp>,
     /// What was seen, in one line: a message of a condition, names and UIDs.
     pub evidence: String,
@@ -126,7 +126,7 @@ impl Diagnosis {
         }
     }
 
-    /// The same at another hop.
+    /// Moves the diagnosis to another hop.
     pub fn at(self, hop: Hop) -> Self {
         Self { hop, ..self }
     }
@@ -137,8 +137,8 @@ pub fn unread(cause: Cause, error: &ReadError) -> Diagnosis {
     Diagnosis::blocked(cause, None, error.message.clone())
 }
 
-/// Since when, and why, no process of the management role leads; `None` where one does, or the Lease could
-/// not be read.
+/// Returns since when and why no process of the management role leads; `None` if one does, or if the Lease
+/// could not be read.
 fn no_leader(chain: &Chain) -> Option<(Option<Timestamp>, String)> {
     let lease = &chain.management.lease;
     if lease.is_absent() {

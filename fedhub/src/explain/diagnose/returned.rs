@@ -41,7 +41,7 @@ pub fn cell_wd(chain: &Chain) -> Option<Diagnosis> {
         .then(|| Diagnosis::behind(chain, Cause::CellControllerBehind, Hop::CellWd, written_at(wd), evidence))
 }
 
-/// That the cell cannot work, for want of which it observes no generation.
+/// Diagnoses a cell that is misconfigured, and so observes no generation.
 fn misconfigured(wd: &Object) -> Option<Diagnosis> {
     let available = find(wd.status(), "Available").filter(|it| said(it).1 == Reason::CellMisconfigured)?;
     Some(Diagnosis::blocked(Cause::CellMisconfigured, turned_at(available), said(available).2))

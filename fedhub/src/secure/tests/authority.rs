@@ -24,7 +24,7 @@ pub fn signed(by: &Authority) -> (String, String) {
     signed_as(by, &[])
 }
 
-/// The same, with these URIs.
+/// Like [`signed`], but for these URIs.
 pub fn signed_as(by: &Authority, uris: &[&str]) -> (String, String) {
     let key = KeyPair::generate().unwrap();
     let mut params = CertificateParams::new(["localhost".to_owned()]).unwrap();

@@ -314,7 +314,7 @@ fn withheld(withheld: &Withheld) -> Markup {
     }
 }
 
-/// So many things wait for an operator.
+/// A row that counts what waits for an operator.
 fn decisions(what: &str, count: u64, until: &str) -> Markup {
     html! {
         tr {

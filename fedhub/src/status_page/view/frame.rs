@@ -18,7 +18,7 @@ pub const STYLE: &str = include_str!("style.css");
 /// What renews a page.
 pub const SCRIPT: &str = include_str!("refresh.js");
 
-/// Nothing is loaded from anywhere, and what is inline is allowed by its hash.
+/// The Content-Security-Policy: nothing is loaded from anywhere, and what is inline is allowed by its hash.
 pub static POLICY: LazyLock<String> = LazyLock::new(|| {
     format!(
         "default-src 'none'; style-src {}; script-src {}; connect-src 'self'; img-src data:; form-action 'self'; \

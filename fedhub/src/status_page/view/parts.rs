@@ -15,7 +15,7 @@ use crate::status_page::samples::{KEPT, Trend};
 pub enum Tone {
     /// As it should be.
     Good,
-    /// Not yet, or for an operator to know.
+    /// Something is in progress, or for an operator to know.
     Notice,
     /// Attention is needed.
     Bad,

@@ -16,7 +16,7 @@ pub enum Declaration {
 }
 
 impl Declaration {
-    /// Of the cell of a Cluster; `None` where an operator declared nothing.
+    /// Reads what an operator declared about the cell of a Cluster; `None` if nothing.
     pub fn of(cluster: &Object) -> Option<Self> {
         cluster.annotation(LOST).map(Self::read)
     }
@@ -34,7 +34,7 @@ pub fn declarations(cluster: &Object) -> BTreeMap<&str, Declaration> {
     ours.map(|(key, value)| (key.as_str(), Declaration::read(value))).collect()
 }
 
-/// Since when a Cluster's cell is declared lost.
+/// Returns when a Cluster's cell was declared lost.
 pub fn lost_since(cluster: &Object) -> Option<Timestamp> {
     match Declaration::of(cluster)? {
         Declaration::Lost(since) => Some(since),

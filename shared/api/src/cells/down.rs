@@ -14,7 +14,7 @@ use crate::reason::{Reason, attributed};
 pub struct CellDown {
     /// The Cluster's name.
     pub cell: String,
-    /// Since when, as a time in words.
+    /// When the cell went down, as a time for people.
     pub since: String,
     /// Whether an operator declared it lost.
     pub lost: bool,

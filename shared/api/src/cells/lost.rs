@@ -89,7 +89,7 @@ pub fn lost_by<'a, C: AsRef<Object>>(
     clusters.iter().find_map(by_uid).or_else(|| own(by_name(clusters, name, uid)?))
 }
 
-/// Since when the cell that left this mark is declared lost.
+/// Returns when the cell that left this mark was declared lost.
 pub fn source_lost_since<C: AsRef<Object>>(clusters: &[C], source: &Source) -> Option<Timestamp> {
     lost_by(clusters, &source.cell, source.cell_uid.as_deref()).map(|(_, since)| since)
 }

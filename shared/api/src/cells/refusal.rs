@@ -98,7 +98,8 @@ pub enum Hold {
 }
 
 impl Hold {
-    /// Of an object that Karmada was asked about after it had been on its way for that long.
+    /// Returns what holds an object that has been on its way to its cell for `waited`: the refusal that
+    /// Karmada reports, or [`Self::Unknown`] after [`REPORT_DEADLINE`].
     pub fn of(refusal: Option<CellRefusal>, waited: Duration) -> Option<Self> {
         refusal.map(Self::Refused).or_else(|| (waited >= REPORT_DEADLINE).then_some(Self::Unknown))
     }

@@ -47,34 +47,34 @@ pub struct Deployment {
     pub federated: u64,
     /// Hash of the annotations that travel unchanged.
     pub mirrored_hash: u64,
-    /// On the hub, the hash of the labels and annotations that the federator owns, by [`hub_identity`].
+    /// The hash of the labels and annotations that the federator owns, by [`hub_identity`]; on the hub.
     pub hub_identity: u64,
-    /// Whom it names as its counterpart, by [`mark_hash`]: on a project plane its `federation-namespace`, on
-    /// the hub its `source`.
+    /// The hash of its counterpart's name, by [`mark_hash`]: of `federation-namespace` on a project plane, of
+    /// `source` on the hub.
     pub counterpart: u64,
     /// The UID that it names: on a project plane that of its hub namespace, on the hub that of the project
     /// WD.
     pub counterpart_uid: u64,
-    /// On the hub, the PropagationPolicy that claims it, by [`mark_hash`].
+    /// The hash of the PropagationPolicy that claims it, by [`mark_hash`]; on the hub.
     pub claimed_by: u64,
     /// What hardly any WD has.
     rare: Option<Box<Rare>>,
-    /// On a project plane, what the Workload controller made of it; none where no Workload is named.
+    /// The facts that the Workload controller reads, on a project plane; `None` if the WD names no Workload.
     pub placed: Option<Box<Placed>>,
 }
 
-/// In place of an `observedGeneration` that is not there.
+/// Stands for a missing `observedGeneration`.
 const UNOBSERVED: i64 = i64::MIN;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Rare {
-    /// On the hub, `spec.cityCode` where the label says otherwise.
+    /// The value of `spec.cityCode` where the label differs, on the hub.
     spec_city: Option<Box<str>>,
     moving: Option<Box<str>>,
     resync: Option<Box<str>>,
     recalled: Option<Box<str>>,
     too_large: Option<TooLarge>,
-    /// On a project plane, what it refers to.
+    /// The objects that it refers to, on a project plane.
     references: Option<Box<References>>,
 }
 
@@ -130,22 +130,22 @@ impl Deployment {
             .unwrap_or_default()
     }
 
-    /// On the hub, the move that it records (F6).
+    /// Returns the move that a hub WD records (F6).
     pub fn moving(&self) -> Option<&str> {
         self.rare.as_ref()?.moving.as_deref()
     }
 
-    /// On the hub, when Karmada was to apply it anew (F8).
+    /// Returns when Karmada was asked to apply a hub WD again (F8).
     pub fn resync(&self) -> Option<&str> {
         self.rare.as_ref()?.resync.as_deref()
     }
 
-    /// On the hub, since when its cells are to tear it down (F9).
+    /// Returns when a hub WD's cells were told to tear it down (F9).
     pub fn recalled(&self) -> Option<&str> {
         self.rare.as_ref()?.recalled.as_deref()
     }
 
-    /// On a project plane, what it refers to (W5); `None` where it never referred to anything.
+    /// Returns what a project's WD refers to (W5); `None` if it never referred to anything.
     pub fn references(&self) -> Option<&References> {
         self.rare.as_ref()?.references.as_deref()
     }

@@ -23,14 +23,14 @@ pub const PROJECTION_LABELS: [&str; 3] = [UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, 
 /// What is kept of an Instance.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Instance {
-    /// In a box, so that most Instances need no memory for it.
+    /// Boxed, so that most Instances need no memory for it.
     rare: Option<Box<Rare>>,
     /// Who wrote its status.
     pub status_origin: StatusOrigin,
-    /// On a project plane: whether its label names that plane.
+    /// Whether the label of an Instance on a project plane names that plane.
     labelled: bool,
-    /// On the hub: the city that it is in, see [`city`]. On a project plane: the hub namespace that its mark
-    /// names.
+    /// The city of an Instance on the hub, see [`city`]; the hub namespace that the mark names on a project
+    /// plane.
     pub city: u32,
     /// What its status says that Events tell of.
     pub signal: Signal,

@@ -36,7 +36,8 @@ pub type Change = fedhub_cache::Change<Facts>;
 /// A borrowed view of an object with these facts.
 pub type View<'a> = fedhub_cache::View<'a, Facts>;
 
-/// Entries are the most numerous objects, and fit into the allocator's class of 160 bytes: the next one is 192.
+/// Entries are the most numerous objects, and fit into the allocator's class of 160 bytes: the next one is
+/// 192.
 const _: () = assert!(Store::ENTRY_BYTES <= 160);
 
 /// Whether there may be many objects of a kind, or large ones, or such as hold a tenant's data.

@@ -127,7 +127,7 @@ impl<'a> Wanted<'a> {
 }
 
 impl Placed {
-    /// Of a project's WD; `None` where it names no Workload.
+    /// Reads the facts of a project's WD; `None` if it names no Workload.
     pub(super) fn of(object: &Object) -> Option<Self> {
         let (spec, status) = (object.spec(), object.status());
         let text = |value: &'_ Value| value.as_str().unwrap_or_default().to_owned();

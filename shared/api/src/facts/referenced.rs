@@ -22,8 +22,8 @@ pub struct References {
     names: Box<[Name]>,
     /// Whether [`REFERENCED_DATA_FINALIZER`] holds it.
     pub held: bool,
-    /// Of one that is held, whether its cell has seen its newest generation, and no Instance is on an older
-    /// template.
+    /// Whether the cell of a WD that is held has observed its newest generation, and no Instance is on an
+    /// older template.
     pub rolled_out: bool,
     /// Its annotation [`EXPECTED_REFERENCED_DATA`], by [`mark_hash`].
     pub expected: u64,
@@ -141,7 +141,7 @@ pub fn referenced_by(text: &str) -> Option<Box<[Box<str>]>> {
     Some(list.into())
 }
 
-/// The value of [`COPIED_FROM`] for an object of that UID and resourceVersion, with so many bytes of content.
+/// Returns the value of [`COPIED_FROM`] for a source with this UID, resourceVersion and content size.
 pub fn copied_from_text(uid: &str, version: &str, bytes: usize) -> String {
     format!("{uid}/{version}/{bytes}")
 }

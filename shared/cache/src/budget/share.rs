@@ -24,7 +24,7 @@ pub struct Share {
 }
 
 impl Share {
-    /// One of so many bytes.
+    /// Creates a share of `bytes` bytes.
     pub fn new(bytes: usize) -> Self {
         let units = u32::try_from(bytes / UNIT).unwrap_or(u32::MAX).max(1);
         Self { units, left: Arc::new(Semaphore::new(units as usize)) }
@@ -43,7 +43,7 @@ impl Share {
         self.units as usize * UNIT
     }
 
-    /// Takes so many bytes, or all there are.
+    /// Takes `bytes` bytes, or all there are.
     pub async fn take(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
         let units = u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX).min(self.units);
         // Never closed.

@@ -16,7 +16,7 @@ pub enum Uid {
 const HYPHENS: [usize; 4] = [8, 13, 18, 23];
 
 impl Uid {
-    /// Of its text.
+    /// Creates a UID from its text.
     pub fn new(text: &str) -> Self {
         uuid(text.as_bytes()).map_or_else(|| Self::Other(text.into()), Self::Uuid)
     }
@@ -72,7 +72,7 @@ pub enum Version {
 }
 
 impl Version {
-    /// Of its text.
+    /// Creates a version from its text.
     pub fn new(text: &str) -> Self {
         match text.parse::<u64>() {
             Ok(number) if number.to_string() == text => Self::Number(number),

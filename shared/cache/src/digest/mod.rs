@@ -17,7 +17,7 @@ pub use owners::owners;
 use crate::budget;
 use crate::facts::ObjectFacts;
 
-/// What is kept of one object.
+/// The digest of an object, which the store keeps in place of the object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Digest<F> {
     /// Its UID.
@@ -26,17 +26,17 @@ pub struct Digest<F> {
     pub version: Version,
     /// Whether deletion was asked for.
     pub terminating: bool,
-    /// What it takes in memory, in kilobytes: see [`budget::weight`].
+    /// The memory that the object takes, in KiB: see [`budget::weight`].
     pub weight: u16,
     /// Hash of everything but the resourceVersion: where a plane's schema changes, the same version shows
     /// fields that it did not show before (I1).
     pub content: u64,
-    /// What those who use the store keep of it beside this.
+    /// The facts that users of the store keep besides.
     pub facts: F,
 }
 
 impl<F: ObjectFacts> Digest<F> {
-    /// Of an object of `kind` on `plane`: what matters of it depends on both.
+    /// Digests an object. Which of its fields matter depends on `kind` and `plane`.
     pub fn of(plane: &PlaneId, kind: Kind, object: &Object) -> Self {
         Self {
             uid: Uid::new(object.uid()),

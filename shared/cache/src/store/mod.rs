@@ -52,7 +52,7 @@ impl<F: ObjectFacts> Store<F> {
 
     // === Reading ===
 
-    /// What is known of the object of that name.
+    /// Returns the object of that name as it is known.
     pub fn get(&self, namespace: &str, name: &str) -> Option<Known<F>> {
         let objects = self.lock();
         let stored = objects.find(namespace, name)?;
@@ -182,7 +182,7 @@ impl<F: ObjectFacts> Store<F> {
         self.lock().find(namespace, name).map_or(0, |s| s.synced_under)
     }
 
-    /// What the server made of the last write of that part, if it is remembered.
+    /// Returns how the server stored the last write of that part, if it is remembered.
     pub fn normalization(&self, namespace: &str, name: &str, part: Part) -> Option<ServerNormalization> {
         self.lock().find(namespace, name)?.normalizations.get(part)
     }

@@ -11,7 +11,7 @@ use crate::packed::Packed;
 
 pub(super) struct Stored<F> {
     pub(super) digest: Digest<F>,
-    /// In a box, as few entries have any of it.
+    /// Boxed, because few entries have any of it.
     pub(super) kept: Option<Box<Retained<F>>>,
     pub(super) normalizations: Normalizations,
     /// The fingerprint under which the object was found in sync, see [`super::Store::mark_synced`].
@@ -19,29 +19,30 @@ pub(super) struct Stored<F> {
     pub(super) epoch: u32,
     /// Our own write, whose watch event has not come yet.
     pub(super) own: bool,
-    /// It was known before the newest list began, and only answers to our requests have named it since.
+    /// Whether the object was known before the newest list began, and only responses to our requests have
+    /// named it since.
     pub(super) unlisted: bool,
 }
 
 /// The state that listeners were notified of, of an object that we have written since.
 pub(super) struct Notified<F> {
     pub(super) digest: Digest<F>,
-    /// For kinds of which all objects are kept.
+    /// The object, for kinds of which all objects are kept.
     pub(super) object: Option<ObjectRef>,
 }
 
 /// How long an object is kept.
 pub(super) enum Retention {
-    /// For as long as it is known.
+    /// Kept as long as the object is known.
     Always(ObjectRef),
-    /// Until it is in sync, or newer ones need its memory.
+    /// Kept until the object is in sync, or newer ones need its memory.
     While(Permit),
 }
 
-/// What few entries hold.
+/// The fields that few entries have.
 pub(super) struct Retained<F> {
     pub(super) object: Option<Retention>,
-    /// What listeners were notified of last, where that was before our own writes.
+    /// The object as listeners were last notified of it, if that was before our own writes.
     pub(super) notified: Option<Notified<F>>,
 }
 

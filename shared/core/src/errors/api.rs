@@ -14,7 +14,7 @@ use crate::object::Unreadable;
 /// Why a request did not get the answer that it asked for.
 #[derive(Debug, thiserror::Error)]
 pub enum ApiError {
-    /// It was not sent.
+    /// The request was not sent.
     #[error("the request was not sent")]
     NotSent(
         #[source]
@@ -34,7 +34,7 @@ pub enum ApiError {
     /// The server answered, and its object cannot be read.
     #[error("the object cannot be read")]
     Unreadable(#[source] Box<Unreadable>),
-    /// No whole answer came, or none that is one.
+    /// No complete answer was received, or an invalid one.
     #[error("the request failed")]
     Transport {
         /// How it failed, as far as anything depends on it.
@@ -48,11 +48,11 @@ pub enum ApiError {
 /// How the exchange with a server failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransportFailure {
-    /// There was no connection, or no answer in time.
+    /// The connection failed, or the server did not answer in time.
     NoAnswer,
     /// The answer ended in its midst, as that of a watch may.
     Ended,
-    /// What came is not what an API server answers.
+    /// The response is not one of an API server.
     Garbled,
     /// Anything else, before the answer or within it.
     Other,
@@ -149,7 +149,8 @@ fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn
     successors(Some(error), |error| cause(*error))
 }
 
-/// What caused an error. The `source` of an I/O error is that of what it wraps, not what it wraps.
+/// Returns the cause of an error. The `source` of an I/O error is that of the error it wraps, not the wrapped
+/// error.
 fn cause<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
     match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
         Some(wrapped) => Some(wrapped),

@@ -9,16 +9,16 @@ pub enum Excess {
     /// The text of one page of a list, which is asked for again with fewer objects on it.
     #[error("the page is longer than {0} bytes")]
     Page(usize),
-    /// What an answer, or a line of a watch, would take in memory.
+    /// The memory that an answer, or a line of a watch, would take.
     #[error("the answer takes more than {0} bytes of memory once it is decoded")]
     Memory(usize),
-    /// One object, where nothing is known that could be told of it alone.
+    /// A single object, of which nothing else is known.
     #[error("an object is larger than {0} bytes")]
     Object(usize),
     /// The number of objects of a list, or of a kind on a plane.
     #[error("the list is too large: it has more than {0} objects")]
     Objects(usize),
-    /// What the objects of a list take together.
+    /// The memory that all objects of a list take together.
     #[error("the list is too large: its objects take more than {0} bytes of memory")]
     List(usize),
     /// Pages in a row without an object.

@@ -19,7 +19,7 @@ use crate::message::{Quoted, shortened};
 const LONGEST: usize = 1024;
 /// The longest text of one error in it.
 const LONGEST_PART: usize = 512;
-/// What the client says is the reason where an answer holds no `Status`: its message is the whole body then.
+/// The reason that the client reports for an answer without a `Status`: its message is the whole body then.
 const NO_STATUS: &str = "Failed to parse error data";
 
 /// An error and all that caused it, on one line, which may be logged and shown.
@@ -46,7 +46,7 @@ fn cut(text: &str, longest: usize) -> String {
     shortened(&plain(&line), longest).into_owned()
 }
 
-/// What is wrong with JSON: where, and what was expected there, never what it holds.
+/// Describes an error of JSON: where it is, and what was expected there, never the content.
 pub fn json(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let place = || format!("line {}, column {}", error.line(), error.column());
@@ -65,7 +65,7 @@ pub fn json(error: &serde_json::Error) -> String {
     }
 }
 
-/// What is wrong with a kubeconfig, never what it holds.
+/// Describes an error of a kubeconfig, never the content.
 pub fn kubeconfig(error: &KubeconfigError) -> String {
     match error {
         // Whoever reads it names the file.

@@ -11,7 +11,7 @@ use super::lane::{Alarm, State};
 use super::scheduler::{Mode, Scheduler};
 use crate::circuit::Circuit;
 
-/// What the project planes are together, for what is logged of them: a queue knows no servers.
+/// The name of the project planes together in logs: a queue knows no servers.
 const PROJECTS: &str = "projects";
 
 impl Scheduler {

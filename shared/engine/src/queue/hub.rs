@@ -18,7 +18,7 @@ use super::lane::{Alarm, State};
 use super::scheduler::Scheduler;
 use crate::circuit::LONGEST;
 
-/// Between two keys that may ask the hub while it fails.
+/// The least time between two keys that may ask the hub while it fails.
 const APART: Duration = Duration::from_millis(500);
 
 impl Scheduler {

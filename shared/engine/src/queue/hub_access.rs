@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use crate::circuit::THRESHOLD;
 
-/// What is known of the hub's failures, and whose turn it is to ask it.
+/// The hub's failures, and the keys that take turns to ask it.
 #[derive(Default)]
 pub(super) struct HubAccess {
     /// Keys that it has failed since it last answered, no more than it takes to be out: one or two objects
@@ -41,7 +41,8 @@ impl HubAccess {
         !self.is_out() || self.asking.get(lane) == Some(key)
     }
 
-    /// Nothing of that lane waits or is about to ask any more; `runs` says whether a key's pass is under way.
+    /// Removes a lane of which no key waits for the hub any more; `runs` says whether a key's pass is under
+    /// way.
     pub fn forget(&mut self, lane: &PlaneId, runs: impl FnOnce(&Key) -> bool) {
         self.line.retain(|id| id != lane);
         if self.asking.get(lane).is_some_and(|key| !runs(key)) {

@@ -43,9 +43,10 @@ pub struct Job {
     pub unsettled_since: Instant,
     /// How long the key was ready before it was taken.
     pub waited: Duration,
-    /// Which term the reconcile belongs to and what it may ask: part of each of its requests.
+    /// The pass: the term that the reconcile belongs to and the permission to ask the hub, a parameter of
+    /// each of its requests.
     pub pass: Pass,
-    /// Which change the reconcile answers: it says so itself.
+    /// The change that the reconcile answers, once the reconcile has said so.
     pub answered: Answered,
 }
 
@@ -60,14 +61,14 @@ pub enum Outcome {
     AwaitChange,
     /// The key is enqueued again after this time; not a failure.
     RequeueAfter(Duration),
-    /// It failed: the key is enqueued again after its back-off.
+    /// The reconcile failed: the key is enqueued again after its back-off.
     Failed,
-    /// It wrote again and again without coming into sync, or met a bug: the key is enqueued again after its
-    /// back-off, and not by the events of its own writes.
+    /// The reconcile wrote again and again without coming into sync, or met a bug: the key is enqueued again
+    /// after its back-off, and not by the events of its own writes.
     Diverged,
 }
 
-/// What a reconcile has shown of a plane.
+/// What a reconcile has learned of a plane.
 pub(super) struct Learned {
     /// The circuit of the plane that failed it is open.
     pub interrupted: bool,
@@ -77,9 +78,9 @@ pub(super) struct Learned {
 
 /// How a reconcile has ended, besides its outcome.
 pub(super) struct Ended {
-    /// It was failed by a plane whose circuit is open.
+    /// Whether a plane whose circuit breaker is open failed the reconcile.
     pub interrupted: bool,
-    /// By the hub, or it asked for something there and was held back.
+    /// Whether the pass failed because of the hub, or was held back when it asked the hub for something.
     pub needs_hub: bool,
     /// When the first event came meanwhile.
     pub again: Option<Instant>,

@@ -18,10 +18,10 @@ pub(super) type Place = (bool, u64);
 pub(super) enum State {
     /// Known only for its back-off or its age.
     Idle,
-    /// It changed again, but has written too often just now.
+    /// The key changed again, but has written too often just now.
     Paced,
     Ready,
-    /// It needs the hub, which fails: its place among those that do.
+    /// The key needs the hub, which fails; its place among those that do.
     AwaitsHub(Place),
     Running {
         began: Instant,
@@ -35,7 +35,7 @@ pub(super) enum State {
 pub(super) struct Entry {
     pub state: State,
     pub lane: PlaneId,
-    /// Since when it has been out of sync, as [`Job::since`](super::Job::since) counts.
+    /// When the key went out of sync, counted like [`Job::since`](super::Job::since).
     pub since: Instant,
     /// When the first event came that no pass has settled yet.
     pub unsettled_since: Instant,
@@ -48,7 +48,7 @@ pub(super) struct Entry {
     pub diverged: u32,
     /// Whether it is ready because its time has come, and for no event.
     pub timed: bool,
-    /// Until when the events of the last of them may come.
+    /// When all events of the last of these passes' own writes have arrived.
     pub deaf_until: Option<Instant>,
 }
 

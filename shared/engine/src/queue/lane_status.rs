@@ -11,7 +11,7 @@ use super::lane::Lane;
 use super::scheduler::Scheduler;
 use crate::circuit::{Circuit, Stance};
 
-/// What a queue has for one plane.
+/// The status of one plane in a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaneStatus {
     /// Keys that are ready, running, failed, or wait for a time of their own.
@@ -20,13 +20,12 @@ pub struct LaneStatus {
     pub running: usize,
     /// The age of the oldest change that is not in sync.
     pub oldest: Option<Duration>,
-    /// What the plane's circuit breaker lets through.
+    /// Which keys the plane's circuit breaker lets through.
     pub circuit: Stance,
 }
 
 impl Queue {
-    /// What it has for each plane; nothing for a plane without keys. The hub is among them while it fails as
-    /// a whole.
+    /// Returns the status of each plane that has keys. The hub is included while it fails as a whole.
     pub fn lane_status(&self) -> BTreeMap<PlaneId, LaneStatus> {
         let (now, scheduler) = (Instant::now(), self.lock());
         let status = |keys, running, circuit: &Circuit| LaneStatus {
@@ -64,7 +63,7 @@ impl Queue {
 }
 
 impl Scheduler {
-    /// Since when each plane's oldest change is not in sync.
+    /// Returns, for each plane, since when its oldest change is not in sync.
     fn oldest(&self) -> BTreeMap<&PlaneId, Instant> {
         let mut oldest = BTreeMap::<_, Instant>::new();
         for entry in self.entries.values().filter(|entry| entry.unsynced()) {

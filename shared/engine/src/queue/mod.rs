@@ -32,9 +32,9 @@ pub use lane_status::LaneStatus;
 
 use scheduler::{Mode, Scheduler};
 
-/// What there is to do next.
+/// What a worker does next.
 enum Next {
-    /// Nothing any more: the queue is closed.
+    /// The queue is closed.
     Closed,
     /// A key is ready.
     Job(Job),

@@ -3,19 +3,21 @@
 //! Three things keep one plane's trouble its own (I8), and none of them counts planes; the throttle of writes
 //! ([`write_throttle`](super::write_throttle)) is a fourth.
 //!
-//! - **The limit of a lane.** Passes are futures that mostly wait for servers, and planes may be silent for a whole
-//!   time-out. If each plane simply had its limit, forty planes that hang would hold 40 × 16 passes, more than there are
-//!   workers, and the others would have no turn for that long. So the limit shrinks: a plane may take its first worker
-//!   always, and one more only while it holds fewer than a quarter of the idle ones. Of the keys of a project plane that
-//!   have just written and have changed again, and of those that no event has made ready, two may run: a plane where the
-//!   same objects change all the time would else have as many writes under way on the hub as it may have turns.
-//! - **A back-off**, of each key that failed, and of each plane that fails, which is its circuit: after a failure of the
-//!   plane itself one key at a time has its turn, and after a few its keys wait without running, until one tries. All such
-//!   turns hold at most a quarter of the workers, and a plane that finds no room waits for as long as after its last
-//!   failure, so that even thousands of planes leave the rest to the others; what comes first of a plane's watch and its
-//!   probe ends this.
-//! - **One stream of keys that may ask the hub while it fails**, see [`hub`](super::hub): most keys need it, and each of
-//!   ten thousand would try. A failure of the hub does not open the circuit of the plane whose key it was.
+//! - **The limit of a lane.** Passes are futures that mostly wait for servers, and planes may be silent for a
+//!   whole time-out. If each plane simply had its limit, forty planes that hang would hold 40 × 16 passes,
+//!   more than there are workers, and the others would have no turn for that long. So the limit shrinks: a
+//!   plane may take its first worker always, and one more only while it holds fewer than a quarter of the
+//!   idle ones. Of the keys of a project plane that have just written and have changed again, and of those
+//!   that no event has made ready, two may run: a plane where the same objects change all the time would else
+//!   have as many writes under way on the hub as it may have turns.
+//! - **A back-off**, of each key that failed, and of each plane that fails, which is its circuit: after a
+//!   failure of the plane itself one key at a time has its turn, and after a few its keys wait without
+//!   running, until one tries. All such turns hold at most a quarter of the workers, and a plane that finds
+//!   no room waits for as long as after its last failure, so that even thousands of planes leave the rest to
+//!   the others; what comes first of a plane's watch and its probe ends this.
+//! - **One stream of keys that may ask the hub while it fails**, see [`hub`](super::hub): most keys need it,
+//!   and each of ten thousand would try. A failure of the hub does not open the circuit of the plane whose
+//!   key it was.
 //!
 //! Decides I8.
 
@@ -40,7 +42,7 @@ use crate::circuit::{Circuit, Stance};
 /// The share of the idle workers that one plane may hold, and of all workers that probes of planes that fail
 /// may, and keys that ask the hub while it fails: one in so many.
 const SHARE: usize = 4;
-/// For how long a lane that was full counts as behind: the keys of a burst come in waves.
+/// How long a lane that was full counts as behind: the keys of a burst come in waves.
 const RECENTLY: Duration = Duration::from_secs(5);
 
 /// Whether keys are given out.
@@ -74,8 +76,8 @@ pub(super) struct Scheduler {
     /// Keys that are to be added, and when.
     pub later: BTreeMap<Key, Instant>,
     write_throttle: WriteThrottle,
-    /// Until when lanes count as behind that had as many in flight as they may have, also where nothing is
-    /// left of them.
+    /// When the lanes that had as many keys in flight as allowed no longer count as behind. Includes lanes
+    /// that are empty by now.
     pub behind_until: Expiring<PlaneId>,
     pub rng: SmallRng,
 }
@@ -210,7 +212,7 @@ impl Scheduler {
         self.lanes.retain(|id, known| id != lane || known.keys > 0);
     }
 
-    /// One entry less in that lane.
+    /// Counts one entry less in a lane.
     pub fn leave(&mut self, id: &PlaneId) {
         let Some(lane) = self.lanes.get_mut(id) else { return };
         lane.keys = lane.keys.saturating_sub(1);

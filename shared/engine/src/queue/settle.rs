@@ -59,8 +59,8 @@ impl Scheduler {
         }
     }
 
-    /// Has a key wait that its reconciles do not bring into sync, ever longer. Its own writes would else
-    /// enqueue it at once, for ever; who changes it later is answered before.
+    /// Delays a key whose reconciles do not converge, longer each time. Otherwise its own writes would
+    /// enqueue it at once, forever. A change by somebody else is answered earlier.
     fn put_off(&mut self, key: &Key, now: Instant) {
         let Some(entry) = self.entries.get_mut(key) else { return };
         entry.diverged = entry.diverged.saturating_add(1);

@@ -7,12 +7,12 @@ use tokio::time::Instant;
 
 use super::expiring::Expiring;
 
-/// Between two passes of one key that write, in the long run: what a plane that floods may cost the others
-/// (I8).
+/// The average time between two passes of one key that write: it bounds what a plane that floods may cost the
+/// others (I8).
 pub(super) const APART: Duration = Duration::from_secs(1);
-/// So many may follow each other at once: an object that comes to life changes a few times in a moment.
+/// How many passes that write may follow each other at once: a new object changes a few times in a moment.
 const AT_ONCE: u32 = 3;
-/// For how long one write makes the next pass a repeat.
+/// How long after a write the next pass is a repeat.
 const MOMENT: Duration = Duration::from_millis(500);
 
 /// When which key may have its next turn: the generic cell rate algorithm.

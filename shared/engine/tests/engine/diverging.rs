@@ -8,8 +8,8 @@ use tokio::time::{Instant, advance, timeout_at};
 use crate::queue::{alpha, now, queue};
 use crate::support::*;
 
-/// Has each pass diverge for so long, with an event of its own writes in its midst and one after it. Returns
-/// how many there were.
+/// Ends each pass for `span` as diverged, with an event of its own writes during the pass and one after it.
+/// Returns the number of passes.
 async fn diverges(queue: &Queue, span: Duration) -> usize {
     let (lane, end, mut passes) = (alpha(), Instant::now() + span, 0);
     while let Ok(job) = timeout_at(end, queue.next()).await {

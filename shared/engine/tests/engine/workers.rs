@@ -98,8 +98,8 @@ const KEYS: usize = 6;
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::with_cases(40) })]
 
-    /// So many workers that one is idle for each plane whenever a key is ready: no key of the hub ever waits,
-    /// by event or by timer, and none of a plane for ever.
+    /// With enough workers for one to be idle for each plane whenever a key is ready, no key of the hub ever
+    /// waits, by event or by timer, and none of a plane forever.
     #[test]
     fn no_wake_up_is_lost(seed in any::<u64>()) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();

@@ -12,16 +12,16 @@ use k8s_openapi::ByteString;
 use kube::Config;
 use kube::config::{Kubeconfig, KubeconfigError};
 
-/// What is wrong with a kubeconfig.
+/// Why a kubeconfig cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
-    /// It cannot be read.
+    /// The kubeconfig cannot be read.
     #[error("{0}")]
     Unreadable(String),
     /// Its context names a user that it does not hold.
     #[error("its context names the user {0:?}, which it does not hold")]
     NoUser(String),
-    /// It wants a proxy, at that address.
+    /// The kubeconfig requires a proxy, at that address.
     #[error("proxy-url{} is not supported: fedhub connects to the server itself", .0.as_ref().map_or_else(String::new, |at| format!(" {at:?}")))]
     Proxy(Option<String>),
     /// Its server is reached without encryption.
@@ -31,7 +31,7 @@ pub enum Fault {
     PlainHttp(String),
 }
 
-/// In words that quote nothing of it.
+/// Describes the error without quoting the kubeconfig.
 impl From<KubeconfigError> for Fault {
     fn from(error: KubeconfigError) -> Self {
         Self::Unreadable(errors::kubeconfig(&error))
@@ -48,7 +48,7 @@ pub enum CredentialsError {
         path: String,
         /// The context asked for, in words, or nothing.
         context: String,
-        /// What is wrong with it.
+        /// Why it cannot be used.
         #[source]
         source: Fault,
     },
@@ -57,7 +57,7 @@ pub enum CredentialsError {
     Kubectl {
         /// The context.
         context: String,
-        /// What is wrong with it.
+        /// Why it cannot be used.
         #[source]
         source: Fault,
     },
@@ -116,7 +116,7 @@ impl Source {
         }
     }
 
-    /// The same; without either, the pod's own service account.
+    /// Like [`Self::named`], but the pod's own service account if neither is given.
     pub fn of(file: Option<&Path>, context: Option<&str>) -> Self {
         Self::named(file, context).unwrap_or(Self::InCluster)
     }
@@ -213,7 +213,7 @@ fn has_authority(config: &Config) -> Result<(), CredentialsError> {
     if is_empty { Err(CredentialsError::NoAuthority) } else { Ok(()) }
 }
 
-/// What `context`, or the current one, says.
+/// Returns the configuration of `context`, or of the current one.
 fn configured(mut kubeconfig: Kubeconfig, context: Option<&str>) -> Result<Config, Fault> {
     if let Some(context) = context {
         kubeconfig.current_context = Some(context.to_owned());

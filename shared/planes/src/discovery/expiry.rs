@@ -10,7 +10,7 @@ use rustls::pki_types::pem::PemObject;
 use serde_json::Value;
 use x509_parser::parse_x509_certificate;
 
-/// What ends.
+/// The kind of a credential that expires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::Display)]
 pub enum Credential {
     /// The certificate that the client shows.
@@ -30,9 +30,9 @@ pub enum Credential {
 /// The end of a credential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct End {
-    /// Which one.
+    /// The kind of the credential.
     pub of: Credential,
-    /// Since when it is valid, where it says so.
+    /// When the credential becomes valid, if it says so.
     pub since: Option<Timestamp>,
     /// When; `None` where it cannot be read.
     pub at: Option<Timestamp>,
@@ -87,19 +87,20 @@ pub fn ends(config: &Config) -> Vec<End> {
 pub struct Expiry {
     /// The end.
     at: Timestamp,
-    /// From when on it is announced.
+    /// When the expiry is announced.
     notice: Timestamp,
 }
 
 impl Expiry {
-    /// Of a configuration's own credentials, where they say so. Authorities do not count: while they are
-    /// exchanged, a bundle holds old and new ones, and goes on working when the old ones have ended.
+    /// When the configuration's own credentials expire, as far as they say so. Authorities do not count:
+    /// during a rotation, a bundle holds old and new ones, and it keeps working after the old ones have
+    /// expired.
     pub fn read(config: &Config) -> Option<Self> {
         let own = ends(config).into_iter().filter(|end| end.of != Credential::Authority);
         Self::first(own.filter_map(|end| Self::new(&end)))
     }
 
-    /// Of a certificate that is shown to others, by its chain in PEM.
+    /// When a serving certificate expires, given its chain in PEM.
     pub fn of_served(pem: &[u8]) -> Option<Self> {
         Self::new(&End::new(Credential::ServingCertificate, of_chain(pem)))
     }
@@ -109,7 +110,7 @@ impl Expiry {
         Some(Self { at, notice: at.checked_sub(end.notice()).unwrap_or(at) })
     }
 
-    /// Of all of them together.
+    /// Returns the first expiry and the first notice of several credentials.
     pub fn first(all: impl IntoIterator<Item = Self>) -> Option<Self> {
         all.into_iter()
             .reduce(|one, other| Self { at: one.at.min(other.at), notice: one.notice.min(other.notice) })
@@ -128,8 +129,8 @@ pub fn publish(credentials: &str, expiry: Option<Expiry>, metrics: &Metrics) {
     }
 }
 
-/// From the beginning of the first certificate of a chain in PEM, the holder's own, to the first end in the
-/// chain: without the certificate that vouches for it, a valid one is not accepted either.
+/// Returns when the first certificate of a chain in PEM, the holder's own, becomes valid, and when the first
+/// in the chain expires: without the certificate that vouches for it, a valid one is not accepted either.
 pub fn of_chain(pem: &[u8]) -> Option<(Timestamp, Timestamp)> {
     let mut chain = CertificateDer::pem_slice_iter(pem).map(|certificate| validity(&certificate.ok()?));
     let (since, at) = chain.next()??;
@@ -318,7 +319,7 @@ mod tests {
         assert_eq!(shown(), [false; 2]);
     }
 
-    /// Of several credentials the one that is to be announced first need not be the one that ends first.
+    /// The credential that has to be announced first need not be the one that expires first.
     #[test]
     fn u4_a_token_for_an_hour_hides_no_certificate_that_ends_this_week() {
         let now: Timestamp = "2026-02-03T00:00:00Z".parse().unwrap();

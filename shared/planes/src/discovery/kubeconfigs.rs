@@ -124,7 +124,7 @@ impl Kubeconfigs {
         }
     }
 
-    /// Of all planes together, the end that comes first: there may be ten thousand.
+    /// Publishes the first expiry over all planes in one series: there may be ten thousand planes.
     fn publish_expiry(&self) {
         let first = Expiry::first(self.sources.values().filter_map(|source| source.expires));
         expiry::publish("planes", first, self.planes.metrics());
@@ -137,7 +137,7 @@ impl Kubeconfigs {
         self.inherit();
     }
 
-    /// Those who wait for a plane's name get it if it is free now.
+    /// Gives a plane's name that has become free to the Secrets that wait for it.
     fn inherit(&mut self) {
         for secret in std::mem::take(&mut self.heirs).into_values() {
             self.consider(&secret);

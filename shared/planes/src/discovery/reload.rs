@@ -14,17 +14,17 @@ use super::credentials::{Loaded, Source};
 use super::expiry::{self, Expiry};
 use crate::transport::Server;
 
-/// After this time something that changed is read once more: it is taken when it has not changed since,
+/// How long after a change the source is read once more. The change is taken if it has not changed since,
 /// because no writer tells when the last of several files is written.
 const SETTLED: Duration = Duration::from_secs(1);
 
 /// Credentials that are in use.
 pub struct Followed {
-    /// Whose they are, for the log and the metrics: `hub`, `management`, `discovery`.
+    /// The name of the credentials in the log and the metrics: `hub`, `management`, `discovery`.
     name: &'static str,
     source: Source,
     server: Server,
-    /// Of the content in use.
+    /// The fingerprint of the content in use.
     print: u64,
     /// When that ends.
     expires: Option<Expiry>,

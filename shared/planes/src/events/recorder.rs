@@ -35,10 +35,10 @@ const MOST: usize = 16_384;
 pub(super) struct EitherGroup {
     connection: Connection,
     controller: &'static str,
-    /// Until when the plane is held to serve no `events.k8s.io`.
+    /// How long the plane is assumed not to serve `events.k8s.io`.
     unserved: Mutex<Option<Instant>>,
-    /// What is counted on, by a hash of what it is of: see [`of`]. In little room: there is one for every
-    /// turn of affairs of thousands of objects.
+    /// The Events whose count is raised, by the hash [`of`] their subject. Kept small: there is one for every
+    /// state of thousands of objects.
     written: Mutex<HashMap<u64, Written>>,
 }
 
@@ -112,7 +112,7 @@ impl EitherGroup {
         self.write("", event, about, first, more).await
     }
 
-    /// Writes the `first` of its kind, or has the one that is there say that there are so many.
+    /// Creates the `first` Event of its kind, or sets the count of the one that exists.
     async fn write<K>(
         &self,
         group: &'static str,
@@ -176,8 +176,8 @@ impl EitherGroup {
     }
 }
 
-/// What an Event is of: its group, the object by namespace, kind, name and UID, the type, the reason, and
-/// what it relates to.
+/// Hashes the subject of an Event: its group, the object by namespace, kind, name and UID, the type, the
+/// reason, and what it relates to.
 fn of(group: &str, event: &Event, about: &ObjectReference) -> u64 {
     let related = event.secondary.as_ref().and_then(|related| related.name.as_deref());
     let object = [&about.namespace, &about.kind, &about.name, &about.uid];
@@ -186,7 +186,7 @@ fn of(group: &str, event: &Event, about: &ObjectReference) -> u64 {
     sum.text(type_name(event.type_)).text(&event.reason).maybe(related).end()
 }
 
-/// That of a cluster-scoped object is in the namespace `default`.
+/// Returns the namespace of an Event: `default` if it is about a cluster-scoped object.
 fn namespace(about: &ObjectReference) -> &str {
     about.namespace.as_deref().unwrap_or("default")
 }

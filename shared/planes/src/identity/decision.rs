@@ -7,11 +7,11 @@ use fedhub_core::names::{PlaneName, UID_RULE};
 /// The decision on a plane that showed its identity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IdentityVerdict {
-    /// It is the one that the name stands for, from now on if not before.
+    /// The plane is the one that the name stands for, from now on if not before.
     Accept,
-    /// It showed nothing to know it by.
+    /// The plane showed no UID to identify it by.
     Nameless,
-    /// It is not worked on.
+    /// The plane is refused.
     Refuse(IdentityRefusal),
 }
 
@@ -20,9 +20,9 @@ pub enum IdentityVerdict {
 pub enum IdentityRefusal {
     /// The name stands for another cluster.
     AnotherIdentity {
-        /// What is remembered.
+        /// The UID that is remembered.
         known: String,
-        /// What was seen.
+        /// The UID that the plane showed.
         seen: String,
     },
     /// The cluster has another name already.
@@ -32,7 +32,7 @@ pub enum IdentityRefusal {
         /// The identity of both.
         identity: String,
     },
-    /// What it shows is no UID.
+    /// The plane showed something that is not a UID.
     InvalidUid {
         /// The beginning of it.
         shown: String,
@@ -58,7 +58,7 @@ impl IdentityRefusal {
         }
     }
 
-    /// What is wrong and what an operator can do; the identities are remembered in `namespace`.
+    /// Says what is wrong and what an operator can do; the identities are remembered in `namespace`.
     pub fn message(&self, name: &PlaneName, namespace: &str) -> String {
         let entry = |name: &PlaneName| format!("the key {name} of ConfigMap {namespace}/{}", shard(name));
         match self {

@@ -5,9 +5,9 @@ use crate::entitlement::Grant;
 /// The UIDs that tell one cluster from another, as a plane showed them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ObservedUids {
-    /// Of its namespace `kube-system`.
+    /// The UID of its namespace `kube-system`.
     pub kube_system: Option<String>,
-    /// Of its namespace `default`.
+    /// The UID of its namespace `default`.
     pub default: Option<String>,
 }
 
@@ -21,14 +21,14 @@ impl ObservedUids {
     }
 }
 
-/// What is remembered of a plane.
+/// The remembered identity of a plane.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdentityEntry {
-    /// One of the UIDs that it showed.
+    /// A UID that the plane showed.
     pub identity: String,
     /// The UID of its Project, where a root server is the authority on which planes there are.
     pub project: Option<String>,
-    /// What is remembered of the service in the project (W9).
+    /// The remembered grant of the service to the project (W9).
     pub grant: Option<Grant>,
 }
 
@@ -43,7 +43,7 @@ impl IdentityEntry {
         Some(Self { identity, project, grant })
     }
 
-    /// The same for what is to be stored.
+    /// Formats the entry as it is stored.
     pub fn written(&self) -> String {
         let Self { identity, project, grant } = self;
         match (project, grant) {

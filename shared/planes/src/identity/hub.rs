@@ -18,7 +18,7 @@ const RESTORED_AT: &str = "restoredAtResourceVersion";
 const LAST_RESTORE: &str = "lastRestore";
 const ACCEPTED: &str = "acceptedRestore";
 
-/// What a `ConfigMap` says. An entry that cannot be parsed says nothing.
+/// Reads a `ConfigMap`. An entry that cannot be parsed is ignored.
 pub(super) fn read(map: &ConfigMap) -> Remembered {
     let text = |key| map.data.as_ref()?.get(key);
     let number = |key| text(key)?.parse().ok();
@@ -58,14 +58,15 @@ pub(super) fn empty(name: &str) -> ConfigMap {
     }
 }
 
-/// What is remembered in that namespace of the management plane, if anything.
+/// Reads what is remembered of the hub in that namespace of the management plane, if anything.
 pub async fn remembered(management: &Client, namespace: &str) -> kube::Result<Option<Remembered>> {
     let api: Api<ConfigMap> = Api::namespaced(management.clone(), namespace);
     Ok(api.get_opt(NAME).await?.as_ref().map(read))
 }
 
-/// Has deletions inferred again on a hub that was restored, and what was declared there before count (C11).
-/// Returns whether it was remembered to have been, and that had not been accepted.
+/// Accepts that the hub was restored from a backup: deletions are inferred on it again, and what was declared
+/// there before the restore counts again (C11). Returns whether a restore was remembered that had not been
+/// accepted.
 pub async fn accept_restore(management: &Client, namespace: &str) -> kube::Result<bool> {
     let api: Api<ConfigMap> = Api::namespaced(management.clone(), namespace);
     loop {

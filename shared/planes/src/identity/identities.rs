@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How long a shutdown waits until what is new is stored.
 const CLOSE: Duration = Duration::from_secs(3);
 
-/// What is known of the identities of planes, and where it is stored.
+/// The identities of planes, as far as they are known, and where they are stored.
 pub struct Identities {
     known: Mutex<KnownIdentities>,
     /// The namespace of the `ConfigMap`s.
@@ -37,15 +37,15 @@ pub struct Identities {
     pub(super) loaded: watch::Sender<Result<(), String>>,
     /// Notified when a plane was accepted that is not stored yet.
     pub(super) news: tokio::sync::Notify,
-    /// Since when Projects are known to be gone whose planes are remembered.
+    /// When Projects whose planes are remembered were found to be gone.
     pub(super) gone_since: Mutex<BTreeMap<PlaneName, Timestamp>>,
-    /// What their server said, until it is stored.
+    /// The answer of the server of Projects, until it is stored.
     pub(super) sighting: Mutex<Option<Sighting>>,
     /// An entry is gone or says something else: planes that are refused ask again.
     pub(super) lost: watch::Sender<()>,
-    /// To be cancelled when what is new is to be stored at once, for the last time.
+    /// Cancelled when what is new has to be stored at once, for the last time.
     pub(super) closing: CancellationToken,
-    /// That is done.
+    /// Cancelled when that is stored.
     pub(super) closed: CancellationToken,
 }
 
@@ -86,17 +86,17 @@ impl Identities {
         self.known().release(name);
     }
 
-    /// What is remembered of the service in the project of that name (W9).
+    /// Returns the remembered grant of the service to the project of that name (W9).
     pub(crate) fn grant(&self, name: &PlaneName) -> Option<Grant> {
         self.known().grant(name)
     }
 
-    /// The same, where it is stored.
+    /// Like [`Self::grant`], but as it is stored by now.
     pub(crate) fn stored_grant(&self, name: &PlaneName) -> Option<Grant> {
         self.known().stored_grant(name)
     }
 
-    /// That is to be remembered of it.
+    /// Notes the grant of the service to remember for a project.
     pub(crate) fn note_grant(&self, name: &PlaneName, grant: Option<Grant>) {
         if self.known().note_grant(name, grant) {
             self.news.notify_one();

@@ -13,7 +13,7 @@ use crate::entitlement::Grant;
 #[derive(Clone, Debug)]
 struct Claim {
     entry: IdentityEntry,
-    /// What was remembered then.
+    /// The entry that was remembered when the claim was judged.
     judged_by: Option<IdentityEntry>,
     /// All that its plane showed: where `claimed` has it.
     shown: Box<[String]>,
@@ -30,12 +30,13 @@ pub struct KnownIdentities {
     stored: BTreeMap<String, BTreeSet<PlaneName>>,
     /// `claims` by all that their planes showed.
     claimed: BTreeMap<String, PlaneName>,
-    /// Those of `claims` that are to be stored.
+    /// The planes of `claims` that have yet to be stored.
     unwritten: BTreeSet<PlaneName>,
 }
 
 impl KnownIdentities {
-    /// What a name stands for: a claim that is not remembered yet comes before what it was judged by.
+    /// Returns the entry of a name: a claim that is not remembered yet precedes the entry that it was judged
+    /// by.
     fn entry(&self, name: &PlaneName) -> Option<&IdentityEntry> {
         let remembered = self.remembered.get(name);
         let claim = self.claims.get(name).filter(|claim| claim.judged_by.as_ref() == remembered);
@@ -47,9 +48,9 @@ impl KnownIdentities {
         self.entry(name).map(|entry| entry.identity.as_str())
     }
 
-    /// Decides on a plane that shows itself under `name`, which is that of this `project` now. Who is accepted
-    /// keeps others out from then on. Another cluster is a new plane under an old name where its Project is another than
-    /// the remembered one: its server is the authority on that.
+    /// Decides on a plane that shows itself under `name`, which is that of this `project` now. Who is
+    /// accepted keeps others out from then on. Another cluster is a new plane under an old name where its
+    /// Project is another than the remembered one: its server is the authority on that.
     pub fn judge(&mut self, name: &PlaneName, seen: &ObservedUids, project: Option<&str>) -> IdentityVerdict {
         if let Some(invalid) = seen.uids().map(String::as_str).chain(project).find(|uid| !is_uid(uid)) {
             // It becomes part of an entry of the memory, of keys and of what operators read (I14).
@@ -83,18 +84,18 @@ impl KnownIdentities {
         IdentityVerdict::Accept
     }
 
-    /// What is remembered of the service in the project of that name, or is to be.
+    /// Returns the grant of the service to the project of that name, remembered or to be.
     pub fn grant(&self, name: &PlaneName) -> Option<Grant> {
         self.entry(name)?.grant
     }
 
-    /// What is stored of it.
+    /// Returns the stored grant of the service to the project of that name.
     pub fn stored_grant(&self, name: &PlaneName) -> Option<Grant> {
         self.remembered.get(name)?.grant
     }
 
-    /// That is to be remembered of the service in a project whose plane was accepted. Returns whether it is
-    /// news.
+    /// Notes the grant of the service to remember for a project whose plane was accepted. Returns whether it
+    /// has changed.
     pub fn note_grant(&mut self, name: &PlaneName, grant: Option<Grant>) -> bool {
         let Some(entry) = self.entry(name).filter(|entry| entry.grant != grant).cloned() else {
             return false;
@@ -106,8 +107,8 @@ impl KnownIdentities {
         true
     }
 
-    /// Who has this identity and comes before `name`: what is remembered comes before what is not, then the
-    /// lesser name does; and whoever is accepted stays so.
+    /// Returns the plane that has this identity and precedes `name`: a remembered one precedes others, then
+    /// the lesser name does; a plane that was accepted stays so.
     fn rival(&self, name: &PlaneName, uid: &str, remembered: bool) -> Option<&PlaneName> {
         let stored = self.stored.get(uid).and_then(|names| names.iter().find(|other| *other != name));
         let stored = stored.filter(|other| !remembered || *other < name);
@@ -174,7 +175,7 @@ impl KnownIdentities {
         self.claims.contains_key(name)
     }
 
-    /// What was accepted and is not remembered yet.
+    /// Returns the entries that were accepted and are not remembered yet.
     pub fn unwritten(&self) -> impl Iterator<Item = (&PlaneName, &IdentityEntry)> {
         self.unwritten.iter().filter_map(|name| Some((name, &self.claims.get(name)?.entry)))
     }

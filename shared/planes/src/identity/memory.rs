@@ -287,7 +287,7 @@ impl Failing {
         }
     }
 
-    /// Nothing is to be stored any more, or not by this process.
+    /// Ends the failure: nothing is left to be stored, or not by this process.
     fn none(&mut self, planes: &Planes) {
         self.retain(planes, |_| false);
     }
@@ -334,13 +334,13 @@ fn is_newer(candidate: &ConfigMap, known: &ConfigMap) -> bool {
     !matches!((version(candidate), version(known)), (Some(a), Some(b)) if a <= b)
 }
 
-/// What the `ConfigMap`s of planes hold.
+/// Returns the entries of the planes' `ConfigMap`s.
 fn entries(shards: &Shards) -> impl Iterator<Item = (&String, &String)> {
     let shards = shards.iter().filter(|(name, _)| *name != hub::NAME);
     shards.flat_map(|(_, map)| map.data.iter().flatten())
 }
 
-/// What the entries say. A key that no plane can have, and an empty value, say nothing.
+/// Parses the entries. A key that no plane can have, and an empty value, are ignored.
 fn read(shards: &Shards) -> BTreeMap<PlaneName, IdentityEntry> {
     entries(shards)
         .filter_map(|(name, stored)| Some((PlaneName::new(name).ok()?, IdentityEntry::read(stored)?)))

@@ -20,15 +20,15 @@ const KEPT: SignedDuration = SignedDuration::from_hours(30 * 24);
 /// How many entries one look at the Projects takes out at most: a mistake of the server's is seen before it
 /// has cost much.
 const AT_ONCE: usize = 20;
-/// What the key begins with that says since when a Project is gone. The name of a plane has no underscore.
+/// Prefix of the key that says since when a Project is gone. The name of a plane has no underscore.
 const GONE: &str = "gone_";
 
-/// What the server of Projects said about those that are remembered.
+/// The answer of the server of Projects about those that are remembered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sighting {
-    /// It has answered that there is none.
+    /// The Projects that the server answered do not exist.
     pub gone: BTreeSet<PlaneName>,
-    /// They are among its Projects.
+    /// The Projects that the server lists.
     pub there: BTreeSet<PlaneName>,
 }
 
@@ -88,7 +88,7 @@ impl<'a> Pruning<'a> {
     }
 }
 
-/// Since when Projects are known to be gone, by what `ConfigMap`s hold.
+/// Reads from the entries of `ConfigMap`s when Projects were found to be gone.
 pub(super) fn gone_since<'a>(
     entries: impl Iterator<Item = (&'a String, &'a String)>,
 ) -> BTreeMap<PlaneName, Timestamp> {

@@ -14,14 +14,14 @@ pub(crate) struct Recognition {
     /// When it last showed its identity. Held while it is asked: the watches of a plane ask once.
     pub(super) asked: tokio::sync::Mutex<Option<Instant>>,
     recognised: std::sync::atomic::AtomicBool,
-    /// Since when its server answers that there is no such plane.
+    /// When its server first answered that there is no such plane.
     unserved: Mutex<Option<Instant>>,
     /// The refusal that was published as an Event.
     said: Mutex<Option<String>>,
 }
 
 impl Recognition {
-    /// Of a plane that is not asked.
+    /// Creates the recognition of a plane that is trusted without being asked.
     pub(crate) fn certain() -> Self {
         Self { asked: tokio::sync::Mutex::default(), recognised: true.into(), ..Self::default() }
     }

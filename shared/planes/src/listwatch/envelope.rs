@@ -9,7 +9,7 @@ use crate::weight::lexer::{Lexer, Token};
 /// Longest text that is kept beside objects: the metadata of a list, with the token of its next page.
 const TEXT: usize = 64 << 10;
 
-/// What comes in an envelope.
+/// A part of an envelope.
 #[derive(Debug)]
 pub enum Piece {
     /// An object of a page.
@@ -20,7 +20,7 @@ pub enum Piece {
     Event(String, Cut),
 }
 
-/// What a page says of itself.
+/// The metadata of a page.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Page {
@@ -64,7 +64,7 @@ pub struct Opener {
 }
 
 impl Opener {
-    /// Each object may have so many bytes.
+    /// Creates an opener whose objects may have `limit` bytes each.
     pub fn new(limit: usize) -> Self {
         Self {
             limit,
@@ -182,7 +182,7 @@ mod tests {
     use super::super::object::Extent;
     use super::*;
 
-    /// What the pieces of a stream are, however it is cut into chunks.
+    /// Returns the pieces of a stream, checked to be the same however it is cut into chunks.
     fn pieces(text: &str) -> Vec<String> {
         let mut all = [1, 2, 3, 5, 17, usize::MAX].into_iter().map(|chunk| {
             let (mut opener, mut pieces) = (Opener::new(1000), Vec::new());

@@ -20,20 +20,20 @@ pub struct ListLimits {
 }
 
 impl ListLimits {
-    /// So many objects, of which none is kept.
+    /// Limits the number of objects, none of which is kept.
     pub fn objects(objects: usize) -> Self {
         Self { objects, bytes: usize::MAX }
     }
 }
 
-/// What came of a list so far.
+/// The tally of a list so far.
 #[derive(Clone, Copy, Debug)]
 pub struct Tally {
     limits: ListLimits,
-    /// Of the pages that are complete.
+    /// The objects and bytes on the pages that are complete.
     objects: usize,
     bytes: usize,
-    /// Of the page under way, which may have to be asked for again.
+    /// The objects on the page under way, which may have to be requested again.
     on_page: usize,
     bytes_on_page: usize,
     pages: usize,
@@ -41,7 +41,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Nothing came yet.
+    /// Creates an empty tally.
     pub fn new(limits: ListLimits) -> Self {
         Self { limits, objects: 0, bytes: 0, on_page: 0, bytes_on_page: 0, pages: 0, empty_pages: 0 }
     }
@@ -56,7 +56,7 @@ impl Tally {
         self.on_page
     }
 
-    /// An object came that takes so many bytes of memory.
+    /// Counts an object that takes `memory` bytes of memory.
     pub fn object(&mut self, memory: usize) -> Result<(), Excess> {
         self.on_page += 1;
         self.bytes_on_page = self.bytes_on_page.saturating_add(memory);
@@ -92,7 +92,8 @@ impl Tally {
 mod tests {
     use super::*;
 
-    /// How many pages of so many objects are taken, each named by the number of the last, and why no more.
+    /// Returns how many pages of `objects` objects are taken, each named by the number of the last, and why
+    /// no more.
     fn take(limits: ListLimits, objects: usize, names: impl Fn(usize) -> String) -> (usize, Excess) {
         let (mut tally, mut asked) = (Tally::new(limits), None);
         for page in 0.. {

@@ -44,14 +44,14 @@ const PAGE_AIM: usize = 4 << 20;
 /// How much longer than the server was asked for a watch is waited for.
 const IDLE: Duration = Duration::from_secs(5);
 
-/// What is listed and watched.
+/// Selects what is listed and watched.
 #[derive(Clone)]
 pub struct Config {
     /// The plane.
     pub plane: PlaneId,
     /// The kind.
     pub kind: Kind,
-    /// Which labels its objects have.
+    /// The label selector of the objects.
     pub selector: Option<String>,
     /// How long a watch lasts, in seconds.
     pub timeout: u32,
@@ -148,7 +148,7 @@ impl Listing {
     }
 }
 
-/// How many objects the next page is to have, by those of which so many took so many bytes.
+/// Returns how many objects the next page is to have, given that `objects` objects took `bytes` bytes.
 fn page_size(objects: usize, bytes: usize) -> u32 {
     let each = (bytes / objects.max(1)).max(1);
     u32::try_from(PAGE_AIM / each).unwrap_or(PAGE).clamp(1, PAGE)

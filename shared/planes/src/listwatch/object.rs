@@ -17,7 +17,7 @@ pub struct Cut {
     pub size: usize,
     /// Bytes of memory that what is kept takes once it is decoded, about.
     pub memory: usize,
-    /// What is kept.
+    /// The part that is kept.
     pub extent: Extent,
 }
 
@@ -47,7 +47,7 @@ pub struct ObjectCutter {
     lexer: Lexer,
     depth: usize,
     extent: Extent,
-    /// What is kept, by section: members, with commas between.
+    /// The members that are kept, by section, with commas between.
     parts: [Vec<u8>; 4],
     /// The member of the object that is under way.
     section: Option<Section>,
@@ -62,14 +62,14 @@ pub struct ObjectCutter {
     status_left_out: bool,
     /// Members that name the object, with commas between.
     names: Vec<u8>,
-    /// Of the object, its status aside; of its status; and of its metadata alone.
+    /// The weights of the object without its status, of its status, and of its metadata alone.
     weight: Weight,
     status_weight: Weight,
     metadata_weight: Weight,
 }
 
 impl ObjectCutter {
-    /// Cuts an object that may have so many bytes.
+    /// Creates a cutter for an object of at most `limit` bytes.
     pub fn new(limit: usize) -> Self {
         Self {
             limit,

@@ -42,12 +42,12 @@ impl Part {
     }
 }
 
-/// What is read, and of which plane.
+/// The plane to read, its client, and the memory for its answers.
 #[derive(Clone)]
 pub struct Source {
     /// Asks the plane.
     pub client: Client,
-    /// Whose share of the memory it is.
+    /// The plane whose share of the memory is used.
     pub plane: PlaneId,
     /// The memory that all planes share.
     pub budget: MemoryBudget,
@@ -113,14 +113,14 @@ pub struct Pages {
 }
 
 impl Pages {
-    /// Those objects alone that have these labels.
+    /// Selects objects by labels.
     #[must_use]
     pub fn labels(mut self, labels: &str) -> Self {
         self.params.label_selector = Some(labels.to_owned()).filter(|labels| !labels.is_empty());
         self
     }
 
-    /// Those objects alone that have these fields.
+    /// Selects objects by fields.
     #[must_use]
     pub fn fields(mut self, fields: &str) -> Self {
         self.params.field_selector = Some(fields.to_owned()).filter(|fields| !fields.is_empty());

@@ -18,7 +18,7 @@ use parking_lot::RwLock;
 
 use self::stored::PausedPlanes;
 
-/// What was known before; nothing, where it was not known what is paused.
+/// The pauses that were known before; `None` if they were not.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Before(Option<Arc<PausedPlanes>>);
 
@@ -40,7 +40,7 @@ pub struct Pauses {
 }
 
 impl Pauses {
-    /// Nothing is ever paused: the role of a cell, and tests.
+    /// Creates pauses that never pause anything: for the cell role, and tests.
     pub fn never() -> Arc<Self> {
         Arc::new(Self {
             paused: RwLock::new(Some(Arc::default())),
@@ -84,7 +84,7 @@ impl Pauses {
         Some(Before(paused.replace(Arc::new(now))))
     }
 
-    /// They cannot be read for now.
+    /// Notes that the pauses cannot be read for now.
     pub(crate) fn unreadable(&self, error: &str) {
         if self.known() {
             tracing::warn!(error, "failed to watch paused planes, keeping what is known");

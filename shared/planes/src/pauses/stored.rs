@@ -25,7 +25,7 @@ pub struct Pause {
     /// Who.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// Since when, as an RFC 3339 time.
+    /// When the pause began, as an RFC 3339 time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<String>,
 }
@@ -37,13 +37,13 @@ impl Pause {
         serde_json::from_str(entry).unwrap_or_else(|_| plain())
     }
 
-    /// Since when, where that can be read.
+    /// When the pause began, if that can be read.
     pub fn since(&self) -> Option<Timestamp> {
         self.since.as_deref()?.parse().ok()
     }
 }
 
-/// Who paused it, since when and why, as far as is known.
+/// Names who paused it, since when and why, as far as that is known.
 impl fmt::Display for Pause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let part = |word: &str, value: &Option<String>| value.as_ref().map(|it| format!("{word}{it}"));
@@ -53,7 +53,7 @@ impl fmt::Display for Pause {
     }
 }
 
-/// What is paused.
+/// The planes that are paused.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PausedPlanes {
     /// All planes are.
@@ -63,13 +63,13 @@ pub struct PausedPlanes {
 }
 
 impl PausedPlanes {
-    /// What the `ConfigMap` says; where there is none, nothing is paused.
+    /// Reads the `ConfigMap`; without one, nothing is paused.
     pub fn read(map: Option<&ConfigMap>) -> Self {
         let entries = map.and_then(|map| map.data.as_ref()).into_iter().flatten();
         Self::of(entries.map(|(name, entry)| (name.as_str(), entry.as_str())))
     }
 
-    /// What the data of the `ConfigMap` says.
+    /// Reads the data of the `ConfigMap`.
     pub fn of<'a>(entries: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let entries = entries.into_iter();
         let mut planes: BTreeMap<_, _> =
@@ -77,7 +77,7 @@ impl PausedPlanes {
         Self { all: planes.remove(ALL), planes }
     }
 
-    /// The same as data of the `ConfigMap`.
+    /// Returns the pauses as data of the `ConfigMap`.
     pub fn written(&self) -> serde_json::Result<BTreeMap<String, String>> {
         let all = self.all.iter().map(|pause| (ALL, pause));
         let planes = self.planes.iter().map(|(name, pause)| (name.as_str(), pause));
@@ -95,7 +95,7 @@ impl PausedPlanes {
     }
 }
 
-/// What is paused by what is stored in that namespace of the management plane.
+/// Reads which planes are paused from that namespace of the management plane.
 pub async fn read(management: &Client, namespace: &str) -> kube::Result<PausedPlanes> {
     let api: Api<ConfigMap> = Api::namespaced(management.clone(), namespace);
     Ok(PausedPlanes::read(api.get_opt(NAME).await?.as_ref()))

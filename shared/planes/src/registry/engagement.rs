@@ -27,7 +27,7 @@ impl Planes {
         self.engage_from(name, connection, Origin::default())
     }
 
-    /// The same, for a plane that was found there.
+    /// Like [`Self::engage`], for a plane that was found at `origin`.
     pub fn engage_from(
         self: &Arc<Self>,
         name: &PlaneName,
@@ -106,7 +106,7 @@ impl Planes {
         self.look_again(&plane);
     }
 
-    /// Has all objects of a project plane reconciled again, if it is in sync.
+    /// Requeues all objects of a project plane, if the plane is in sync.
     pub(crate) fn look_again(&self, plane: &Plane) {
         if let Some(kind) = plane.kinds().next().filter(|_| plane.synced()) {
             for listener in self.listeners().iter() {

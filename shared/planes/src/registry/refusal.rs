@@ -10,7 +10,7 @@ use crate::events::Events;
 pub(super) struct Refusal {
     /// Why.
     pub reason: String,
-    /// What an Event is to say so of, until it does.
+    /// The object and the publisher of the Event that is still to be published about it.
     pub unpublished: Option<(ObjectReference, Events)>,
 }
 

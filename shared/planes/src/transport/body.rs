@@ -14,11 +14,11 @@ use super::liveness::{Liveness, Overdue};
 /// The body of an answer.
 pub type AnswerBody = UnsyncBoxBody<Bytes, BoxError>;
 
-/// What is known of a connection by what it carries.
+/// The state of a connection, by the streams that it carries.
 #[derive(Debug, Default)]
 pub struct Carried {
     streams: AtomicUsize,
-    /// What came on it.
+    /// Counts what was received on the connection.
     pub liveness: Liveness,
 }
 
@@ -39,14 +39,14 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// One more stream, unless there are `limit` already.
+    /// Opens a stream, unless there are `limit` already.
     pub fn open(carried: &Arc<Carried>, limit: usize) -> Option<Self> {
         let more = |n| (n < limit).then_some(n + 1);
         carried.streams.fetch_update(Ordering::AcqRel, Ordering::Acquire, more).ok()?;
         Some(Self { carried: carried.clone(), so_far: carried.liveness.so_far(), overdue: None })
     }
 
-    /// It carries a request that says whether it has timed out.
+    /// Notes that the stream carries a request, which says whether it has timed out.
     pub fn carries(&mut self, overdue: Option<Overdue>) {
         self.overdue = overdue;
     }

@@ -86,7 +86,7 @@ fn port(uri: &Uri) -> u16 {
     uri.port_u16().unwrap_or(if uri.scheme_str() == Some("http") { 80 } else { 443 })
 }
 
-/// What a server speaks.
+/// The protocol that a server speaks.
 pub enum Dialled {
     /// HTTP/2, on this connection.
     Http2(Http2),
@@ -104,7 +104,7 @@ pub struct Connector {
 }
 
 impl Connector {
-    /// For a plane's configuration.
+    /// Creates the connector of a plane's configuration.
     pub fn of(config: &Config, timeout: Duration) -> Result<Self, BoxError> {
         let uri = &config.cluster_url;
         let host = uri.host().unwrap_or_default().trim_matches(['[', ']']).to_owned();
@@ -119,7 +119,7 @@ impl Connector {
         Ok(Self { host, port: port(uri), tls, timeout })
     }
 
-    /// The same, offering HTTP/1.1 alone.
+    /// Returns a connector that offers HTTP/1.1 only.
     pub fn http1_only(&self) -> Self {
         let mut connector = self.clone();
         if let Some((tls, _)) = &mut connector.tls {
@@ -257,7 +257,7 @@ impl Write for Ending {
     }
 }
 
-/// For the HTTP/1.1 client.
+/// Used by the HTTP/1.1 client.
 impl Service<Uri> for Connector {
     type Response = Wire;
     type Error = BoxError;

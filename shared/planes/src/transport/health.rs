@@ -23,13 +23,14 @@ use super::watches::is_watch;
 const STARTING: Duration = Duration::from_secs(30);
 /// The time from one that is woken to the next: a thousand a second.
 const APART: Duration = Duration::from_millis(1);
-/// No one that is woken waits longer, however many there are.
+/// The longest wait of a watch that is woken, however many there are.
 const LONGEST: Duration = Duration::from_secs(5);
-/// No wait is cut shorter than this: a server that answers every other request must not be asked without end.
+/// The least time to which a wait is cut: a server that answers every other request must not be asked without
+/// end.
 const SHORTEST: Duration = Duration::from_millis(100);
 
-/// So many watches that were refused try again when one works again. More than one, so that those that are
-/// refused for good do not end it, and few, for it may be the only one.
+/// How many of the watches that were refused retry when one works again. More than one, so that those that
+/// are refused for good do not end the recovery, and few, because only that one may work.
 const WOKEN: u32 = 4;
 
 /// A server that could not be reached.
@@ -75,7 +76,7 @@ impl ServerHealth {
         }))
     }
 
-    /// What it is called in logs: scheme, host and port.
+    /// The name of the server in logs: scheme, host and port.
     pub fn name(&self) -> &str {
         &self.0.name
     }
@@ -84,7 +85,7 @@ impl ServerHealth {
         self.0.state.lock()
     }
 
-    /// It answered, whatever it said.
+    /// Notes that the server answered, with any status.
     pub fn answered(&self) {
         let now = Instant::now();
         let mut state = self.state();
@@ -150,7 +151,7 @@ impl ServerHealth {
     }
 }
 
-/// One that waits, for as long as it does.
+/// Counts a request as waiting until it is dropped.
 struct Waiting<'a>(&'a AtomicU32);
 
 impl<'a> Waiting<'a> {
@@ -204,7 +205,7 @@ pub struct HealthLayer {
 }
 
 impl HealthLayer {
-    /// Of a plane behind this server.
+    /// Creates the layer for a plane behind this server.
     pub fn new(server: ServerHealth, starts: WatchStarts) -> Self {
         Self { server, starts }
     }

@@ -24,7 +24,7 @@ impl Overdue {
     }
 }
 
-/// What came on a connection, counted: headers, and parts of bodies.
+/// Counts what was received on a connection: headers, and parts of bodies.
 #[derive(Debug, Default)]
 pub struct Liveness {
     heard: AtomicU64,
@@ -58,7 +58,7 @@ impl Liveness {
     }
 }
 
-/// For how long a connection has been silent while others of the same server answered.
+/// How long a connection has been silent while others of the same server answered.
 #[derive(Debug, Default)]
 pub struct Retirement(Option<Instant>);
 

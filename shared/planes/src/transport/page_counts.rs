@@ -36,7 +36,7 @@ impl PageCounts {
     }
 }
 
-/// What is listed: the same for all pages of a list.
+/// Returns the key of a list, which is the same for all of its pages.
 fn listed(uri: &Uri) -> String {
     let parameters = uri.query().unwrap_or_default().split('&');
     let selectors = parameters.filter(|part| !OF_PAGE.contains(&part.split('=').next().unwrap_or_default()));

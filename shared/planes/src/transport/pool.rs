@@ -1,11 +1,11 @@
 //! Connections to one server under one trust, shared by all planes behind it.
 //!
-//! HTTP/2 where the server speaks it: a connection carries as many streams as the server announced in its SETTINGS
-//! and no more, so that no watch ever waits for another to end; the next connection is opened before that limit is
-//! met. HTTP/1.1 otherwise, a connection for each request under way. Dead connections are found by pings, those that
-//! hang although they answer pings by the requests that time out on them: they get no more, and are retired while
-//! others of the server answer. By hand, since the pool of hyper-util opens one HTTP/2 connection for each host, whatever
-//! its limit on streams.
+//! HTTP/2 where the server speaks it: a connection carries as many streams as the server announced in its
+//! SETTINGS and no more, so that no watch ever waits for another to end; the next connection is opened before
+//! that limit is met. HTTP/1.1 otherwise, a connection for each request under way. Dead connections are found
+//! by pings, those that hang although they answer pings by the requests that time out on them: they get no
+//! more, and are retired while others of the server answer. By hand, since the pool of hyper-util opens one
+//! HTTP/2 connection for each host, whatever its limit on streams.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -31,21 +31,22 @@ use super::health::{ServerHealth, Unreachable};
 use super::liveness::{Overdue, Retirement};
 use super::watches;
 
-/// Bytes of the headers of an answer over HTTP/1.1, of which hyper may read as many again before it gives up; over HTTP/2
-/// it takes 16 KiB. Warnings are the most that API servers send, four kilobytes of them.
+/// Bytes of the headers of an answer over HTTP/1.1, of which hyper may read as many again before it gives up;
+/// over HTTP/2 it takes 16 KiB. Warnings are the most that API servers send, four kilobytes of them.
 const HEADERS: usize = 64 << 10;
 
 /// Streams on one connection where the server announces no limit.
 const UNLIMITED: usize = 1_000;
 /// How often a request that never left is given to another connection.
 const ATTEMPTS: usize = 3;
-/// How many connections that are silent a server may have before no other is opened in their place: then it hangs, and
-/// not a connection to it.
+/// How many connections that are silent a server may have before no other is opened in their place: then it
+/// hangs, and not a connection to it.
 const SILENT: usize = 2;
-/// The time from one look at which connections are silent to the next: there may be hundreds, and answers by the thousand.
+/// The time from one look at which connections are silent to the next: there may be hundreds, and answers by
+/// the thousand.
 const LOOK: Duration = Duration::from_secs(1);
-/// For how many times the time-out to headers a connection is silent before what is under way on it ends: by default
-/// for longer than it takes from one bookmark of a watch to the next.
+/// How many times the time-out to headers a connection may be silent before the requests on it fail: by
+/// default longer than from one bookmark of a watch to the next.
 const PATIENCE: u32 = 8;
 
 /// The pools of the process, by server and trust.
@@ -56,7 +57,7 @@ pub struct Pools {
 }
 
 impl Pools {
-    /// For requests whose answers begin within `response_header_timeout`.
+    /// Creates pools for requests whose answers begin within `response_header_timeout`.
     pub fn new(response_header_timeout: Duration) -> Self {
         Self { pools: Arc::default(), patience: response_header_timeout.saturating_mul(PATIENCE) }
     }
@@ -108,9 +109,9 @@ impl Inner {
     }
 }
 
-/// Marks a request, as one of its extensions: what it or its answer carries must not stay in the buffers of a connection
-/// that lives on. It goes over connections for such requests alone, which are closed, and their buffers freed, soon after
-/// the last.
+/// Marks a request, as one of its extensions: what it or its answer carries must not stay in the buffers of a
+/// connection that lives on. It goes over connections for such requests alone, which are closed, and their
+/// buffers freed, soon after the last.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnConnection;
 
@@ -120,21 +121,23 @@ const IDLE: Duration = Duration::from_millis(500);
 /// How a dial ended: who waited for it fails with it.
 type Dial = watch::Receiver<Option<Result<(), String>>>;
 
-/// How many streams in a row may go to the connection that took the last one, before the first with room is sought:
-/// with hundreds of connections, all but a few full of watches, looking through them costs more than the request.
+/// How many streams in a row may go to the connection that took the last one, before the first with room is
+/// sought: with hundreds of connections, all but a few full of watches, looking through them costs more than
+/// the request.
 const IN_A_ROW: usize = 64;
 
 #[derive(Default)]
 struct Lanes {
     all: Vec<Lane>,
-    /// Which one took the last stream, and how many it took since it was found.
+    /// The index of the connection that took the last stream, and how many streams it took since it was
+    /// found.
     last: usize,
     in_a_row: usize,
     /// When those that are silent were last looked for.
     looked: Option<Instant>,
 }
 
-/// One HTTP/2 connection and what it carries.
+/// An HTTP/2 connection and its streams.
 struct Lane {
     http2: Http2,
     carried: Arc<Carried>,
@@ -170,12 +173,13 @@ impl Lane {
 }
 
 impl Lanes {
-    /// Those that are silent, or those that are not, with their numbers.
+    /// Returns the connections that are silent, or those that are not, with their numbers.
     fn that_are(&self, silent: bool) -> impl DoubleEndedIterator<Item = (usize, &Lane)> {
         self.all.iter().enumerate().filter(move |(_, lane)| lane.silent() == silent)
     }
 
-    /// Whether a connection that is silent has to do: there are so many of them that another one would be, too.
+    /// Whether a connection that is silent has to do: there are so many of them that another one would be,
+    /// too.
     fn hang(&self) -> bool {
         self.that_are(true).count() >= SILENT
     }
@@ -219,8 +223,8 @@ impl Pool {
         self.0.lanes.lock()
     }
 
-    /// A stream on the first connection that has room, or on the one that was that just now: so those behind it run
-    /// empty, and those that are empty go when the first could take as much again.
+    /// A stream on the first connection that has room, or on the one that was that just now: so those behind
+    /// it run empty, and those that are empty go when the first could take as much again.
     fn stream(&self) -> Option<(SendRequest<Body>, Stream)> {
         let mut lanes = self.lanes();
         lanes.in_a_row += 1;
@@ -282,8 +286,9 @@ impl Pool {
 
     /// The dial that is under way, or a new one; none where there is room by now.
     ///
-    /// It is a task of its own that belongs to no request: a request may be given up in its midst, or not be looked at
-    /// for a while, as a watch is while its owner does something else. That must not hold up the others' connection.
+    /// It is a task of its own that belongs to no request: a request may be given up in its midst, or not be
+    /// looked at for a while, as a watch is while its owner does something else. That must not hold up the
+    /// others' connection.
     fn dial(&self) -> Option<Dial> {
         let mut last = self.0.dial.lock();
         if let Some(dial) = last.as_ref().filter(|dial| dial.borrow().is_none() && dial.has_changed().is_ok())

@@ -19,16 +19,16 @@ use super::measure::describe;
 const UNSAID: Duration = Duration::from_secs(1);
 /// However long the server says.
 const LONGEST: Duration = Duration::from_mins(1);
-/// Those that wait go on over this share of that time, one after the other.
+/// The waiting requests continue one after the other, spread over this share of that time.
 const SPREAD: f64 = 0.25;
 /// The fraction of the golden ratio: its multiples lie evenly between whole numbers, however many there are.
 const GOLDEN: f64 = 0.618_033_988_75;
 
-/// Has the requests of one plane wait while its server throttles them, by the resource that they are for.
+/// Delays the requests of one plane, by resource, while its server throttles them.
 #[derive(Clone, Debug, Default)]
 pub struct RetryAfterLayer(Arc<Mutex<BTreeMap<String, Throttled>>>);
 
-/// For how long requests wait.
+/// How long the requests for a resource wait.
 #[derive(Debug)]
 struct Throttled {
     until: Instant,

@@ -49,7 +49,7 @@ fn latest(access: &LatestAccess) -> Arc<Access> {
     access.read().clone()
 }
 
-/// One set of credentials and the connections that were made with it.
+/// A set of credentials and the connections that were made with it.
 struct Access {
     url: Uri,
     pool: Pool,
@@ -116,8 +116,8 @@ impl Server {
         })
     }
 
-    /// From now on requests go as `config` says, those of all clients of this server. A configuration that
-    /// makes no client changes nothing.
+    /// Sends requests as `config` says from now on, including those of existing clients of this server. A
+    /// configuration that makes no client changes nothing.
     pub fn replace(&self, config: &Config) -> Result<(), UnusableConfig> {
         let access = Arc::new(Access::of(config, &self.transport)?);
         *self.access.write() = access;
@@ -129,13 +129,14 @@ impl Server {
         self.connection(plane).client()
     }
 
-    /// The same, with what its watches need to know of the server.
+    /// Returns a connection to the plane that the configuration names, with what its watches need to know of
+    /// the server.
     pub fn connection(&self, plane: &PlaneId) -> Connection {
         self.at(None, plane)
     }
 
-    /// The same for another plane of this server: the one at `path`, in place of the configuration's own
-    /// path. All of those serve the same kinds.
+    /// Returns a connection to another plane of this server: the one at `path`, in place of the
+    /// configuration's own path. All planes of a server serve the same kinds.
     pub fn connection_at(&self, path: PathAndQuery, plane: &PlaneId) -> Connection {
         Connection { discovery: self.discovery.clone(), ..self.at(Some(path), plane) }
     }
@@ -208,7 +209,7 @@ enum Source {
     Fixed(ServerHealth),
 }
 
-/// Of a server of which nothing is known.
+/// A client to a server of which nothing is known.
 impl From<Client> for Connection {
     fn from(client: Client) -> Self {
         Self { client: Clients::Kept(client), health: None, discovery: Discovery::default() }
@@ -216,13 +217,13 @@ impl From<Client> for Connection {
 }
 
 impl Connection {
-    /// Of a client that tells `server` and `starts`, by a [`HealthLayer`], what it hears.
+    /// Creates a connection from a client that reports to `server` and `starts` through a [`HealthLayer`].
     pub fn new(client: Client, server: ServerHealth, starts: WatchStarts) -> Self {
         let health = Some(Health { server: Source::Fixed(server), starts });
         Self { health, ..client.into() }
     }
 
-    /// What the discovery of its server says, which planes of one server share.
+    /// Returns the discovery of its server, which planes of one server share.
     pub(crate) fn discovery(&self) -> &Discovery {
         &self.discovery
     }
@@ -243,7 +244,7 @@ impl Connection {
         })
     }
 
-    /// What the server is called in logs, where it is known.
+    /// Returns the name of the server in logs, if it is known.
     pub(crate) fn server_name(&self) -> Option<String> {
         self.server().map(|server| server.name().to_owned())
     }

@@ -63,13 +63,13 @@ impl Transport {
         }
     }
 
-    /// The same connections with other limits.
+    /// Shares the connections, but with other limits.
     #[must_use]
     pub fn with_limits(&self, limits: TransportConfig) -> Self {
         Self { limits, ..self.clone() }
     }
 
-    /// What large answers are paid for out of.
+    /// Returns the budget that large answers are charged to.
     pub fn budget(&self) -> &MemoryBudget {
         &self.budget
     }

@@ -22,13 +22,13 @@ pub const WHOLE: Duration = Duration::from_mins(1);
 /// A server did not go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TimedOut {
-    /// It accepted the request and did not answer.
+    /// The server accepted the request and did not answer.
     #[error("no answer within {0:?}")]
     Headers(Duration),
-    /// It began its answer and sent no more of it.
+    /// The server began its answer and then stopped sending.
     #[error("the answer stopped: no more of it within {0:?}")]
     Stalled(Duration),
-    /// It sent its answer, or one line of a watch, too slowly to end in time.
+    /// The server sent its answer, or a line of a watch, too slowly to end in time.
     #[error("the answer did not end within {0:?}")]
     Whole(Duration),
 }
@@ -42,14 +42,13 @@ pub struct HeaderTimeoutLayer {
 }
 
 impl HeaderTimeoutLayer {
-    /// At most this long from the request to the headers of its answer, and from any of its bytes to the
-    /// next.
+    /// Limits the time from a request to the headers of its answer, and from any of its bytes to the next.
     pub fn new(step: Duration) -> Self {
         Self { step, whole: WHOLE }
     }
 
-    /// At most this long from the request to the end of its answer; of a watch, from the beginning of a line
-    /// to its end.
+    /// Limits the time from a request to the end of its answer; of a watch, from the beginning of a line to
+    /// its end.
     #[must_use]
     pub fn whole(self, whole: Duration) -> Self {
         Self { whole, ..self }
@@ -108,7 +107,7 @@ pub struct Timed<B> {
     body: Pin<Box<B>>,
     limits: HeaderTimeoutLayer,
     watch: bool,
-    /// Since when the whole is awaited: all of the answer, or a line of a watch. None between two lines.
+    /// When the wait for the whole began: the answer, or a line of a watch. `None` between two lines.
     since: Option<Instant>,
     /// Set while more is awaited. In a box: thousands of watches are silent most of the time.
     timer: Option<Pin<Box<Sleep>>>,
@@ -191,8 +190,8 @@ mod tests {
 
     const STEP: Duration = Duration::from_secs(9);
 
-    /// Asks a server that sends these, each so many seconds after the last, and then nothing: what came, and
-    /// how and after how long it ended.
+    /// Asks a server that sends these, each this many seconds after the last, and then nothing. Returns what
+    /// came, and how and after how long it ended.
     async fn ask(uri: &str, sent: &'static [(u64, &'static str)]) -> (String, TimedOut, u64) {
         let server = service_fn(move |_: Request<()>| async move {
             let frames = stream::iter(sent).then(|(after, text)| async move {

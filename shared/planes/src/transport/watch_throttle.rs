@@ -16,7 +16,8 @@ use super::watches::is_watch;
 
 /// The time from one start to the next: two thousand a second, so that twenty thousand take ten seconds.
 pub const APART: Duration = Duration::from_micros(500);
-/// No start waits longer, however many there are: less than the silence after which a watch is held to work.
+/// The longest wait of a start, however many there are: less than the silence after which a watch counts as
+/// working.
 pub const LONGEST: Duration = Duration::from_secs(20);
 
 /// Marks a request that goes before the start of a watch, and is spread as that is.

@@ -24,7 +24,7 @@ pub fn parameter<'a>(query: Option<&'a str>, name: &str) -> Option<&'a str> {
     parts.find_map(|(key, value)| (key == name).then_some(value))
 }
 
-/// The same request, where it is a watch for a longer one.
+/// Returns the URI of a watch with a longer time-out; `None` for other requests.
 pub fn lengthened(uri: &Uri) -> Option<Uri> {
     let query = uri.query().filter(|_| is_watch(uri))?;
     let longer = |part: &str| match part.strip_prefix("timeoutSeconds=").and_then(|s| s.parse::<u32>().ok()) {

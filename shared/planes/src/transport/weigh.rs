@@ -30,7 +30,7 @@ use crate::weight::Scale;
 /// How many bytes are taken before other tasks have their turn. Whoever reads them decodes them in the same
 /// turn, and what waits in a connection would come without a pause.
 const TURN: usize = 16 << 10;
-/// What a part of a body takes beside its bytes: servers may send them one by one.
+/// The memory that a part of a body takes besides its bytes: servers may send them one by one.
 const PART: usize = 128;
 
 /// Marks a request, as one of its extensions, whose answer is read object by object, and each object weighed
@@ -38,7 +38,7 @@ const PART: usize = 128;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InPieces;
 
-/// What is expected of an answer, and the label of what was given up.
+/// The kind of answer that is expected, which is also the label of what was given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum Answer {
@@ -46,7 +46,7 @@ pub enum Answer {
     Small,
     /// One object, or anything else.
     Object,
-    /// A page of a list, which asks for so many objects.
+    /// A page of a list, whose request limits the number of objects.
     Page,
     /// The lines of a watch, of which each is decoded by itself.
     Lines,
@@ -63,11 +63,11 @@ struct Allowance {
     memory: usize,
 }
 
-/// Of metadata, as much as a server stores with all annotations.
+/// The allowance of metadata: as much as a server stores with all annotations.
 const SMALL: Allowance = Allowance { bytes: 256 << 10, memory: 4 << 20 };
-/// Of an object more than any server stores.
+/// The allowance of an object: more than any server stores.
 const OBJECT: Allowance = Allowance { bytes: 4 << 20, memory: 16 << 20 };
-/// Of 500 Secrets that are kubeconfigs several times as much.
+/// The allowance of a page: several times what 500 Secrets with kubeconfigs need.
 const PAGE: Allowance = Allowance { bytes: 16 << 20, memory: 32 << 20 };
 
 /// Bytes of an object that is cut out of its answer, with its `managedFields`, which are not kept.
@@ -78,7 +78,7 @@ const CUT_PAGE: usize = 64 << 20;
 const CUT_LINE: usize = 16 << 20;
 
 impl Answer {
-    /// What is expected of the answer to a request.
+    /// Returns the kind of answer to expect for a request.
     fn expected<B>(request: &Request<B>) -> Self {
         let uri = request.uri();
         if request.extensions().get::<InPieces>().is_some() {
@@ -130,7 +130,7 @@ fn length_in_pieces(uri: &Uri) -> usize {
     }
 }
 
-/// Has the answers of a plane weighed, and its pages counted.
+/// Weighs the answers of a plane, and counts its pages.
 #[derive(Clone, Debug)]
 pub struct WeighLayer {
     plane: PlaneId,
@@ -223,9 +223,9 @@ pub struct Weighed<B> {
 }
 
 enum Gauge {
-    /// Of what is read object by object, or is a watch that is.
+    /// Limits the length alone: the answer, or the watch, is read object by object.
     Pieces(Length, GivenUp),
-    /// In a box: thousands of watches, which have none, must not hold room for it.
+    /// Boxed: thousands of watches, which have none, must not hold room for it.
     Whole(Box<Weighing>),
 }
 
@@ -266,7 +266,7 @@ struct Weighing {
     layer: WeighLayer,
     expected: Answer,
     allowance: Allowance,
-    /// Of the answer, or of the line that is under way.
+    /// The weight of the answer, or of the line that is under way.
     scale: Scale,
     bytes: usize,
     parts: usize,
@@ -274,11 +274,11 @@ struct Weighing {
 }
 
 enum Payment {
-    /// Nothing is to be paid so far.
+    /// Nothing has to be paid so far.
     None,
-    /// It has to wait for its turn.
+    /// The answer waits for its turn.
     Awaited(BoxFuture<'static, Reserved>),
-    /// It is paid until the body is dropped, or its line has ended.
+    /// The memory is reserved until the body is dropped, or its line has ended.
     Paid(#[expect(dead_code, reason = "given back when dropped")] Reserved),
 }
 

@@ -3,8 +3,8 @@
 
 use memchr::memchr2;
 
-/// What a run of bytes is. Whether brackets and commas stand where they should is not looked at: what is kept
-/// is parsed later.
+/// A token of JSON. Whether brackets and commas are where they belong is not checked: what is kept is parsed
+/// later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Token {
     /// White space between tokens.

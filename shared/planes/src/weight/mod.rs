@@ -5,9 +5,9 @@ pub mod lexer;
 
 use self::lexer::{Lexer, Token};
 
-/// What a JSON map takes in memory beside its content, about: a node of its tree.
+/// The approximate memory of a JSON map besides its content: a node of its tree.
 const MAP: usize = 640;
-/// What a JSON value takes, beside its text.
+/// The memory of a JSON value besides its text.
 const VALUE: usize = 48;
 /// How many bytes of memory may be needed for one byte of the limit on an object's text: maps of one short
 /// field each take fifty times their text.
@@ -21,7 +21,7 @@ pub struct Weight {
 }
 
 impl Weight {
-    /// So many bytes of a token come to it.
+    /// Adds a token of `length` bytes.
     pub fn add(&mut self, token: Token, length: usize) {
         let structure = match token {
             Token::Open => MAP,
@@ -42,7 +42,7 @@ impl Weight {
         self.text > limit || self.is_heavy(limit)
     }
 
-    /// About so many bytes of memory, once it is decoded.
+    /// Returns about how many bytes of memory the text takes once it is decoded.
     pub fn memory(self) -> usize {
         self.memory
     }

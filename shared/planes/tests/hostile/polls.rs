@@ -26,7 +26,7 @@ fn on_processor() -> Duration {
 pub struct LongestPoll(Arc<AtomicU64>);
 
 impl LongestPoll {
-    /// The same future, whose polls are measured.
+    /// Returns the future with its polls measured.
     pub fn measure<F: Future>(&self, future: F) -> impl Future<Output = F::Output> + use<F> {
         Measured { future: Box::pin(future), longest: self.clone() }
     }

@@ -15,7 +15,7 @@ pub enum Trick {
     None,
     /// Eight mebibytes of maps of one short field, in the object.
     Maps,
-    /// The same in its metadata.
+    /// Eight mebibytes of maps of one short field, in the object's metadata.
     MapsInMetadata,
     /// Maps that take almost as much as the metadata of an object may.
     MapsWithin,

@@ -24,7 +24,7 @@ async fn vanished(management: &ApiServer, plane: &ApiServer) -> Run {
     run
 }
 
-/// Has it been gone for so much longer.
+/// Makes the plane be gone for `days` longer.
 fn backdate(management: &ApiServer, days: i64) {
     let maps = management.list("configmaps");
     let map = maps.iter().find(|map| map["data"]["gone_a"].is_string()).unwrap();

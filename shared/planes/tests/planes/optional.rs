@@ -35,7 +35,7 @@ fn without_locations(name: &str) -> ApiServer {
     server
 }
 
-/// Has locations served, and one of them there.
+/// Makes the server serve locations, one of which exists.
 fn serve_locations(server: &ApiServer) {
     let kind = Resource::custom("networking.datumapis.com", "v1alpha", "LocationBinding", "locationbindings");
     server.register(kind.cluster_scoped());

@@ -35,7 +35,7 @@ fn forget(management: &ApiServer, plane: &str) {
     management.patch("ConfigMap", HOME, name, &json!({"data": {plane: null}})).unwrap();
 }
 
-/// Of paused time.
+/// Awaits that the plane is engaged, within a second of paused time.
 async fn within_a_second(planes: &Planes, name: &str) {
     let since = Instant::now();
     until("the plane to be engaged", || planes.engaged(&plane_name(name)).is_some()).await;

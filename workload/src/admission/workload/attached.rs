@@ -37,7 +37,7 @@ pub fn is_port_name(name: &str) -> bool {
         && !name.contains("--")
 }
 
-/// No two volumes of one container, or of a machine, are at one place.
+/// Checks that no two volumes of one container, or of a machine, are mounted at one place.
 pub fn mounts(attachments: &[VolumeAttachment], at: &Path, faults: &mut Faults) {
     let mut places = BTreeSet::new();
     for (i, attachment) in faults.within(attachments, limits::ATTACHMENTS, at).iter().enumerate() {

@@ -130,7 +130,7 @@ pub fn networks(old: Option<&Object>, new: &Object) -> Vec<NetworkUse> {
 
 /// What the template's metadata says that is more than the wish for a restart, such as who may log in.
 fn marks(object: &Object) -> Vec<(&str, &str, &Value)> {
-    /// That annotation, also as kubectl writes it.
+    /// The annotation that asks for a restart, also as kubectl writes it.
     const RESTARTS: [&str; 2] = [RESTARTED_AT, "kubectl.kubernetes.io/restartedAt"];
     let metadata = &object.spec()["template"]["metadata"];
     let of = |field: &'static str| {

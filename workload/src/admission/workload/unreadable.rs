@@ -34,7 +34,7 @@ fn part<T: DeserializeOwned>(value: &Value, at: Path, faults: &mut Faults) -> bo
     error.map(|error| refuse(at, &error, faults)).is_some()
 }
 
-/// The same of the items of a list.
+/// Whether any item of a list cannot be read; each such item is a fault.
 fn parts<T: DeserializeOwned>(list: &Value, at: &Path, faults: &mut Faults) -> bool {
     let items = list.as_array().into_iter().flatten().enumerate().take(limits::VOLUMES);
     items.fold(false, |found, (i, item)| {

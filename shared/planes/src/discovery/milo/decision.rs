@@ -11,21 +11,22 @@ pub enum ProjectState {
     NotReady,
     /// Its deletion was asked for, whatever its conditions say.
     Deleting,
-    /// It is gone: seen deleted, or missing from a list after a gap.
+    /// The Project is gone: it was seen deleted, or is missing from a list after a gap.
     Absent,
 }
 
-/// What is known of a project.
+/// The facts about a Project that decide about its plane.
 #[derive(Clone, Copy, Debug)]
 pub struct ProjectFacts {
     /// Its state.
     pub state: ProjectState,
-    /// What its plane's store and the writes under way there show, while the plane is engaged.
+    /// Whether the plane's store, and the writes under way there, show our finalizer, while the plane is
+    /// engaged.
     pub plane: Option<Held>,
     /// The plane is engaged only until its WDs are free.
     pub leaving: bool,
-    /// It is reported by the first list since this process began, or a term has begun: another process may
-    /// have engaged it.
+    /// Whether the Project was reported by the first list since this process began, or a term has begun:
+    /// another process may have engaged its plane.
     pub first: bool,
     /// The plane was engaged for another Project of that name, which is gone.
     pub remade: bool,
@@ -33,27 +34,27 @@ pub struct ProjectFacts {
     pub unserved: bool,
 }
 
-/// What to do with the plane of a project.
+/// The decision about the plane of a Project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlaneAction {
     /// Engage the plane, in place of what is engaged under its name.
     Engage,
     /// Engage the plane to check whether its WDs hold our finalizer.
     Inspect,
-    /// It is engaged and stays so.
+    /// The plane is engaged and stays so.
     Stay,
-    /// It stays engaged until its WDs are free, and is decided again when one of them is.
+    /// The plane stays engaged until its WDs are free, and is decided about again when one of them is.
     Hold,
     /// Disengage the plane.
     Disengage,
     /// Disengage the plane: what the hub has of it is orphaned (F11).
     Abandon,
-    /// It is not engaged and stays so.
+    /// The plane is not engaged and stays so.
     Ignore,
 }
 
-/// Decides what to do with a plane. It is disengaged only when its own store is known and names no WD that waits for us, and none is being
-/// marked (I3): what is not known holds it.
+/// Decides what to do with a plane. It is disengaged only when its own store is known and names no WD that
+/// waits for us, and none is being marked (I3): what is not known holds it.
 pub fn decide(facts: ProjectFacts) -> PlaneAction {
     let ProjectFacts { state, plane, leaving, first, remade, unserved } = facts;
     match (state, plane) {

@@ -36,8 +36,7 @@ impl Leaving {
         self.news.lock()
     }
 
-    /// From now on, news of this plane is kept. To be called before its store is searched at, so that nothing
-    /// is missed.
+    /// Keeps news of this plane from now on. Call it before its store is searched, so that nothing is missed.
     pub fn add(&self, plane: &PlaneName) {
         self.news().entry(plane.clone()).or_insert(false);
     }

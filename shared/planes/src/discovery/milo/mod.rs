@@ -68,7 +68,7 @@ pub struct Milo {
     leaving: Arc<Leaving>,
     /// The first list is complete.
     listed: bool,
-    /// It was searched for what other processes left behind.
+    /// Whether planes were searched for finalizers that other processes left behind.
     searched: bool,
     /// The term in which that was, if this process led then.
     term: Option<i32>,
@@ -322,8 +322,8 @@ impl Milo {
         None
     }
 
-    /// Nothing is awaited of the plane any more; a Project that is gone is forgotten. No WD of it holds our
-    /// finalizer: what the hub has all the same is orphaned.
+    /// Ends the wait for a plane that leaves; a Project that is gone is forgotten. No WD of the plane holds
+    /// our finalizer, so that what the hub still has is orphaned.
     fn leave(&mut self, name: &str, plane: &PlaneName, state: ProjectState) {
         self.leaving.remove(plane);
         if state == ProjectState::Absent {
@@ -334,7 +334,7 @@ impl Milo {
         }
     }
 
-    /// Has a plane decided again when no WD of it is being marked any more.
+    /// Wakes the decision about a plane that leaves once no WD of it is being marked.
     fn await_marks(&self, plane: Option<Arc<Plane>>) {
         let Some(plane) = plane.filter(|plane| plane.marks.in_flight()) else { return };
         let leaving = self.leaving.clone();

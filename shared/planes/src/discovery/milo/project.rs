@@ -34,7 +34,7 @@ impl KnownProject {
         }
     }
 
-    /// Of one that is gone.
+    /// Describes a Project that is gone.
     pub fn gone(plane: PlaneName) -> Self {
         Self { plane: Some(plane), state: ProjectState::Absent, suspended: false, about: None }
     }

@@ -39,7 +39,7 @@ pub async fn look(planes: Arc<Planes>, server: Connection, there: BTreeSet<Plane
             Ok(_) => {}
             Err(error) => {
                 let error = errors::chain(&error);
-                tracing::debug!(project = %plane, error, "failed to ask for a Project that may be gone");
+                tracing::debug!(project = %plane, error, "failed to get a Project that may be gone");
                 break;
             }
         }
