@@ -128,7 +128,7 @@ bench: need-rust need-go ## All benchmarks, into target/bench; QUICK=1 with fewe
 
 messages: need-rust ## Accept the messages in tests/snapshots as they are now, and write the tables of reasons anew
 	INSTA_UPDATE=always INSTA_FORCE_PASS=1 $(CARGO) test $(LOCKED) -q --workspace -- read_well reads_well explains_itself is_explained
-	UPDATE_REASONS=1 $(CARGO) test $(LOCKED) -q -p fedhub --test main --bin fedhub -- docs::reference::c9_ u4_the_reference
+	UPDATE_REASONS=1 $(CARGO) test $(LOCKED) -q -p fedhub --test main --lib -- docs::reference::c9_ u4_the_reference
 	@git --no-pager diff --stat -- '*.snap' docs
 
 crds: need-rust ## Write deploy/crds, deploy/external-crds and docs/reference/api.md anew from the types in shared/api

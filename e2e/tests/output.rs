@@ -40,7 +40,7 @@ mod tests {
             "e2e/src/bin/fedhub-bench.rs",
             "e2e/src/bin/planes.rs",
             "e2e/src/lib.rs",
-            "fedhub/src/main.rs",
+            "fedhub/src/lib.rs",
         ] {
             let text = fs::read_to_string(repository.join(root)).unwrap();
             let line = "#![deny(clippy::print_stdout, clippy::print_stderr)]";

@@ -21,8 +21,9 @@ use crate::planes::PlanesArgs;
 use crate::snapshot::SnapshotArgs;
 use crate::uninstall::UninstallArgs;
 
-pub use renamed::Renamed;
-pub use run::{InstanceTypesSource, RunArgs};
+pub(crate) use renamed::Renamed;
+pub(crate) use run::InstanceTypesSource;
+pub use run::RunArgs;
 
 /// Federation hub: bridges project planes with a Karmada hub.
 #[derive(Debug, Parser)]
@@ -40,7 +41,7 @@ pub struct Args {
 
 impl Args {
     /// Parses the command line of the process, and returns the former names of flags that it uses.
-    pub fn of_process() -> (Self, Vec<Renamed>) {
+    pub(crate) fn of_process() -> (Self, Vec<Renamed>) {
         let (line, renamed) =
             renamed::translate(std::env::args_os().collect(), |name| std::env::var_os(name));
         (Self::parse_from(line), renamed)

@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod check;
 #[cfg(test)]
+mod deploy;
+#[cfg(test)]
 mod docs;
 #[cfg(test)]
 mod explain;

@@ -20,15 +20,13 @@ use std::process::ExitCode;
 use crate::common::{complain, misuse, perform};
 use args::KubeconfigCommand;
 use fedhub_terminal::output::{OutputArgs, colours, print};
-#[cfg(test)]
-pub use purpose::Account;
 use report::Report;
 
 /// The exit code where a kubeconfig failed.
 const FAILED: u8 = 3;
 
 /// Mints or rotates, and prints.
-pub fn main(command: &KubeconfigCommand) -> ExitCode {
+pub(crate) fn main(command: &KubeconfigCommand) -> ExitCode {
     let faults = match command {
         KubeconfigCommand::Mint(args) => args.validate(),
         KubeconfigCommand::Rotate(args) => args.validate(),

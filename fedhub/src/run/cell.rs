@@ -29,7 +29,7 @@ use super::sources;
 use crate::args::RunArgs;
 
 /// The role before its watches have begun.
-pub struct Cell {
+pub(super) struct Cell {
     /// What the process shows of it.
     pub role: Role,
     identity: Arc<Identity>,

@@ -29,7 +29,7 @@ use crate::preflight;
 use crate::status_page::Explainer;
 
 /// The role before its watches have begun.
-pub struct Management {
+pub(super) struct Management {
     /// What the process shows of it.
     pub role: Role,
     hub: kube::Client,

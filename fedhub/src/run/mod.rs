@@ -2,8 +2,8 @@
 
 pub mod cell;
 pub mod management;
-pub mod runtime;
-pub mod sources;
+pub(crate) mod runtime;
+pub(crate) mod sources;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ use crate::webhooks::readiness::Readiness;
 use runtime::{Role, Runtime};
 
 /// Checks the arguments, then runs.
-pub fn main(args: RunArgs, renamed: &[Renamed]) -> ExitCode {
+pub(crate) fn main(args: RunArgs, renamed: &[Renamed]) -> ExitCode {
     let mut faults = args.validate();
     let traces = trace_settings(&args).unwrap_or_else(|found| {
         faults.extend(found);

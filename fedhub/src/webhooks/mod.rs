@@ -7,10 +7,10 @@
 //! less than an API server waits. What cannot be decided is refused.
 
 mod access;
-pub mod args;
+pub(crate) mod args;
 mod body;
 mod identity;
-pub mod readiness;
+pub(crate) mod readiness;
 mod review;
 mod route;
 mod rules;
@@ -54,7 +54,7 @@ const LIMITS: Limits = Limits {
 pub const ANSWERS_WITHIN: Duration = Duration::from_secs(8);
 
 /// What answers reviews.
-pub struct Webhooks {
+pub(crate) struct Webhooks {
     access: Access,
     discovery: Discovery,
     bodies: Bodies,

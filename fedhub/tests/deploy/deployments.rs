@@ -4,7 +4,7 @@ use clap::{CommandFactory, Parser};
 use serde_json::{Value, json};
 
 use super::{Overlay, overlays, strings};
-use crate::args::{Args, Command, RunArgs};
+use fedhub::args::{Args, Command, RunArgs};
 
 /// The Deployment of an overlay, and all of its objects.
 pub(super) fn deployment(overlay: &Overlay) -> (Value, Vec<Value>) {

@@ -1,10 +1,12 @@
 //! `deploy/` says what the program understands and what its code needs. A kubelet is not here to find out,
 //! and neither is an installer.
 
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "helpers of tests")]
+
 mod deployments;
 mod fence;
 mod install;
-pub mod kustomize;
+mod kustomize;
 mod milo_iam;
 mod milo_service;
 mod own_writes;

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::deployments::deployment;
 use super::kustomize::overlay;
 use super::{Overlay, strings};
-use crate::webhooks::{ANSWERS_WITHIN, Route};
+use fedhub::webhooks::{ANSWERS_WITHIN, Route};
 
 /// The webhooks of a kustomization.
 fn webhooks(objects: &[Value]) -> Vec<Value> {

@@ -4,10 +4,10 @@ use clap::Parser;
 use fedhub_workload::instance_types::watched_at_source;
 
 use super::plane::{COMPUTE, NETWORKING, Plane, QUOTA, Who, cell, hub, management, project};
-use crate::args::{Args, Command, RunArgs};
 use crate::deploy::{kustomize::overlay, strings};
-use crate::run::cell::{in_cell, on_hub};
-use crate::run::management::on_hub as management_on_hub;
+use fedhub::args::{Args, Command, RunArgs};
+use fedhub::run::cell::{in_cell, on_hub};
+use fedhub::run::management::on_hub as management_on_hub;
 
 fn run(flags: &[&str]) -> RunArgs {
     let all = ["fedhub", "run"].iter().chain(flags).copied();

@@ -9,9 +9,8 @@ use fedhub_planes::discovery::credentials::Source;
 use serde_json::Value;
 
 use super::kustomize;
-use crate::args::{Args, Command};
-use crate::kubeconfig::Account;
-use crate::kubeconfig::args::{KubeconfigCommand, MintArgs};
+use fedhub::args::{Args, Command};
+use fedhub::kubeconfig::args::{KubeconfigCommand, MintArgs};
 
 /// The documents that name directories of `deploy/`.
 const DOCUMENTS: [&str; 10] = [
@@ -176,8 +175,8 @@ fn kubeconfigs_are_of_accounts_that_were_made_before() {
     for mint in minted {
         let (purpose, common) = (mint.purpose, &mint.common);
         let target = common.target(purpose).or_else(|| common.projects().into_values().next());
-        let Account { namespace, name } = purpose.account(common.cell_name.as_deref().unwrap_or_default());
-        let wanted = format!("{} {namespace} {name}", context(target));
+        let account = purpose.account(common.cell_name.as_deref().unwrap_or_default());
+        let wanted = format!("{} {} {}", context(target), account.namespace, account.name);
         assert!(accounts.contains(&wanted), "{wanted}: {accounts:?}");
     }
 }

@@ -1,7 +1,9 @@
 //! What the Pod Security Standard `restricted` asks of a Pod, whatever its version, and a read-only root file
 //! system.
 
-use serde_json::Value;
+use serde_json::{Value, json};
+
+use super::overlays;
 
 /// Volumes that it allows.
 const VOLUMES: [&str; 8] = [
@@ -22,7 +24,7 @@ fn list(of: &Value) -> impl Iterator<Item = &Value> {
 }
 
 /// What it refuses of a Pod's spec.
-pub fn violations(pod: &Value) -> Vec<String> {
+fn violations(pod: &Value) -> Vec<String> {
     let mut found = Vec::new();
     let mut refuse = |is: bool, what: &str| {
         if is {
@@ -67,59 +69,51 @@ pub fn violations(pod: &Value) -> Vec<String> {
     found
 }
 
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::super::overlays;
-    use super::*;
-
-    #[test]
-    fn every_pod_of_every_overlay_is_restricted() {
-        let mut pods = 0;
-        for overlay in overlays() {
-            for object in overlay.objects() {
-                let pod = &object["spec"]["template"]["spec"];
-                if !pod.is_null() {
-                    assert_eq!(violations(pod), Vec::<String>::new(), "{overlay:?}");
-                    pods += 1;
-                }
+#[test]
+fn every_pod_of_every_overlay_is_restricted() {
+    let mut pods = 0;
+    for overlay in overlays() {
+        for object in overlay.objects() {
+            let pod = &object["spec"]["template"]["spec"];
+            if !pod.is_null() {
+                assert_eq!(violations(pod), Vec::<String>::new(), "{overlay:?}");
+                pods += 1;
             }
         }
-        assert!(pods >= overlays().len());
     }
+    assert!(pods >= overlays().len());
+}
 
-    /// Every one of them is noticed.
-    #[test]
-    fn what_is_not_restricted_is_refused() {
-        let objects = overlays()[0].objects();
-        let deployment = objects.iter().find(|object| object["kind"] == "Deployment").unwrap();
-        let pod = &deployment["spec"]["template"]["spec"];
-        let container = "/containers/0/securityContext";
-        for (at, value, expected) in [
-            ("/hostNetwork", json!(true), "hostNetwork"),
-            ("/hostPID", json!(true), "hostPID"),
-            ("/securityContext/sysctls", json!([{"name": "a", "value": "b"}]), "sysctls"),
-            ("/volumes/0/hostPath", json!({"path": "/"}), "a volume"),
-            ("/securityContext/runAsNonRoot", json!(false), "runAsNonRoot"),
-            ("/securityContext/runAsUser", json!(0), "runAsUser"),
-            ("/securityContext/seccompProfile", json!(null), "seccompProfile"),
-            ("/containers/0/ports/0/hostPort", json!(1), "hostPort"),
-            ("/securityContext/seLinuxOptions", json!({"user": "a"}), "seLinuxOptions"),
-            ("/securityContext/appArmorProfile", json!({"type": "Unconfined"}), "appArmorProfile"),
-            ("allowPrivilegeEscalation", json!(true), "allowPrivilegeEscalation"),
-            ("privileged", json!(true), "privileged"),
-            ("readOnlyRootFilesystem", json!(false), "readOnlyRootFilesystem"),
-            ("procMount", json!("Unmasked"), "procMount"),
-            ("windowsOptions", json!({"hostProcess": true}), "hostProcess"),
-            ("capabilities", json!({}), "capabilities that are not dropped"),
-            ("capabilities", json!({"drop": ["ALL"], "add": ["CHOWN"]}), "capabilities that are added"),
-        ] {
-            let at = if at.starts_with('/') { at.to_owned() } else { format!("{container}/{at}") };
-            let mut broken = pod.clone();
-            let (parent, field) = at.rsplit_once('/').unwrap();
-            broken.pointer_mut(parent).unwrap()[field] = value;
-            assert_eq!(violations(&broken), [expected], "{at}");
-        }
+/// Every one of them is noticed.
+#[test]
+fn what_is_not_restricted_is_refused() {
+    let objects = overlays()[0].objects();
+    let deployment = objects.iter().find(|object| object["kind"] == "Deployment").unwrap();
+    let pod = &deployment["spec"]["template"]["spec"];
+    let container = "/containers/0/securityContext";
+    for (at, value, expected) in [
+        ("/hostNetwork", json!(true), "hostNetwork"),
+        ("/hostPID", json!(true), "hostPID"),
+        ("/securityContext/sysctls", json!([{"name": "a", "value": "b"}]), "sysctls"),
+        ("/volumes/0/hostPath", json!({"path": "/"}), "a volume"),
+        ("/securityContext/runAsNonRoot", json!(false), "runAsNonRoot"),
+        ("/securityContext/runAsUser", json!(0), "runAsUser"),
+        ("/securityContext/seccompProfile", json!(null), "seccompProfile"),
+        ("/containers/0/ports/0/hostPort", json!(1), "hostPort"),
+        ("/securityContext/seLinuxOptions", json!({"user": "a"}), "seLinuxOptions"),
+        ("/securityContext/appArmorProfile", json!({"type": "Unconfined"}), "appArmorProfile"),
+        ("allowPrivilegeEscalation", json!(true), "allowPrivilegeEscalation"),
+        ("privileged", json!(true), "privileged"),
+        ("readOnlyRootFilesystem", json!(false), "readOnlyRootFilesystem"),
+        ("procMount", json!("Unmasked"), "procMount"),
+        ("windowsOptions", json!({"hostProcess": true}), "hostProcess"),
+        ("capabilities", json!({}), "capabilities that are not dropped"),
+        ("capabilities", json!({"drop": ["ALL"], "add": ["CHOWN"]}), "capabilities that are added"),
+    ] {
+        let at = if at.starts_with('/') { at.to_owned() } else { format!("{container}/{at}") };
+        let mut broken = pod.clone();
+        let (parent, field) = at.rsplit_once('/').unwrap();
+        broken.pointer_mut(parent).unwrap()[field] = value;
+        assert_eq!(violations(&broken), [expected], "{at}");
     }
 }
