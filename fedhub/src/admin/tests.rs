@@ -2,6 +2,7 @@
 
 mod bounds;
 
+use axum::body::Body;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -25,7 +26,7 @@ impl Status for Unready {
 fn admin(log: Arc<LogFilter>) -> Admin {
     let (process, _) = status::tests::process(&fedhub_fake_apiserver::ApiServer::hub("hub"));
     let (status, page) = (Arc::new(Unready), StatusPage::new(Arc::new(process), None));
-    Admin { pages: Pages::of(status.clone(), page), status, log }
+    Admin { pages: pages(status.clone(), page.routes()), status, log }
 }
 
 /// Sends one request to `localhost`, and returns the code and the body.
@@ -76,7 +77,7 @@ async fn probes_metrics_and_the_log_filter_are_served() {
 #[tokio::test]
 async fn callers_elsewhere_get_the_probes_and_nothing_else() {
     let (log, set) = filter();
-    let admin = admin(log);
+    let routes = admin(log.clone()).routes();
     for (peer, is_local) in [
         ("127.0.0.1:1", true),
         ("[::1]:1", true),
@@ -94,19 +95,19 @@ async fn callers_elsewhere_get_the_probes_and_nothing_else() {
             ("GET", "/", if is_local { 404 } else { 403 }),
             ("GET", "/status", if is_local { 200 } else { 403 }),
         ] {
-            let body = Full::new(Bytes::from("debug"));
+            let body = Body::from("debug");
             let request =
                 Request::builder().method(method).uri(path).header("host", "localhost").body(body).unwrap();
-            let answer = admin.answer(request, peer.parse().unwrap()).await;
+            let answer = answer(&routes, request, peer.parse().unwrap()).await.unwrap();
             assert_eq!(answer.status().as_u16(), code, "{peer} {method} {path}");
-            let body = answer.into_body().collect().await.unwrap().to_bytes();
+            let body = to_bytes(answer.into_body(), usize::MAX).await.unwrap();
             let body = String::from_utf8_lossy(&body);
             assert!(code != 403 || body.contains("--metrics-address"), "{body:?}");
             // Why it is not ready names servers.
             assert!(path != "/readyz" || body.contains("the hub") == is_local, "{peer}: {body:?}");
         }
         assert_eq!(*set.lock() == "debug", is_local, "{peer}");
-        admin.log.reset();
+        log.reset();
     }
 }
 

@@ -17,7 +17,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::admin::{Admin, Pages};
+use crate::admin::{Admin, pages};
 use crate::args::{Renamed, RunArgs};
 use crate::common::{MISUSE, complain, install_tls_provider};
 use crate::log_filter::LogFilter;
@@ -28,6 +28,7 @@ use crate::traces::Traces;
 use crate::traces::settings::Settings;
 use crate::webhooks::Webhooks;
 use crate::webhooks::readiness::Readiness;
+use axum::Router;
 use runtime::{Role, Runtime};
 
 /// Checks the arguments, then runs.
@@ -104,7 +105,7 @@ async fn run(args: RunArgs, log: Arc<LogFilter>, settings: Option<Settings>) -> 
     let explainer = management.as_ref().map(|management| management.explainer(&runtime.args));
     let page = StatusPage::new(status.clone(), explainer);
     tokio::spawn(page.clone().sample(runtime.stop.clone()));
-    let pages = Pages::of(status.clone(), page);
+    let pages = pages(status.clone(), page.routes());
     let own = || own_cluster(&runtime, management.as_ref(), cell.as_ref());
     serve_pages(&runtime, pages.clone(), own).await?;
     let admin = Admin { status, pages, log };
@@ -139,7 +140,7 @@ async fn run(args: RunArgs, log: Arc<LogFilter>, settings: Option<Settings>) -> 
 /// Serves the pages to callers on other hosts, where that is asked for.
 async fn serve_pages(
     runtime: &Runtime,
-    pages: Pages,
+    pages: Router,
     own_cluster: impl FnOnce() -> anyhow::Result<Server>,
 ) -> anyhow::Result<()> {
     let args = &runtime.args;

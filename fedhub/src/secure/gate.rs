@@ -4,14 +4,13 @@
 //! `SubjectAccessReview` whether that user may get the path. A client certificate of the given CA is let in
 //! to `/metrics` without either.
 
+use axum::response::{IntoResponse, Response};
 use fedhub_core::message::excerpt;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec, UserInfo};
 use k8s_openapi::api::authorization::v1::{
     NonResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec,
 };
-
-use crate::admin::{Answer, text};
 
 /// What a caller shows.
 #[derive(Debug, PartialEq, Eq)]
@@ -79,7 +78,7 @@ impl Refusal {
     }
 
     /// What the caller gets.
-    pub fn answer(&self) -> Answer {
+    pub fn answer(&self) -> Response {
         let (code, body) = match self {
             Self::Method => (StatusCode::METHOD_NOT_ALLOWED, "try GET or HEAD\n".to_owned()),
             Self::NoCredential => {
@@ -104,7 +103,7 @@ impl Refusal {
                 (StatusCode::SERVICE_UNAVAILABLE, body.to_owned())
             }
         };
-        let mut answer = text(code, body);
+        let mut answer = (code, body).into_response();
         if code == StatusCode::UNAUTHORIZED {
             answer.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }

@@ -12,20 +12,24 @@ mod reviews;
 pub mod server;
 pub mod tls;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
+use axum::extract::{Request, State};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::Response;
+use axum::{Extension, Router};
 use fedhub_core::metrics::Metrics;
 use http::request::Parts;
-use http::{Method, Request, StatusCode};
-use hyper::body::Incoming;
+use http::{Method, StatusCode};
 
-use crate::admin::{Answer, METRICS, Pages, text};
+use crate::admin::{METRICS, Reader};
 use crate::connections::Limits;
 use args::MetricsArgs;
 use gate::{Credential, Refusal};
 use reviews::Reviews;
-use server::{Answers, Caller, TlsServer};
+use server::{Caller, TlsServer};
 use tls::Tls;
 
 /// What connections for pages may take. Client certificates are checked at the beginning of a connection
@@ -39,38 +43,28 @@ const LIMITS: Limits = Limits {
     lasts: Some(Duration::from_mins(5)),
 };
 
-/// What is served, and to whom.
+/// Decides who may read the pages.
 pub struct Secure {
-    pages: Pages,
     reviews: Reviews,
     metrics: Metrics,
 }
 
 impl Secure {
-    /// The server that the flags describe. `cluster` is a client of the cluster that is asked about callers.
+    /// The server of these pages that the flags describe. `cluster` is a client of the cluster that is asked
+    /// about callers.
     pub fn of(
         args: &MetricsArgs,
-        pages: Pages,
+        pages: Router,
         cluster: kube::Client,
         metrics: Metrics,
-    ) -> anyhow::Result<TlsServer<Self>> {
+    ) -> anyhow::Result<TlsServer> {
         let tls = Tls::of(args.tls()).context("--metrics-address")?;
-        let this = Self { pages, reviews: Reviews::of(cluster), metrics: metrics.clone() };
-        Ok(TlsServer::new(this, tls, LIMITS, metrics))
-    }
-
-    async fn respond(&self, caller: &Caller, request: Parts) -> Answer {
+        let this = Arc::new(Self { reviews: Reviews::of(cluster), metrics: metrics.clone() });
         // Which pages there are is no secret, and the cluster is not asked about a right to any other path.
-        let Some(page) = self.pages.at(request.uri.path()) else {
-            return text(StatusCode::NOT_FOUND, "try /metrics or /status\n");
-        };
-        match self.admit(caller, &request).await {
-            Ok(user) => page.answer(&request, &user).await,
-            Err(refusal) => {
-                self.metrics.page_requests_refused.with_label_values(&[refusal.label()]).inc();
-                refusal.answer()
-            }
-        }
+        let routes = pages
+            .route_layer(from_fn_with_state(this, only_admitted))
+            .fallback((StatusCode::NOT_FOUND, "try /metrics or /status\n"));
+        Ok(TlsServer::new(routes, tls, LIMITS, metrics))
     }
 
     /// Who asks, where they may read that path. A certificate is for scrapers: it names no user of the
@@ -88,9 +82,23 @@ impl Secure {
     }
 }
 
-impl Answers for Secure {
-    async fn answer(&self, caller: &Caller, request: Request<Incoming>) -> Answer {
-        self.respond(caller, request.into_parts().0).await
+/// Lets through who may read the path, and tells the page who that is.
+async fn only_admitted(
+    State(this): State<Arc<Secure>>,
+    Extension(caller): Extension<Arc<Caller>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let (mut parts, body) = request.into_parts();
+    match this.admit(&caller, &parts).await {
+        Ok(user) => {
+            parts.extensions.insert(Reader(user));
+            next.run(Request::from_parts(parts, body)).await
+        }
+        Err(refusal) => {
+            this.metrics.page_requests_refused.with_label_values(&[refusal.label()]).inc();
+            refusal.answer()
+        }
     }
 }
 

@@ -4,10 +4,10 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use fedhub_core::errors;
+use axum::Router;
+use axum::extract::Request;
 use fedhub_core::metrics::Metrics;
-use http::{HeaderValue, Request, header};
-use hyper::body::Incoming;
+use http::{HeaderValue, header};
 use rustls::pki_types::CertificateDer;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
@@ -15,10 +15,10 @@ use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use tower::ServiceExt;
 
 use super::tls::Tls;
-use crate::admin::Answer;
-use crate::connections::Limits;
+use crate::connections::{Limits, accept};
 
 /// How long a TLS handshake may take.
 pub const HANDSHAKE: Duration = Duration::from_secs(5);
@@ -30,26 +30,20 @@ pub struct Caller {
     pub certificate: Option<CertificateDer<'static>>,
 }
 
-/// Who answers the requests of a server.
-pub trait Answers: Send + Sync + 'static {
-    /// The answer to a request of that caller.
-    fn answer(&self, caller: &Caller, request: Request<Incoming>) -> impl Future<Output = Answer> + Send;
-}
-
 /// The server.
-pub struct TlsServer<A> {
-    answers: A,
+pub struct TlsServer {
+    routes: Router,
     tls: Arc<Tls>,
     limits: Limits,
     metrics: Metrics,
     room: Arc<Semaphore>,
 }
 
-impl<A: Answers> TlsServer<A> {
-    /// One that does not listen yet.
-    pub fn new(answers: A, tls: Arc<Tls>, limits: Limits, metrics: Metrics) -> Self {
+impl TlsServer {
+    /// One that does not listen yet. Each request has an [`Arc`] of its [`Caller`] among its extensions.
+    pub fn new(routes: Router, tls: Arc<Tls>, limits: Limits, metrics: Metrics) -> Self {
         let room = Arc::new(Semaphore::new(limits.connections));
-        Self { answers, tls, limits, metrics, room }
+        Self { routes, tls, limits, metrics, room }
     }
 
     /// Listens on `address` and answers until `stop`, with files that are looked at every `interval`.
@@ -73,28 +67,19 @@ impl<A: Answers> TlsServer<A> {
         loop {
             let accepted = async {
                 let place = self.room.clone().acquire_owned().await;
-                (place, listener.accept().await)
+                (place, accept(&listener).await)
             };
-            let (place, accepted) = tokio::select! {
+            let (place, (stream, peer)) = tokio::select! {
                 () = stop.cancelled() => return,
                 accepted = accepted => accepted,
             };
-            match accepted {
-                Ok((stream, peer)) => {
-                    // Answers are small: they do not wait for the acknowledgement of others.
-                    let _as_it_is = stream.set_nodelay(true);
-                    let (this, stop) = (self.clone(), stop.clone());
-                    tasks.spawn(async move {
-                        this.connection(stream, peer.ip(), &stop).await;
-                        drop(place);
-                    });
-                }
-                Err(error) => {
-                    // Out of file descriptors, most often: do not spin on it.
-                    tracing::warn!(error = errors::chain(&error), "failed to accept a connection");
-                    tokio::time::sleep(Duration::from_millis(100)).await;
-                }
-            }
+            // Answers are small: they do not wait for the acknowledgement of others.
+            let _as_it_is = stream.set_nodelay(true);
+            let (this, stop) = (self.clone(), stop.clone());
+            tasks.spawn(async move {
+                this.connection(stream, peer.ip(), &stop).await;
+                drop(place);
+            });
         }
     }
 
@@ -114,14 +99,15 @@ impl<A: Answers> TlsServer<A> {
         };
         let chain = stream.get_ref().1.peer_certificates();
         let certificate = chain.and_then(|chain| chain.first()).map(|shown| shown.clone().into_owned());
-        let caller = &Caller { address: address.to_canonical(), certificate };
-        let answer = |request| async move {
-            let mut answer = self.answers.answer(caller, request).await;
+        let caller = Arc::new(Caller { address: address.to_canonical(), certificate });
+        let answer = async |mut request: Request| {
+            request.extensions_mut().insert(caller.clone());
+            let mut answer = self.routes.clone().oneshot(request).await?;
             // Others wait to be accepted: this caller comes back behind them.
             if self.room.available_permits() == 0 {
                 answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
             }
-            answer
+            Ok(answer)
         };
         self.limits.serve(stream, answer, stop).await;
     }

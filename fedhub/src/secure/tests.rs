@@ -5,7 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use http::{Request, Response};
+use axum::routing::any;
+use http::{Request, Response, Uri};
 use kube::client::Body;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
@@ -27,7 +28,9 @@ use trusting::Trusting;
 
 use super::server::HANDSHAKE;
 use super::*;
-use crate::admin::{Making, Page, Status};
+use crate::admin::{self, Status};
+use crate::status;
+use crate::status_page::StatusPage;
 
 /// Where the callers are whose address is of no importance.
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -45,21 +48,12 @@ impl Status for Process {
 }
 
 /// In place of the status page: it says who asks.
-struct Named;
-
-impl Page for Named {
-    fn has(&self, path: &str) -> bool {
-        path.starts_with("/status")
-    }
-
-    fn answer<'a>(&'a self, request: &'a Parts, caller: &'a str) -> Making<'a> {
-        let answer = text(StatusCode::OK, format!("{} for {caller}\n", request.uri));
-        Box::pin(std::future::ready(answer))
-    }
+async fn named(Extension(Reader(caller)): Extension<Reader>, uri: Uri) -> String {
+    format!("{uri} for {caller}\n")
 }
 
-fn pages() -> Pages {
-    Pages::of(Arc::new(Process), Arc::new(Named))
+fn status_page() -> Router {
+    Router::new().route("/status", any(named)).route("/status/{*page}", any(named))
 }
 
 fn flags(directory: &Path) -> MetricsArgs {
@@ -79,9 +73,14 @@ struct Server {
 
 impl Server {
     async fn of(args: &MetricsArgs) -> Self {
+        Self::with(args, status_page()).await
+    }
+
+    async fn with(args: &MetricsArgs, page: Router) -> Self {
+        let pages = admin::pages(Arc::new(Process), page);
         let (metrics, cluster, stop) =
             (Metrics::new().unwrap(), Cluster::default(), CancellationToken::new());
-        let secure = Secure::of(args, pages(), cluster.client(), metrics.clone()).unwrap();
+        let secure = Secure::of(args, pages, cluster.client(), metrics.clone()).unwrap();
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
         let at =
             secure.serve(any, Duration::from_millis(10), stop.clone(), &TaskTracker::new()).await.unwrap();
@@ -166,6 +165,33 @@ async fn each_page_has_a_right_of_its_own_and_is_told_who_asks() {
     ] {
         let (got, body) = send(server.at, &tls, line, token).await.unwrap();
         assert!(got == code && body.contains(says), "{line} {token:?}: {got} {body}");
+    }
+}
+
+/// Whatever is mounted is behind the gate: a page that is added later, too.
+#[tokio::test]
+async fn i14_no_address_of_the_status_page_is_open() {
+    let (directory, ca) = (tempfile::tempdir().unwrap(), authority());
+    write(directory.path(), &ca);
+    let (process, _) = status::tests::process(&fedhub_fake_apiserver::ApiServer::hub("hub"));
+    let page = StatusPage::new(Arc::new(process), None);
+    let server = Server::with(&flags(directory.path()), page.routes()).await;
+    let tls = client(&ca.pem(), None);
+    for (line, code) in [
+        ("GET /status", 401),
+        ("GET /status/", 401),
+        ("GET /status/planes?page=2", 401),
+        ("GET /status/plane?name=a", 401),
+        ("GET /status/object?plane=a&namespace=b&name=c", 401),
+        ("GET /status/other", 401),
+        ("GET /status//planes", 401),
+        ("GET /status/../metrics", 401),
+        ("POST /status/planes", 405),
+        ("GET /%73tatus", 404),
+        ("GET /statusother", 404),
+    ] {
+        let (got, body) = send(server.at, &tls, line, None).await.unwrap();
+        assert!(got == code && !body.contains("<main"), "{line}: {got} {body}");
     }
 }
 
@@ -296,7 +322,8 @@ async fn i8_a_connection_that_stalls_ends() {
     let (directory, ca) = (tempfile::tempdir().unwrap(), authority());
     write(directory.path(), &ca);
     let cluster = Cluster::default().client();
-    let secure = Secure::of(&flags(directory.path()), pages(), cluster, Metrics::new().unwrap()).unwrap();
+    let secure =
+        Secure::of(&flags(directory.path()), status_page(), cluster, Metrics::new().unwrap()).unwrap();
     let never = CancellationToken::new();
     let began = tokio::time::Instant::now();
     let (_client, server) = tokio::io::duplex(1024);
@@ -333,14 +360,6 @@ async fn i8_a_cluster_that_does_not_answer_is_not_waited_for() {
     assert!(began.elapsed() < Duration::from_secs(10));
 }
 
-struct Greeter;
-
-impl Answers for Greeter {
-    async fn answer(&self, _: &Caller, _: Request<Incoming>) -> Answer {
-        text(StatusCode::OK, "hello\n")
-    }
-}
-
 /// I8: callers that keep their connections keep nobody out.
 #[tokio::test]
 async fn i8_a_connection_ends_after_its_answer_where_there_is_no_room_for_another() {
@@ -349,7 +368,8 @@ async fn i8_a_connection_ends_after_its_answer_where_there_is_no_room_for_anothe
     let (tls, stop) = (Tls::of(flags(directory.path()).tls()).unwrap(), CancellationToken::new());
     let minutes = Duration::from_mins(3);
     let limits = Limits { connections: 1, headers: 8 << 10, first: minutes, idle: minutes, lasts: None };
-    let server = TlsServer::new(Greeter, tls, limits, Metrics::new().unwrap());
+    let greeter = Router::new().route("/", any("hello\n"));
+    let server = TlsServer::new(greeter, tls, limits, Metrics::new().unwrap());
     let (tasks, interval) = (TaskTracker::new(), Duration::from_mins(1));
     let at = server.serve("127.0.0.1:0".parse().unwrap(), interval, stop.clone(), &tasks).await.unwrap();
     let tls = client(&ca.pem(), None);

@@ -1,10 +1,9 @@
 //! The status page: the fleet at a glance, one plane, an object's chain. It reads only, and loads nothing
 //! from elsewhere.
 //!
-//! [`StatusPage`] is a [`Page`], which whoever has a listener can mount; who may see it is for the mount to
-//! decide. `route` is the addresses, `collect` what the process knows as the plain values of `data`,
-//! `explainer` an object's chain, `samples` a short history for sparklines, and `view` makes a response of
-//! all that, as a pure function.
+//! A server mounts [`StatusPage::routes`] and decides who may see them. `route` is the addresses, `collect`
+//! what the process knows as the plain values of `data`, `explainer` an object's chain, `samples` a short
+//! history for sparklines, and `view` makes a response of all that, as a pure function.
 //!
 //! What the process knows is read at most once a second, however many ask.
 
@@ -20,19 +19,22 @@ mod view;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::request::Parts;
-use http::{HeaderValue, Method, StatusCode, header};
+use axum::extract::State;
+use axum::response::Response;
+use axum::routing::get;
+use axum::{Extension, Router};
+use http::{StatusCode, Uri};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::admin::{Answer, Making, Page, text};
+use crate::admin::Reader;
 use crate::status::Status;
 use data::{ObjectAnswer, ObjectQuery, Snapshot};
 pub use explainer::Explainer;
-use route::Route;
+use route::{ROOT, Route};
 use samples::Samples;
-use view::Page as View;
+use view::Page;
 
 /// How long what was read serves other requests.
 const FRESH: Duration = Duration::from_secs(1);
@@ -64,23 +66,29 @@ impl StatusPage {
         }
     }
 
-    /// Answers a request. `caller` is who asks, as far as the mount knows: each may have one
-    /// object explained at a time.
-    async fn respond(&self, method: &Method, path: &str, query: &str, caller: &str) -> Answer {
-        if !matches!(*method, Method::GET | Method::HEAD) {
-            return read_only();
-        }
+    /// The pages, for a server that adds a [`Reader`] to each request: each reader may have one object
+    /// explained at a time.
+    pub fn routes(self: Arc<Self>) -> Router {
+        let page = get(answer).fallback((StatusCode::METHOD_NOT_ALLOWED, "try GET\n"));
+        Router::new()
+            .route(ROOT, page.clone())
+            .route(&format!("{ROOT}/"), page.clone())
+            .route(&format!("{ROOT}/{{*page}}"), page)
+            .with_state(self)
+    }
+
+    async fn respond(&self, path: &str, query: &str, caller: &str) -> Response {
         let snapshot = self.snapshot();
         match Route::of(path, query) {
-            None => view::respond(&View::NotFound(&snapshot)),
-            Some(Route::Fleet) => view::respond(&View::Fleet(&snapshot)),
-            Some(Route::Planes(query)) => view::respond(&View::Planes(&snapshot, &query)),
+            None => view::respond(&Page::NotFound(&snapshot)),
+            Some(Route::Fleet) => view::respond(&Page::Fleet(&snapshot)),
+            Some(Route::Planes(query)) => view::respond(&Page::Planes(&snapshot, &query)),
             Some(Route::Plane(name)) => {
-                view::respond(&View::Plane(&snapshot, &name, &collect::plane(&self.status, &name)))
+                view::respond(&Page::Plane(&snapshot, &name, &collect::plane(&self.status, &name)))
             }
             Some(Route::Object(query)) => {
                 let answer = self.explain(caller, &query).await;
-                view::respond(&View::Object(&snapshot, &query, &answer))
+                view::respond(&Page::Object(&snapshot, &query, &answer))
             }
         }
     }
@@ -112,21 +120,12 @@ impl StatusPage {
     }
 }
 
-impl Page for StatusPage {
-    fn has(&self, path: &str) -> bool {
-        path.strip_prefix(route::ROOT).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    }
-
-    fn answer<'a>(&'a self, request: &'a Parts, caller: &'a str) -> Making<'a> {
-        let (path, query) = (request.uri.path(), request.uri.query().unwrap_or_default());
-        Box::pin(self.respond(&request.method, path, query, caller))
-    }
-}
-
-fn read_only() -> Answer {
-    let mut answer = text(StatusCode::METHOD_NOT_ALLOWED, "try GET\n");
-    answer.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
-    answer
+async fn answer(
+    State(page): State<Arc<StatusPage>>,
+    Extension(Reader(caller)): Extension<Reader>,
+    uri: Uri,
+) -> Response {
+    page.respond(uri.path(), uri.query().unwrap_or_default(), &caller).await
 }
 
 #[cfg(test)]

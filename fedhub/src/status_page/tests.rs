@@ -63,7 +63,7 @@ async fn world() -> World {
 impl World {
     async fn get(&self, address: &str) -> (StatusCode, String) {
         let (path, query) = address.split_once('?').unwrap_or((address, ""));
-        let response = self.page.respond(&Method::GET, path, query, "test").await;
+        let response = self.page.respond(path, query, "test").await;
         let code = response.status();
         let bytes = response.into_body().collect().await.unwrap().to_bytes();
         (code, String::from_utf8(bytes.to_vec()).unwrap())

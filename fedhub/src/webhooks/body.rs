@@ -8,9 +8,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::body::{Body, HttpBody};
 use fedhub_planes::weight::Scale;
 use http_body_util::BodyExt;
-use hyper::body::{Body, Bytes};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
@@ -60,16 +60,12 @@ impl Default for Bodies {
 
 impl Bodies {
     /// Reads a body to its end.
-    pub async fn read<B>(&self, body: B) -> Result<Arrived, Unread>
-    where
-        B: Body<Data = Bytes> + Send,
-    {
+    pub async fn read(&self, mut body: Body) -> Result<Arrived, Unread> {
         // What the headers say it has.
         if body.size_hint().lower() > u64::try_from(LARGEST << 10).unwrap_or(u64::MAX) {
             return Err(Unread::TooLarge);
         }
         let end = Instant::now() + ARRIVES_WITHIN;
-        let mut body = std::pin::pin!(body);
         let (mut text, mut scale) = (Vec::new(), Scale::default());
         let (mut room, mut taken) = (None::<OwnedSemaphorePermit>, FREE);
         loop {
@@ -111,21 +107,21 @@ impl Bodies {
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+
     use futures::future::join_all;
     use futures::{StreamExt, stream};
-    use http_body_util::{Full, StreamBody};
-    use hyper::body::Frame;
 
     use super::*;
 
     /// Sends that much, and no end.
-    fn stalling(bytes: Vec<u8>) -> impl Body<Data = Bytes, Error = std::convert::Infallible> + Send {
-        let sent = stream::iter([Ok(Frame::data(Bytes::from(bytes)))]);
-        StreamBody::new(sent.chain(stream::pending()))
+    fn stalling(bytes: Vec<u8>) -> Body {
+        let sent = stream::iter([Ok::<_, Infallible>(bytes)]);
+        Body::from_stream(sent.chain(stream::pending()))
     }
 
     async fn read(text: Vec<u8>) -> Result<Arrived, Unread> {
-        Bodies::default().read(Full::new(Bytes::from(text))).await
+        Bodies::default().read(Body::from(text)).await
     }
 
     #[tokio::test(start_paused = true)]
@@ -138,7 +134,7 @@ mod tests {
         let others = async {
             tokio::time::sleep(Duration::from_millis(100)).await;
             assert!(bodies.left() < FREE, "the large ones have taken the room: {}", bodies.left());
-            let small = bodies.read(Full::new(Bytes::from(vec![b' '; FREE << 10]))).await;
+            let small = bodies.read(Body::from(vec![b' '; FREE << 10])).await;
             assert!(small.is_ok(), "a small one waits for none of them");
             began.elapsed()
         };

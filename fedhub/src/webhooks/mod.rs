@@ -21,17 +21,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Router};
 use fedhub_core::metrics::Metrics;
 use fedhub_planes::Planes;
 use fedhub_planes::discovery::Discovery;
 use fedhub_workload::instance_types::Catalog;
-use http::{Method, Request, StatusCode};
-use hyper::body::{Body, Bytes, Incoming};
+use http::{Method, StatusCode, header};
 use tokio::time::Instant;
 
-use crate::admin::{Answer, answer, text};
 use crate::connections::Limits;
-use crate::secure::server::{Answers, Caller, TlsServer};
+use crate::secure::server::{Caller, TlsServer};
 use crate::secure::tls::Tls;
 use access::{Access, Asker, Origin};
 use args::WebhookArgs;
@@ -71,9 +73,10 @@ impl Webhooks {
         planes: Arc<Planes>,
         catalog: Option<Catalog>,
         metrics: Metrics,
-    ) -> anyhow::Result<TlsServer<Self>> {
+    ) -> anyhow::Result<TlsServer> {
         let tls = Tls::of(args.tls()).context("--enable-webhooks")?;
-        Ok(TlsServer::new(Self::new(discovery, planes, catalog, metrics.clone()), tls, LIMITS, metrics))
+        let this = Arc::new(Self::new(discovery, planes, catalog, metrics.clone()));
+        Ok(TlsServer::new(Router::new().fallback(answer).with_state(this), tls, LIMITS, metrics))
     }
 
     fn new(discovery: Discovery, planes: Arc<Planes>, catalog: Option<Catalog>, metrics: Metrics) -> Self {
@@ -82,10 +85,7 @@ impl Webhooks {
     }
 
     /// The answer to a review at that route.
-    async fn respond<B>(&self, caller: &Caller, route: &Route, body: B) -> Answer
-    where
-        B: Body<Data = Bytes> + Send,
-    {
+    async fn respond(&self, caller: &Caller, route: &Route, body: Body) -> Response {
         let began = Instant::now();
         let answered = match self.admit(caller, route) {
             Ok(asker) => self.review(asker, route, body, began + ANSWERS_WITHIN).await,
@@ -101,8 +101,8 @@ impl Webhooks {
         seconds.observe(began.elapsed().as_secs_f64());
         match answered {
             Ok((request, verdict)) => match serde_json::to_string(&verdict.review(route.kind, &request)) {
-                Ok(review) => answer(StatusCode::OK, "application/json", review),
-                Err(error) => text(StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")),
+                Ok(review) => ([(header::CONTENT_TYPE, "application/json")], review).into_response(),
+                Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")).into_response(),
             },
             Err(refusal) => refusal.answer(),
         }
@@ -118,16 +118,13 @@ impl Webhooks {
         }
     }
 
-    async fn review<B>(
+    async fn review(
         &self,
         asker: Asker,
         route: &Route,
-        body: B,
+        body: Body,
         end: Instant,
-    ) -> Result<(Review, Verdict), Refusal>
-    where
-        B: Body<Data = Bytes> + Send,
-    {
+    ) -> Result<(Review, Verdict), Refusal> {
         let body = self.bodies.read(body).await.map_err(Refusal::Unread)?;
         let decoded = self.rules.decode(route, body, end).await.map_err(Refusal::Undecoded)?;
         let (request, judged) = self.rules.judge(route, decoded, end).await;
@@ -163,7 +160,7 @@ impl Refusal {
         }
     }
 
-    fn answer(self) -> Answer {
+    fn answer(self) -> Response {
         let (code, why) = match self {
             Self::Foreign(uri) => (
                 StatusCode::FORBIDDEN,
@@ -194,22 +191,25 @@ impl Refusal {
             }
             Self::Undecoded(Undecoded::Misdirected(fault)) => (StatusCode::BAD_REQUEST, fault),
         };
-        text(code, why)
+        (code, why).into_response()
     }
 }
 
-impl Answers for Webhooks {
-    async fn answer(&self, caller: &Caller, request: Request<Incoming>) -> Answer {
-        if request.method() != Method::POST {
-            return text(StatusCode::METHOD_NOT_ALLOWED, "try POST\n");
-        }
-        match Route::of(request.uri().path(), self.discovery) {
-            Ok(route) => self.respond(caller, &route, request.into_body()).await,
-            Err(fault) => {
-                let unknown = ["unknown", "unknown", "unknown", "unreadable"];
-                self.metrics.admission_requests.with_label_values(&unknown).inc();
-                text(StatusCode::NOT_FOUND, fault)
-            }
+/// The answer at any path: which of them there are depends on the discovery.
+async fn answer(
+    State(this): State<Arc<Webhooks>>,
+    Extension(caller): Extension<Arc<Caller>>,
+    request: Request,
+) -> Response {
+    if request.method() != Method::POST {
+        return (StatusCode::METHOD_NOT_ALLOWED, "try POST\n").into_response();
+    }
+    match Route::of(request.uri().path(), this.discovery) {
+        Ok(route) => this.respond(&caller, &route, request.into_body()).await,
+        Err(fault) => {
+            let unknown = ["unknown", "unknown", "unknown", "unreadable"];
+            this.metrics.admission_requests.with_label_values(&unknown).inc();
+            (StatusCode::NOT_FOUND, fault).into_response()
         }
     }
 }

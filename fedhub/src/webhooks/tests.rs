@@ -9,9 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use fedhub_core::names::{EXPECTED_REFERENCED_DATA, PlaneName};
 use fedhub_fake_apiserver::{ApiServer, until};
 use fedhub_testing::{Messages, assert_messages};
-use http::Response;
-use http_body_util::{BodyExt, Full};
-use kube::client::Body;
+use http_body_util::BodyExt;
 use parking_lot::Mutex;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
@@ -50,14 +48,17 @@ impl Reviewer {
 
     fn client(&self) -> kube::Client {
         let this = self.clone();
-        let service = tower::service_fn(move |request: Request<Body>| {
+        let service = tower::service_fn(move |request: http::Request<kube::client::Body>| {
             let this = this.clone();
             async move { this.answer(request).await }
         });
         kube::Client::new(service, "default")
     }
 
-    async fn answer(&self, request: Request<Body>) -> Result<Response<Body>, tower::BoxError> {
+    async fn answer(
+        &self,
+        request: http::Request<kube::client::Body>,
+    ) -> Result<Response<kube::client::Body>, tower::BoxError> {
         if !request.uri().path().ends_with("reviews") {
             return Ok(self.behind.send(request).await?);
         }
@@ -82,7 +83,9 @@ impl Reviewer {
             };
             (201, review)
         };
-        Ok(Response::builder().status(code).body(Body::from(answer.to_string().into_bytes()))?)
+        Ok(Response::builder()
+            .status(code)
+            .body(kube::client::Body::from(answer.to_string().into_bytes()))?)
     }
 }
 
@@ -149,7 +152,7 @@ impl World {
             address: [127, 0, 0, 1].into(),
             certificate: Some(needed_at(&route, self.webhooks.discovery)),
         };
-        let answer = self.webhooks.respond(&caller, &route, Full::new(Bytes::from(review.to_string()))).await;
+        let answer = self.webhooks.respond(&caller, &route, Body::from(review.to_string())).await;
         let code = answer.status().as_u16();
         let body = answer.into_body().collect().await.unwrap().to_bytes();
         match code {

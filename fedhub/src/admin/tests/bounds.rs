@@ -16,21 +16,9 @@ impl Status for Ready {
     }
 }
 
-struct NoPage;
-
-impl Page for NoPage {
-    fn has(&self, _: &str) -> bool {
-        false
-    }
-
-    fn answer<'a>(&'a self, _: &'a Parts, _: &'a str) -> Making<'a> {
-        Box::pin(std::future::ready(text(StatusCode::NOT_FOUND, "")))
-    }
-}
-
 /// A server without a listener.
 struct Server {
-    admin: Arc<Admin>,
+    routes: Router,
     open: Open,
     stop: CancellationToken,
 }
@@ -38,16 +26,16 @@ struct Server {
 impl Server {
     fn new() -> Self {
         let status = Arc::new(Ready);
-        let pages = Pages::of(status.clone(), Arc::new(NoPage));
-        let admin = Arc::new(Admin { status, pages, log: filter().0 });
-        Self { admin, open: Open::default(), stop: CancellationToken::new() }
+        let pages = pages(status.clone(), Router::new());
+        let routes = Admin { status, pages, log: filter().0 }.routes();
+        Self { routes, open: Open::default(), stop: CancellationToken::new() }
     }
 
     /// A connection from that address, which has sent that much.
     async fn connect(&mut self, peer: &str, sent: &[u8]) -> DuplexStream {
         let (mut ours, theirs) = tokio::io::duplex(1 << 16);
         let peer = SocketAddr::new(peer.parse().unwrap(), 1);
-        self.admin.take_in(&mut self.open, theirs, peer, self.stop.clone());
+        self.open.take_in(&self.routes, theirs, peer, self.stop.clone());
         // A server that has ended the connection already takes nothing.
         let _refused = ours.write_all(sent).await;
         ours

@@ -11,9 +11,8 @@ mod parts;
 mod plane;
 mod planes;
 
-use http::{HeaderName, HeaderValue, Response, StatusCode, header};
-use http_body_util::Full;
-use hyper::body::Bytes;
+use axum::response::{IntoResponse, Response};
+use http::{HeaderName, StatusCode, header};
 use maud::html;
 
 use super::data::{ObjectAnswer, ObjectQuery, PlaneDetail, Snapshot};
@@ -35,7 +34,7 @@ pub enum Page<'a> {
 }
 
 /// The response for a page.
-pub fn respond(page: &Page<'_>) -> Response<Full<Bytes>> {
+pub fn respond(page: &Page<'_>) -> Response {
     let (snapshot, framed) = match page {
         Page::Fleet(snapshot) => (snapshot, fleet::page(snapshot)),
         Page::Planes(snapshot, query) => (snapshot, planes::page(snapshot, query)),
@@ -45,20 +44,16 @@ pub fn respond(page: &Page<'_>) -> Response<Full<Bytes>> {
     };
     let code = framed.code;
     let text = document(snapshot, framed);
-    let mut response = Response::new(Full::new(Bytes::from(text)));
-    *response.status_mut() = code;
-    let policy = HeaderValue::from_str(&POLICY).unwrap_or(HeaderValue::from_static("default-src 'none'"));
-    let headers: [(HeaderName, HeaderValue); 7] = [
-        (header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
-        (header::CONTENT_SECURITY_POLICY, policy),
-        (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
-        (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
-        (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
-        (HeaderName::from_static("cross-origin-opener-policy"), HeaderValue::from_static("same-origin")),
-        (HeaderName::from_static("cross-origin-resource-policy"), HeaderValue::from_static("same-origin")),
+    let headers = [
+        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+        (header::CONTENT_SECURITY_POLICY, &**POLICY),
+        (header::CACHE_CONTROL, "no-store"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
     ];
-    response.headers_mut().extend(headers);
-    response
+    (code, headers, text).into_response()
 }
 
 fn not_found() -> Framed {

@@ -18,7 +18,7 @@ use fixtures::{HOSTILE, broken, busy, calm, detail, explained, fleet_of};
 mod fixtures;
 
 /// The body of a response.
-async fn text(response: Response<Full<Bytes>>) -> String {
+async fn text(response: Response) -> String {
     let bytes = response.into_body().collect().await.unwrap().to_bytes();
     String::from_utf8(bytes.to_vec()).unwrap()
 }

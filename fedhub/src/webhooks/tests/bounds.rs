@@ -93,7 +93,7 @@ async fn i8_many_identities_take_no_more_memory_and_push_out_the_oldest_answers(
 /// A server, not listening, with the CA of its certificate.
 pub(super) struct Server {
     pub(super) world: World,
-    pub(super) https: TlsServer<Webhooks>,
+    pub(super) https: TlsServer,
     pub(super) ca: Authority,
     pub(super) never: CancellationToken,
 }

@@ -19,7 +19,7 @@ impl World {
     ) -> (u16, String) {
         let route = Route::of(path, self.webhooks.discovery).unwrap();
         let caller = Caller { address: [10, 0, 0, 7].into(), certificate };
-        let answer = self.webhooks.respond(&caller, &route, Full::new(Bytes::from(review.to_string()))).await;
+        let answer = self.webhooks.respond(&caller, &route, Body::from(review.to_string())).await;
         let code = answer.status().as_u16();
         let body = answer.into_body().collect().await.unwrap().to_bytes();
         (code, String::from_utf8(body.to_vec()).unwrap())
