@@ -18,7 +18,7 @@ const PRODUCT: [&str; 13] = [
     "projector",
     "cell",
     "e2e/simulate",
-    "hub",
+    "fedhub",
     "cli",
 ];
 /// What errors are called.
