@@ -8,6 +8,7 @@
 
 mod circles;
 mod features;
+mod folders;
 mod programs;
 mod source;
 

@@ -129,8 +129,8 @@ fn every_reason_is_named() {
         ("federator/src/cleanup.rs", "pub fn label(", "docs/operations.md"),
         ("projector/src/quarantine.rs", "pub fn label(", "docs/operations.md"),
         ("projector/src/verdict.rs", "pub fn label(", "docs/reference/metrics.md"),
-        ("shared/planes/src/revision.rs", "pub fn label(", "docs/reference/metrics.md"),
-        ("shared/planes/src/identity/decision.rs", "pub fn label(", "docs/operations.md"),
+        ("shared/planes/src/registry/restores/revision.rs", "pub fn label(", "docs/reference/metrics.md"),
+        ("shared/planes/src/registry/identity/decision.rs", "pub fn label(", "docs/operations.md"),
     ] {
         let source = read(path);
         let (_, body) = source.split_once(function).unwrap_or_else(|| panic!("{path} has no {function}"));

@@ -15,7 +15,7 @@ use fedhub_core::names::{
 };
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, PlaneId, bare};
 use fedhub_engine::{Outcome, Step};
-use fedhub_planes::confidential::Target;
+use fedhub_planes::registry::writes::confidential::Target;
 use fedhub_planes::{
     Confidential, Plane, PlaneWriter, Precondition, ProjectNamespace, Read, StatusWrite, WriteMode,
 };

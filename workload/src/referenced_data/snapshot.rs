@@ -9,7 +9,7 @@ use fedhub_api::references::Reference;
 use fedhub_cache::digest::{Uid, Version};
 use fedhub_core::names::{is_object_name, is_referenceable};
 use fedhub_core::object::{Key, Kind};
-use fedhub_planes::demand::Demanded;
+use fedhub_planes::registry::plane::demand::Demanded;
 use fedhub_planes::{DATA_KINDS, Plane, ProjectNamespace, ServiceState, WriteState};
 
 use super::{ReferencedData, Uncopied};

@@ -2,7 +2,7 @@
 
 use fedhub_core::object::{Key, PlaneId};
 use fedhub_planes::PlaneResponses;
-use fedhub_planes::outages::Recovery;
+use fedhub_planes::registry::pump::outages::Recovery;
 use rand::Rng;
 use tokio::time::Instant;
 

@@ -26,7 +26,7 @@ use std::time::Duration;
 
 use fedhub_core::object::{Key, PlaneId};
 use fedhub_core::trace::Answered;
-use fedhub_planes::outages::Outages;
+use fedhub_planes::registry::pump::outages::Outages;
 use fedhub_planes::{Pass, PlaneResponses};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};

@@ -16,8 +16,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::credentials;
 use super::expiry::{self, Expiry};
-use crate::events::Events;
-use crate::resume::resumed;
+use crate::listwatch::resume::resumed;
+use crate::registry::events::Events;
 use crate::transport::Transport;
 use crate::{Origin, Planes};
 

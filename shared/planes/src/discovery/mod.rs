@@ -1,6 +1,7 @@
 //! Where project planes come from (specification, section 2).
 //!
-//! Each way is a task that engages and disengages planes of the registry; none of them waits for a plane.
+//! Each way is a task that engages and disengages planes of the registry; none of them waits for a plane. The
+//! highest layer: it may use all other folders, and none of them uses it.
 
 pub mod credentials;
 pub mod expiry;

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde::de::Error as _;
 
 use super::object::{Cut, ObjectCutter};
-use crate::weight::lexer::{Lexer, Token};
+use crate::transport::weight::lexer::{Lexer, Token};
 
 /// Longest text that is kept beside objects: the metadata of a list, with the token of its next page.
 const TEXT: usize = 64 << 10;

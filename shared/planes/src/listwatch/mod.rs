@@ -3,14 +3,19 @@
 //! object, and of an object no more than a limit. A server that was put back to an earlier state is noticed
 //! by the versions that it names.
 //!
+//! Uses [`transport`](crate::transport) alone of the other folders.
+//!
 //! Decides I13.
 
 pub mod envelope;
 mod error;
+pub(crate) mod guard;
 pub mod limits;
+mod newest;
 pub mod object;
 pub mod pages;
 mod reader;
+pub(crate) mod resume;
 mod watch;
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,12 +32,12 @@ use kube::{Client, Resource, ResourceExt};
 
 use self::envelope::{Piece, malformed};
 pub use self::error::{Result, WatchError};
+use self::guard::Guarded;
 use self::limits::{ListLimits, Tally};
+pub(crate) use self::newest::newest_version;
 use self::object::Cut;
 use self::reader::Reader;
 use self::watch::Watch;
-use crate::guard::{self, Guarded};
-use crate::revision;
 use crate::transport::Connection;
 
 /// Objects on one page of a list, at most.
@@ -200,7 +205,7 @@ impl Source<'_> {
     /// earlier state since.
     async fn resume(&self, version: &str, is_recent: bool) -> Result<Reader> {
         if self.config.asks && !is_recent {
-            let newest = revision::newest(&self.connection.client(), self.config.kind).await;
+            let newest = newest_version(&self.connection.client(), self.config.kind).await;
             self.note(newest.map_err(WatchError::Start)?)?;
         }
         self.watch(version).await.map_err(WatchError::Start)

@@ -1,8 +1,8 @@
 //! One object cut out of the stream that it comes in, in bounded memory: `managedFields` are left out, and of
 //! one that is over the limit no more is kept than what names it, and lets it be answered and deleted.
 
-use crate::weight::Weight;
-use crate::weight::lexer::{Lexer, Token};
+use crate::transport::weight::Weight;
+use crate::transport::weight::lexer::{Lexer, Token};
 
 /// Longest member that names an object.
 const NAME: usize = 1024;

@@ -15,7 +15,7 @@ use super::limits::{ListLimits, Tally};
 use super::object::{Cut, Extent};
 use super::reader::{self, Reader};
 use super::{PAGE, PAGE_BYTES, page_size};
-use crate::guard;
+use crate::listwatch::guard;
 
 /// Bytes of memory that are decoded before other tasks have their turn.
 const TURN: usize = 256 << 10;

@@ -11,8 +11,8 @@ use kube::Client;
 
 use super::envelope::{Opener, Piece, malformed};
 use super::object::{Cut, ObjectCutter};
-use crate::reader::reader;
 use crate::transport::InPieces;
+use crate::transport::reader::reader;
 
 type Body = Pin<Box<dyn AsyncBufRead + Send>>;
 

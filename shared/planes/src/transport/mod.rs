@@ -3,8 +3,11 @@
 //!
 //! kube's own client waits for ever on a server that accepts and never answers, or that begins an answer and
 //! does not go on, and retries 5xx silently up to fifteen times; here the first two are errors after a few
-//! seconds and the third is the queue's business.
+//! seconds and the third is the queue's business. The waits between attempts are in [`backoff`].
+//!
+//! The lowest layer: it uses nothing of the other folders.
 
+pub mod backoff;
 mod body;
 mod connect;
 mod health;
@@ -12,13 +15,16 @@ mod liveness;
 mod measure;
 mod page_counts;
 mod pool;
+pub(crate) mod reader;
 mod retry_after;
+mod served;
 mod server;
 mod stack;
 mod timeout;
 mod watch_throttle;
 mod watches;
 mod weigh;
+pub mod weight;
 
 pub use health::{HealthLayer, ServerHealth, WatchStarts};
 pub use measure::MeasureLayer;

@@ -28,8 +28,8 @@ use super::retry_after::RetryAfterLayer;
 use super::stack::{Transport, UnusableConfig};
 use super::timeout::{HeaderTimeoutLayer, Timed};
 use super::weigh::WeighLayer;
-use crate::backoff::{Backoffs, Failure};
-use crate::served::Discovery;
+use crate::transport::backoff::{Backoffs, Failure};
+use crate::transport::served::Discovery;
 
 /// A server and the credentials for it, as they are now. Planes that differ in their path share its
 /// connections and, where the credentials are a token that is requested again, that one token. Clones are the

@@ -24,8 +24,8 @@ use tower::{BoxError, Layer, Service};
 use super::measure::describe;
 use super::page_counts::PageCounts;
 use super::watches::{asks, is_watch, parameter};
-use crate::reader::reader;
-use crate::weight::Scale;
+use crate::transport::reader::reader;
+use crate::transport::weight::Scale;
 
 /// How many bytes are taken before other tasks have their turn. Whoever reads them decodes them in the same
 /// turn, and what waits in a connection would come without a pause.

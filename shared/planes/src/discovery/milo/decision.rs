@@ -1,6 +1,6 @@
 //! The decision whether a project's plane is engaged: a pure function of what is known.
 
-use crate::marks::Held;
+use crate::registry::plane::marks::Held;
 
 /// The state of a Project on the discovery API server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 
 use crate::Listener;
 use crate::Plane;
-use crate::marks;
+use crate::registry::plane::marks;
 
 /// The planes that wait for their last WD, and which of them have news.
 #[derive(Default)]

@@ -33,8 +33,8 @@ use self::decision::{PlaneAction, ProjectFacts, ProjectState, decide};
 use self::leaving::Leaving;
 use self::project::KnownProject;
 use self::resource::{GROUP, VERSION};
-use crate::events::Events;
-use crate::resume::resumed;
+use crate::listwatch::resume::resumed;
+use crate::registry::events::Events;
 use crate::transport::{Connection, Server};
 use crate::{Origin, Plane, Planes};
 

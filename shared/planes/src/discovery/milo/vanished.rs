@@ -13,7 +13,7 @@ use kube::core::response::Status;
 
 use super::resource::resource;
 use crate::Planes;
-use crate::identity::pruning::Sighting;
+use crate::registry::identity::pruning::Sighting;
 use crate::transport::Connection;
 
 /// How often they are asked for.
