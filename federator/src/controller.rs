@@ -14,14 +14,13 @@ use tokio::time::Instant;
 
 use crate::cleanup::BlockedFinalizers;
 use crate::convergence::SharedConvergence;
-use crate::deletion::Deletion;
+use crate::loss::Deletion;
 use crate::moving::Touches;
-use crate::namespaces::NamespaceUids;
+use crate::namespaces::{NamespaceUids, SetupLocks};
 use crate::orphan::Orphans;
 use crate::policy::UnusedPolicies;
 use crate::progress::{Outlook, outlook};
 use crate::resync::Waits;
-use crate::setup::SetupLocks;
 use crate::snapshot::{Snapshot, source};
 use crate::teardown::TeardownLimits;
 

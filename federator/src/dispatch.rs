@@ -17,11 +17,12 @@ use tokio::time::Instant;
 use crate::Federator;
 use crate::cleanup::CleanupBlocked;
 use crate::controller::Target;
-use crate::leaving::SHOWN_AFTER;
 use crate::orphan::is_of;
+use crate::plan::SHOWN_AFTER;
 use crate::progress::{Failure, Outlook, Progress};
 use crate::reconcile::DeploymentReconcile;
-use crate::snapshot::is_leaving;
+use crate::refusal::Refusal;
+use crate::snapshot::awaits_cleanup;
 use crate::status;
 
 impl Controller for Federator {
@@ -55,12 +56,13 @@ impl Federator {
             Ok(()) => reconcile(&mut deployment, job).await,
             Err(error) => Err(error),
         };
-        let mut blocked = deployment.blocked;
         let outlook = deployment.outlook;
-        let mut answer = deployment.awaited.take();
+        let verdict = deployment.verdict.take();
         drop(deployment);
+        let mut blocked = None;
+        let mut answer = None;
         match (&outcome, of.digest()) {
-            (Err(error), Some(wd)) if is_leaving(&project, &wd) => {
+            (Err(error), Some(wd)) if awaits_cleanup(&project, &wd) => {
                 // The hub is read anew now and then.
                 let is_read = matches!(error, Error::NotEngaged(PlaneId::Hub));
                 let generation = wd.deployment().map_or(0, |facts| facts.generation);
@@ -78,7 +80,12 @@ impl Federator {
                     self.show_failure(pass, of, &wd, failure, began).await;
                 }
             }
-            (Ok(_), Some(wd)) => self.come_back(of, &wd, outlook),
+            (Ok(_), Some(wd)) => {
+                if let Some(Refusal::CleanupHeld(why, awaited)) = verdict {
+                    (blocked, answer) = (Some(why), awaited);
+                }
+                self.come_back(of, &wd, outlook);
+            }
             (_, None) => self.waits.end(key),
         }
         self.block_cleanup(&project, key, blocked, answer.as_deref());
@@ -233,7 +240,9 @@ impl Federator {
         let normalization = project.store(key.kind).normalization(&key.namespace, &key.name, Part::Status);
         if !settled(&status, wd.status(), normalization) {
             let write = status::status_write(status, wd.status(), normalization);
-            self.write_status(pass, project, &wd, write, None).await?;
+            if let Some(stored) = self.writer(project, pass).write_status(key.kind, &wd, write).await? {
+                self.status_stored(project, &wd, &stored);
+            }
         }
         Ok(())
     }

@@ -7,6 +7,7 @@
 //! on naming the hub namespace that was lost, and the hub WD that is made in place of the lost one says so.
 
 use fedhub_api::facts::Deployment;
+use fedhub_cache::digest::Uid;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::origin::is_anothers;
@@ -47,4 +48,15 @@ fn happened(seen: &Snapshot) -> bool {
             0 => project.observed_generation().is_some(),
             _ => !seen.recorded_namespace_stands() || is_possible(seen),
         }
+}
+
+/// A hub WD that was seen deleted, of a WD that is being deleted.
+#[derive(PartialEq, Eq)]
+pub(crate) struct Deletion {
+    /// The UID of its project WD.
+    pub uid: Uid,
+    /// Where it was.
+    pub hub_namespace: String,
+    /// How often the hub had gone back to an earlier state.
+    pub life: u64,
 }

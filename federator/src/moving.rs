@@ -151,6 +151,13 @@ pub fn under_way(seen: &Snapshot) -> Option<Move> {
     }
 }
 
+/// The city that the WD has left for good: the next write of the hub WD takes the record of that move off.
+pub fn finished(seen: &Snapshot) -> Option<String> {
+    let hub = seen.hub.as_ref().filter(|hub| !hub.terminating)?;
+    let recorded = Move::recorded(hub)?;
+    under_way(seen).is_none().then_some(recorded.from)
+}
+
 /// Whether the status that the hub has may be that of a cell of another city.
 pub fn speaks_for_another_city(seen: &Snapshot) -> bool {
     under_way(seen).is_some()

@@ -4,19 +4,7 @@
 
 use fedhub_api::facts::deployment::mark_hash;
 
-use crate::refusal::{Conflict, Refusal};
 use crate::snapshot::{Snapshot, Wd};
-
-/// Where the hub holds something of another tenant in our place (F3, F4, I6).
-pub fn conflict(seen: &Snapshot) -> Option<Refusal> {
-    if let Some(namespace) = &seen.hub_namespace
-        && !seen.namespace_is_ours(namespace)
-    {
-        return Some(Refusal::FederationConflict(Conflict::Namespace));
-    }
-    let hub = seen.hub.as_ref()?;
-    (!is_ours(seen, hub)).then_some(Refusal::FederationConflict(Conflict::Deployment))
-}
 
 /// Whether a hub WD's origin mark names this plane, namespace, name and UID (I6). One of the two annotations
 /// may have been taken off by hand, or the whole mark where the hub namespace itself names this project

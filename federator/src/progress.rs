@@ -22,8 +22,7 @@ use fedhub_planes::{ServiceState, WriteState};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::obstacles::{Remnant, refusal, remnant};
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, Remnant, refusal, remnant};
 use crate::snapshot::Snapshot;
 
 /// How long a status is waited for before the condition is written by itself.

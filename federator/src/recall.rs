@@ -1,17 +1,14 @@
-//! Reads and writes of a teardown that the hub WD waits for: see [`crate::leaving`].
+//! Reads and writes of a teardown that the hub WD waits for: see [`crate::teardown`].
 
 use fedhub_api::facts::{DigestExt, Known};
-use fedhub_api::reason::Reason;
 use fedhub_cache::digest::Uid;
 use fedhub_core::errors::RequestError;
 use fedhub_core::names::{WORKLOAD_DEPLOYMENT_NAME, binding_name};
-use fedhub_core::object::{Kind, Object, ObjectView};
-use fedhub_planes::events::{EventType, reference_to};
+use fedhub_core::object::{Kind, ObjectView};
 use fedhub_planes::{Pass, Precondition};
 
 use crate::Federator;
-use crate::reconcile::DeploymentReconcile;
-use crate::snapshot::{Snapshot, is_leaving};
+use crate::snapshot::{Snapshot, awaits_cleanup};
 use crate::teardown::{self, Left};
 
 /// The most copies that are read: any keeps the hub WD, and few are named.
@@ -63,27 +60,10 @@ impl Federator {
         let Some(project) = self.planes.project(&home.plane) else { return };
         let Some(hub_wd) = self.planes.hub().store(kind).digest(&copy.namespace, wd) else { return };
         let known = project.store(kind).digest(&home.namespace, wd);
-        if known.is_some_and(|known| is_leaving(&project, &known))
+        if known.is_some_and(|known| awaits_cleanup(&project, &known))
             && !self.has_copies(&copy.namespace, wd, &hub_wd.uid)
         {
             self.enqueue(&home.plane, &home.namespace, wd);
         }
-    }
-}
-
-impl DeploymentReconcile<'_> {
-    /// Tells that the hub WD goes although cells that are not reached still have Instances of it.
-    pub(crate) fn announce_unreached(&self, seen: &Snapshot, project: &Object) {
-        let Some(left) = seen.teardown.left.as_deref().filter(|left| !left.is_empty()) else { return };
-        let key = self.of.key;
-        let cells = teardown::named(left);
-        tracing::warn!(
-            plane = %key.plane, namespace = key.namespace, name = key.name, cells,
-            "cell unreachable for too long, no longer waiting for its teardown"
-        );
-        let note =
-            format!("deleted without its cell, which tears the Instances down when it is back: {cells}");
-        let about = reference_to(key.kind, project);
-        self.of.project.events.send(about, EventType::Warning, Reason::DeletedWithoutCell, note);
     }
 }

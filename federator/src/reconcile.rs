@@ -1,5 +1,6 @@
-//! One pass over one WD: snapshot, plan, apply, as the engine's loop asks for them.
+//! One pass over one WD: snapshot, plan, apply, as the engine's loop and its applier ask for them.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
@@ -7,52 +8,57 @@ use fedhub_api::cells::{CellDown, Hold};
 use fedhub_api::facts::{Digest, DigestExt};
 use fedhub_cache::Part;
 use fedhub_core::errors::Error;
+use fedhub_core::metrics::Hop;
+use fedhub_core::names::DELETION_PROTECTED;
 use fedhub_core::object::{Key, Kind, ObjectRef, ObjectView, PlaneId};
 use fedhub_core::trace::Change;
-use fedhub_engine::{Job, Outcome, Reconciler, Step};
-use fedhub_planes::{Pass, Plane, ServiceState};
+use fedhub_engine::{Answer, Bodies, Draft, Effects, Intent, Job, Outcome, Reconciler, Step, apply};
+use fedhub_planes::{Pass, Plane, PlaneWriter, Precondition, ServiceState, Write};
 use tokio::time::Instant;
 
 use crate::Federator;
-use crate::cleanup::CleanupBlocked;
+use crate::announce::announce_unreached;
 use crate::controller::Target;
-use crate::desired::{Bodies, HubBody};
+use crate::loss;
 use crate::moving::Move;
-use crate::plan::{FederationPlan, NextStep, plan};
+use crate::namespaces::SetupGuard;
+use crate::plan::{FederationPlan, plan};
 use crate::progress::{Outlook, asks_karmada};
-use crate::setup::SetupGuard;
-use crate::snapshot::{KnownPolicy, LiveRead, Snapshot, Wd, is_leaving};
-use crate::teardown::{self, Left, Teardown};
+use crate::refusal::Refusal;
+use crate::render::render;
+use crate::snapshot::{KnownPolicy, LiveRead, Snapshot, Wd, awaits_cleanup};
+use crate::teardown::{Left, Teardown};
+
+const WD: Kind = Kind::WorkloadDeployment;
 
 /// The hub as a live read shows it, past every cache (I3).
-pub(crate) struct LiveHub {
+struct LiveHub {
     /// The hub namespace that was read: what it says holds for no other.
-    pub hub_namespace_name: String,
-    pub namespace: Option<ObjectRef>,
-    pub deployment: Option<ObjectRef>,
+    hub_namespace_name: String,
+    namespace: Option<ObjectRef>,
+    deployment: Option<Wd>,
 }
 
 /// One pass over one WD, and what its reads have shown.
 pub(crate) struct DeploymentReconcile<'a> {
-    pub federator: &'a Federator,
-    pub of: Target<'a>,
-    pub job: &'a Job,
-    /// A live read of the hub, for the next round only.
-    pub live: Option<LiveHub>,
-    /// The WD as it was fetched, where the caches differed: for the next round only.
-    pub fetched: Option<Bodies>,
+    federator: &'a Federator,
+    of: Target<'a>,
+    job: &'a Job,
+    /// For the next round only.
+    live: Option<LiveHub>,
+    /// The WDs that were fetched as another version than the caches know, or not found: for the next round
+    /// only.
+    fetched: BTreeMap<Key, Option<Wd>>,
     /// The copies of its Instances on the hub, where the plan asked for them.
-    pub left: Option<Vec<Left>>,
+    left: Option<Vec<Left>>,
     /// Whether Karmada is to apply the hub WD again, which is asked for once.
     stalled: bool,
     /// Held while what the WDs of the namespace share has to be made, so that no other pass makes it too.
     setup: Option<SetupGuard>,
-    /// Why the finalizer stays.
-    pub blocked: Option<CleanupBlocked>,
+    /// The verdict of the last plan.
+    pub verdict: Option<Refusal>,
     /// What another pass is to come for.
     pub outlook: Outlook,
-    /// What it waits for, where that is known.
-    pub awaited: Option<String>,
 }
 
 impl<'a> DeploymentReconcile<'a> {
@@ -62,13 +68,12 @@ impl<'a> DeploymentReconcile<'a> {
             of,
             job,
             live: None,
-            fetched: None,
+            fetched: BTreeMap::new(),
             left: None,
             stalled: false,
             setup: None,
-            blocked: None,
+            verdict: None,
             outlook: Outlook::Settled,
-            awaited: None,
         }
     }
 
@@ -78,21 +83,42 @@ impl<'a> DeploymentReconcile<'a> {
     }
 
     /// Puts what this pass has read in the place of what the caches say.
-    fn put_read(&self, seen: &mut Snapshot) {
-        let facts = |hub: &ObjectRef| Wd::of(&PlaneId::Hub, hub);
-        if let Some(Bodies { project, hub }) = &self.fetched
-            && let Some(project) = Wd::of(&self.of.key.plane, project)
-        {
+    fn put_read(&mut self, seen: &mut Snapshot) {
+        if let Some(Some(project)) = self.fetched.remove(&seen.project_key()) {
             seen.project = project;
-            if !matches!(hub, HubBody::Unread) {
-                seen.hub = hub.object().and_then(facts);
-            }
         }
+        if let Some(hub) = self.fetched.remove(&seen.hub_key()) {
+            seen.hub = hub;
+        }
+        self.live = self.live.take().filter(|live| live.hub_namespace_name == seen.hub_namespace_name);
         if let Some(live) = self.live.as_ref().filter(|_| seen.is_leaving()) {
             seen.live = Some(LiveRead { cached: seen.hub.is_some() });
             seen.hub_namespace.clone_from(&live.namespace);
-            seen.hub = live.deployment.as_ref().and_then(facts);
+            seen.hub.clone_from(&live.deployment);
         }
+    }
+
+    /// Reads the hub. Whether it lost what it lacks is asked afterwards: it may have come back from a backup
+    /// just now. Where it did not, what it lacks leaves the cache too: a WD that is made again at once must
+    /// not be compared with it, however late the watch brings the deletion. Where it may have lost it, the
+    /// watch has to tell (F9).
+    async fn read_hub(&mut self, seen: &Snapshot) -> Result<(), Error> {
+        let planes = &self.federator.planes;
+        let hub = planes.hub();
+        let pass = &self.job.pass;
+        let space = &seen.hub_namespace_name;
+        let known = hub.store(WD).digest(space, &seen.name).map(|wd| wd.uid.to_string());
+        let namespace = hub.get_live(pass, Kind::Namespace, "", space).await?.map(ObjectRef::from);
+        let deployment = hub.refresh(pass, WD, space, &seen.name).await?;
+        if deployment.is_none() {
+            planes.compare_hub().await;
+            if let Some(uid) = known.filter(|_| planes.distrust().is_none() && !loss::is_possible(seen)) {
+                hub.store(WD).own_deleted(space, &seen.name, &uid);
+            }
+        }
+        let deployment = deployment.and_then(|wd| Wd::of(&PlaneId::Hub, &wd));
+        self.live = Some(LiveHub { hub_namespace_name: space.clone(), namespace, deployment });
+        Ok(())
     }
 
     /// Puts what Karmada's `ResourceBinding` says of a WD that moves: whether a cell of the new city has
@@ -118,6 +144,7 @@ impl Reconciler for DeploymentReconcile<'_> {
 
     async fn snapshot(&mut self) -> Result<ControlFlow<Outcome, Snapshot>, Error> {
         let federator = self.federator;
+        self.verdict = None;
         let unknown = |wd: Digest| federator.known_namespace_uid(self.of, &wd).is_none();
         if self.setup.is_none() && self.wd().is_some_and(unknown) {
             self.setup = Some(federator.setups.acquire(self.of.home).await);
@@ -128,9 +155,6 @@ impl Reconciler for DeploymentReconcile<'_> {
         let Some(mut seen) = federator.snapshot_of(self.of, wd, space) else {
             return Ok(ControlFlow::Break(Outcome::Unchanged));
         };
-        let is_there = |hub: &ObjectRef| hub.namespace() == seen.hub_namespace_name;
-        self.fetched = self.fetched.take().filter(|it| it.hub.object().is_none_or(is_there));
-        self.live = self.live.take().filter(|live| live.hub_namespace_name == seen.hub_namespace_name);
         self.put_read(&mut seen);
         seen.waited = self.job.unsettled_since.elapsed();
         seen.teardown.left.clone_from(&self.left);
@@ -162,52 +186,98 @@ impl Reconciler for DeploymentReconcile<'_> {
     }
 
     async fn apply(&mut self, seen: &Snapshot, plan: FederationPlan) -> Result<Step, Error> {
-        if !plan.makes_setup() {
+        if !plan.intents.iter().any(makes_setup) {
             self.setup = None;
         } else if self.setup.is_none() && !seen.is_leaving() {
             self.setup = Some(self.federator.setups.acquire(self.of.home).await);
             return Ok(Step::Learned);
         }
-        let (fetched, live) = (self.fetched.take(), self.live.take());
-        let (wrote, then) = if plan.writes_nothing() {
-            (false, plan.then)
-        } else {
-            match self.bodies(seen, &plan, fetched, live).await? {
-                ControlFlow::Break(step) => return Ok(step),
-                // In a box: a pass that writes nothing would hold room for it too.
-                ControlFlow::Continue(bodies) => Box::pin(self.perform(seen, plan, &bodies)).await?,
-            }
-        };
-        self.stalled = false;
-        Ok(match then {
-            NextStep::Done if !wrote => Step::Unchanged,
-            NextStep::Done | NextStep::Requeue if wrote => Step::Updated,
-            NextStep::Done | NextStep::Requeue => Step::Learned,
-            NextStep::ReadLive => {
-                self.read_live(seen).await?;
-                if wrote { Step::Updated } else { Step::Learned }
-            }
-            NextStep::ReadCopies => {
-                self.left = Some(self.federator.copies_left(&self.job.pass, seen).await?);
-                Step::Learned
-            }
-            NextStep::AwaitChange => Step::End(Outcome::AwaitChange),
-            NextStep::RequeueAfter(wait) => Step::End(Outcome::RequeueAfter(wait)),
-            NextStep::BlockCleanup(why) => {
-                self.blocked = Some(why);
-                // Retried after a back-off, should the hub come back from a backup.
-                Step::End(Outcome::Failed)
-            }
-            NextStep::HoldCleanup(why, wait) => {
-                self.blocked = Some(why);
-                self.awaited = seen.teardown.left.as_deref().map(teardown::named);
-                Step::End(Outcome::RequeueAfter(wait))
-            }
-        })
+        (self.live, self.fetched) = (None, BTreeMap::new());
+        self.verdict = plan.verdict;
+        let step = apply(self, seen, plan.intents).await?;
+        self.stalled &= step == Step::Learned;
+        Ok(step)
     }
 
     fn mark_synced(&self, seen: &Snapshot) {
         self.federator.mark_synced(self.of.project, seen);
+    }
+}
+
+/// Whether that makes what the WDs of a project namespace share: their hub namespace, or their city's policy.
+fn makes_setup(intent: &Intent) -> bool {
+    matches!(intent, Intent::Put { write: Write::Create(_), .. })
+}
+
+impl Effects for DeploymentReconcile<'_> {
+    fn writer(&self, plane: &PlaneId) -> PlaneWriter<'_> {
+        let plane = if *plane == PlaneId::Hub { self.federator.planes.hub() } else { self.of.project };
+        self.federator.writer(plane, &self.job.pass)
+    }
+
+    fn render(&self, seen: &Snapshot, draft: &Draft, bodies: &Bodies) -> Option<Intent> {
+        render(seen, self.verdict.as_ref(), draft, bodies)
+    }
+
+    /// No deletion of its plans is inferred.
+    fn take(&self, _: &Key) -> Result<(), Duration> {
+        Ok(())
+    }
+
+    fn learn(&mut self, seen: &Snapshot, key: &Key, answer: Answer) -> Result<Step, Error> {
+        match &answer {
+            Answer::Outdated(fetched) => {
+                self.fetched.insert(key.clone(), Wd::of(&key.plane, fetched));
+            }
+            // Its event may be long in coming.
+            Answer::Gone if *key == seen.hub_key() => {
+                self.fetched.insert(key.clone(), None);
+                return Ok(Step::Learned);
+            }
+            // What is not protected any more is on its way out.
+            Answer::Stored(hub) if *key == seen.hub_key() && hub.label(DELETION_PROTECTED.0).is_some() => {
+                self.federator.federated(self.of.project, seen, self.job.since);
+            }
+            Answer::StatusStored { before, stored } => {
+                // A status that only time calls for answers no event, so that its delay is not measured.
+                if !seen.is_due {
+                    let metrics = self.federator.planes.metrics();
+                    metrics.propagated(Hop::HubToProjectStatus, self.job.since.elapsed());
+                }
+                self.federator.status_stored(self.of.project, before, stored);
+            }
+            Answer::Same => return Ok(Step::Unchanged),
+            _ => {}
+        }
+        match answer {
+            // The watch brings it.
+            Answer::Exists(_, conflict) => Err(conflict.into()),
+            answer => answer.step(),
+        }
+    }
+
+    async fn perform(&mut self, seen: &Snapshot, intent: Intent, _: &Bodies) -> Result<Step, Error> {
+        let federator = self.federator;
+        let pass = &self.job.pass;
+        match intent {
+            Intent::ReadHub => self.read_hub(seen).await?,
+            Intent::ReadCopies => self.left = Some(federator.copies_left(pass, seen).await?),
+            Intent::Unbind => {
+                let was_bound = federator.unbind(pass, &seen.hub_namespace_name, &seen.name).await?;
+                return Ok(if was_bound { Step::Updated } else { Step::Unchanged });
+            }
+            Intent::DeleteHubWd(hub) => {
+                announce_unreached(self.of.project, seen);
+                if !federator.planes.hub().delete(pass, WD, &hub.stub, Precondition::Uid).await? {
+                    return Ok(Step::End(Outcome::AwaitChange));
+                }
+                // To be seen by a live read; its event need not be waited for.
+                self.read_hub(seen).await?;
+                return Ok(Step::Updated);
+            }
+            intent => return Err(Error::Bug(format!("{intent:?} is none of the federator's intents"))),
+        }
+        Ok(Step::Learned)
     }
 }
 
@@ -221,7 +291,7 @@ impl Federator {
             let normalization = policies.normalization(object.namespace(), object.name(), Part::Spec);
             KnownPolicy { object, normalization }
         };
-        let leaves = is_leaving(project, &wd);
+        let leaves = awaits_cleanup(project, &wd);
         let (project_wd, service) = (Wd::new(wd)?, project.service());
         let hub_wd = wds.digest(&hub_namespace, &key.name).and_then(Wd::new);
         let cells = self.cells_of(project_wd.city.as_deref().unwrap_or_default());
@@ -276,7 +346,7 @@ impl Federator {
 
     /// Whether the WD is in sync, without any request. Then its objects are not kept any longer.
     pub(crate) fn settles(&self, project: &Plane, seen: &Snapshot) -> bool {
-        let in_sync = is_synced(project, seen) || plan(seen).is_empty();
+        let in_sync = is_synced(project, seen) || plan(seen).intents.is_empty();
         if in_sync {
             self.mark_synced(project, seen);
         }

@@ -1,4 +1,5 @@
-//! Why a WD is not federated, as its status shows (I11; specification, sections 1 and 6).
+//! What keeps a WD from the hub: a refusal, as its status shows (I11; specification, sections 1 and 6), or
+//! what has to be gone from there first. Plan and progress read the same answers.
 //!
 //! Decides I10 and I11.
 
@@ -8,9 +9,12 @@ use fedhub_api::cells::{CellDown, CellRefusal, Hold};
 use fedhub_api::reason::Reason;
 use fedhub_core::message::Quoted;
 use fedhub_core::names::{LABEL_VALUE_RULE, SERVICE_NAME, is_label_value};
-use fedhub_core::object::TooLarge;
+use fedhub_core::object::{ObjectView, TooLarge};
+use fedhub_planes::ServiceState;
 
 use crate::cleanup::CleanupBlocked;
+use crate::moving::under_way;
+use crate::origin::is_ours;
 use crate::snapshot::Snapshot;
 
 /// The object of another tenant that the hub has in a WD's place (I6).
@@ -169,6 +173,74 @@ impl fmt::Display for Refusal {
             }
         }
     }
+}
+
+/// What is being deleted on the hub in the place of what a WD needs there: it has to be gone first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remnant {
+    /// The hub namespace.
+    Namespace,
+    /// The PropagationPolicy of the WD's city.
+    Policy,
+    /// The hub WD.
+    Deployment,
+}
+
+impl fmt::Display for Remnant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Namespace => "the namespace of this WorkloadDeployment on the federation hub",
+            Self::Policy => "the PropagationPolicy of this city on the federation hub",
+            Self::Deployment => "the former WorkloadDeployment of this name on the federation hub",
+        })
+    }
+}
+
+/// Why a WD that is not being deleted is not on the hub as it is, or does not run there.
+pub fn refusal(seen: &Snapshot) -> Option<Refusal> {
+    let suspended = || (seen.service == ServiceState::Suspended).then_some(Refusal::ServiceSuspended);
+    Refusal::of(seen)
+        .or_else(|| conflict(seen))
+        .or_else(|| Refusal::of_cells(seen.city(), seen.cells))
+        .or_else(|| moving(seen))
+        .or_else(suspended)
+}
+
+/// Where the hub holds something of another tenant in our place (F3, F4, I6).
+pub fn conflict(seen: &Snapshot) -> Option<Refusal> {
+    if let Some(namespace) = &seen.hub_namespace
+        && !seen.namespace_is_ours(namespace)
+    {
+        return Some(Refusal::FederationConflict(Conflict::Namespace));
+    }
+    let hub = seen.hub.as_ref()?;
+    (!is_ours(seen, hub)).then_some(Refusal::FederationConflict(Conflict::Deployment))
+}
+
+/// What is being deleted on the hub, and has to be gone before the WD can be there.
+pub fn remnant(seen: &Snapshot) -> Option<Remnant> {
+    let namespace = seen.hub_namespace.as_ref()?;
+    if namespace.is_terminating() {
+        // It cannot be used before it is gone and made again, under the same name.
+        return Some(Remnant::Namespace);
+    }
+    // F7: a policy that is terminating counts as absent, and no other can be made under its name.
+    let policy = seen.policy();
+    if policy.is_some_and(|policy| policy.object.is_terminating()) {
+        return Some(Remnant::Policy);
+    }
+    seen.hub.as_ref().is_some_and(|hub| hub.terminating).then_some(Remnant::Deployment)
+}
+
+/// That the WD moves, and what is in its way (F6, U2).
+fn moving(seen: &Snapshot) -> Option<Refusal> {
+    let from = under_way(seen)?.from;
+    let to = seen.city().to_owned();
+    Some(match (&seen.cell_down, &seen.held) {
+        (Some(down), _) => Refusal::CellUnreachable(from, to, down.clone()),
+        (None, Some(Hold::Refused(refusal))) => Refusal::RefusedByCell(from, to, refusal.clone()),
+        (None, hold) => Refusal::Moving(from, to, hold.is_some()),
+    })
 }
 
 #[cfg(test)]

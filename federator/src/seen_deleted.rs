@@ -14,10 +14,9 @@ use fedhub_core::object::{Key, Kind};
 use fedhub_planes::ProjectNamespace;
 
 use crate::Federator;
-use crate::deletion::Deletion;
-use crate::loss::is_awaiting_cell;
+use crate::loss::{Deletion, is_awaiting_cell};
 use crate::orphan::is_of;
-use crate::snapshot::is_leaving;
+use crate::snapshot::awaits_cleanup;
 
 impl Federator {
     /// Whether the hub WD of the WD with that UID in that hub namespace was seen deleted, and nothing that
@@ -37,7 +36,7 @@ impl Federator {
         let (hub_wd, Some(project)) = (change.known(), self.planes.project(&home.plane)) else { return };
         let key = project.key(Kind::WorkloadDeployment, &home.namespace, &hub_wd.name);
         let wd = project.store(key.kind).digest(&key.namespace, &key.name);
-        let goes = |wd: &Digest| is_leaving(&project, wd) && is_of(&hub_wd.digest, Some(&wd.uid));
+        let goes = |wd: &Digest| awaits_cleanup(&project, wd) && is_of(&hub_wd.digest, Some(&wd.uid));
         let proves = !hub_wd.digest.deployment().is_some_and(is_awaiting_cell);
         match (change, wd.filter(goes)) {
             (Change::Deleted { inferred: false, .. }, Some(wd)) if proves => {

@@ -9,8 +9,9 @@ use fedhub_api::facts::{Deployment, Digest, DigestExt, Facts};
 use fedhub_cache::ServerNormalization;
 use fedhub_cache::digest::{Uid, Version};
 use fedhub_core::hash::KeyedHasher;
-use fedhub_core::names::{UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, decode_plane};
-use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, PlaneId};
+use fedhub_core::names::{CITY_CODE, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, decode_plane, policy_name};
+use fedhub_core::object::{Key, Kind, Object, ObjectRef, ObjectView, PlaneId, bare};
+use fedhub_engine::Subject;
 use fedhub_planes::{Distrust, Plane, ProjectNamespace, ServiceState, WriteState};
 use jiff::Timestamp;
 
@@ -43,9 +44,11 @@ impl Wd {
         Self::new(Digest::of(plane, Kind::WorkloadDeployment, object))
     }
 
-    /// Whether these are the facts of that version of the object.
-    pub fn is_of(&self, object: &Object) -> bool {
-        self.uid.is(object.uid()) && self.version == Version::new(object.version())
+    fn subject(&self, key: Key) -> Subject {
+        let mut stub = bare(key.kind, &key.namespace, &key.name);
+        stub.metadata.uid = Some(self.uid.to_string());
+        stub.metadata.resource_version = Some(self.version.to_string());
+        Subject { key, stub: stub.into() }
     }
 }
 
@@ -149,6 +152,39 @@ impl Snapshot {
         self.project.terminating || self.service == ServiceState::Withdrawn
     }
 
+    /// The key of the project WD.
+    pub fn project_key(&self) -> Key {
+        let ProjectNamespace { plane, namespace } = &self.home;
+        key(PlaneId::Project(plane.clone()), namespace, &self.name)
+    }
+
+    /// The key of the hub WD.
+    pub fn hub_key(&self) -> Key {
+        key(PlaneId::Hub, &self.hub_namespace_name, &self.name)
+    }
+
+    /// The project WD, as much as its facts tell.
+    pub fn project_subject(&self) -> Subject {
+        self.project.subject(self.project_key())
+    }
+
+    /// The hub WD, as much as its facts tell.
+    pub fn hub_subject(&self) -> Option<Subject> {
+        Some(self.hub.as_ref()?.subject(self.hub_key()))
+    }
+
+    /// The one policy for the WD's city, found by its label, not by its name (F5).
+    pub fn policy(&self) -> Option<&KnownPolicy> {
+        let city = self.city();
+        let carries = |p: &&KnownPolicy| p.object.label(CITY_CODE) == Some(city);
+        self.policies.iter().filter(carries).min_by_key(|p| p.object.is_terminating()).or_else(|| {
+            // Its label was taken off by hand: by its name it is ours.
+            let names = [policy_name(city, |_| false), policy_name(city, |_| true)];
+            let bald = |p: &&KnownPolicy| p.object.label(CITY_CODE).is_none();
+            self.policies.iter().filter(bald).find(|p| names.iter().any(|n| n == p.object.name()))
+        })
+    }
+
     /// The origin mark of this WD: `<plane>/<namespace>/<name>`.
     pub fn source(&self) -> String {
         source(&self.home, &self.name)
@@ -194,13 +230,17 @@ impl Snapshot {
     }
 }
 
+fn key(plane: PlaneId, namespace: &str, name: &str) -> Key {
+    Key { plane, kind: Kind::WorkloadDeployment, namespace: namespace.into(), name: name.into() }
+}
+
 /// The origin mark of the WD of that name.
 pub fn source(home: &ProjectNamespace, name: &str) -> String {
     format!("{}/{}/{name}", home.plane, home.namespace)
 }
 
-/// Whether the WD is to leave the hub of its project, and our finalizer holds it.
-pub(crate) fn is_leaving(project: &Plane, wd: &Digest) -> bool {
+/// Whether the WD is to leave the hub of its project, and our finalizer holds it until that is done.
+pub(crate) fn awaits_cleanup(project: &Plane, wd: &Digest) -> bool {
     let leaves = wd.terminating || project.service() == ServiceState::Withdrawn;
     leaves && wd.deployment().is_some_and(|facts| facts.held)
 }

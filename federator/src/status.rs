@@ -8,17 +8,15 @@ use fedhub_api::facts::deployment::{COUNTERS, FEDERATED, PROJECTS_OWN, put_count
 use fedhub_api::reason::{Reason, attributed};
 use fedhub_cache::ServerNormalization;
 use fedhub_cache::normalization::settled;
-use fedhub_core::object::ObjectView;
+use fedhub_core::object::{Object, ObjectView};
 use fedhub_planes::{StatusWrite, WriteMode};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::cleanup::CleanupBlocked;
-use crate::desired::Bodies;
 use crate::moving::speaks_for_another_city;
-use crate::origin::conflict;
 use crate::progress::{Failure, Progress};
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, conflict};
 use crate::snapshot::Snapshot;
 
 const AVAILABLE: &str = "Available";
@@ -43,11 +41,16 @@ pub fn may_differ(seen: &Snapshot, refusal: Option<&Refusal>) -> bool {
 }
 
 /// The write of the status, where it is not as it should be.
-pub fn write(seen: &Snapshot, refusal: Option<&Refusal>, bodies: &Bodies) -> Option<StatusWrite> {
-    let current = bodies.project.status();
+pub fn write(
+    seen: &Snapshot,
+    refusal: Option<&Refusal>,
+    project: &Object,
+    hub: Option<&Object>,
+) -> Option<StatusWrite> {
+    let current = project.status();
     let normalization = seen.status_normalization;
     let differs = |status: &Value| !settled(status, current, normalization);
-    let mut status = match desired(seen, refusal, bodies).filter(differs) {
+    let mut status = match desired(seen, refusal, project, hub).filter(differs) {
         None if seen.is_due => standing(current),
         changed => changed?,
     };
@@ -77,11 +80,16 @@ pub fn status_write(
 }
 
 /// The status as it should stand; `None` where what stands may stay.
-pub fn desired(seen: &Snapshot, refusal: Option<&Refusal>, bodies: &Bodies) -> Option<Value> {
-    let current = bodies.project.status();
+pub fn desired(
+    seen: &Snapshot,
+    refusal: Option<&Refusal>,
+    project: &Object,
+    hub: Option<&Object>,
+) -> Option<Value> {
+    let current = project.status();
     // I6: another's hub WD in this one's place does not count.
-    let ours = bodies.hub.object().filter(|_| conflict(seen).is_none());
-    let reports = ours.map(|hub| hub.status()).filter(|s| reported(s));
+    let ours = hub.filter(|_| conflict(seen).is_none());
+    let reports = ours.map(ObjectView::status).filter(|s| reported(s));
     let mut status = reports.map_or_else(|| standing(current), |hub| mirrored(hub, current));
     match refusal {
         // What the cell of another city says of availability is no answer (F6).

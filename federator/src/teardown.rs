@@ -1,5 +1,12 @@
-//! What the cells still have of a WD that is to leave the hub: the copies on the hub that are of its
-//! Instances, and whose cells may be waited for (C7, C11). [`crate::leaving`] decides by it.
+//! How a WD leaves the cells before it leaves the hub (F9, C7, C11): what the cells still have of it, and how
+//! long that is waited for. [`mod@crate::plan`] decides by it.
+//!
+//! A copy on the hub lives as long as its Instance, if its WD does: garbage collection takes the copies of a
+//! hub WD that is gone, and with them all that the project sees of the teardown. So the hub WD is *recalled*
+//! before it is deleted. Its `ResourceBinding` goes, by which Karmada deletes it in its cells, and a label
+//! keeps Karmada from binding it again; the hub WD itself, and the copies, stay until the cells have deleted
+//! the last of these. Nothing that an older cell or an older fedhub does not know is left on any object that
+//! lives on.
 
 use std::time::Duration;
 

@@ -258,7 +258,7 @@ impl Effects for InstanceReconciler<'_> {
                 *known = Some(digest);
             }
             // What a restored hub says was reported before.
-            Answer::StatusStored(projection)
+            Answer::StatusStored { stored: projection, .. }
                 if self.projector.planes.distrust() != Some(Distrust::Restored) =>
             {
                 let transition = transitions::of_instance(seen.signal(), projection.status());

@@ -77,6 +77,8 @@ pub fn render(seen: &Snapshot, draft: &Draft, bodies: &Bodies) -> Option<Intent>
             // The Instance may have been replaced under its name: the projection follows (P3).
             Some(Intent::Put { to, kind, write, recreate: current })
         }
+        // A projection has no protection.
+        DraftPart::Unprotected { .. } => None,
         DraftPart::Status => {
             let of = current.or(projection.map(|projection| projection.stub))?;
             let status = projected_status(instance.status(), of.status(), seen.down.as_ref(), seen.now);

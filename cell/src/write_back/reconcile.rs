@@ -110,7 +110,7 @@ impl Effects for CopyReconciler<'_> {
         match &answer {
             // As while a deployment moves from another city.
             Answer::Stored(copy) | Answer::Exists(copy, _) => self.note_copy(Some(copy.clone()), true),
-            Answer::StatusStored(copy) => {
+            Answer::StatusStored { stored: copy, .. } => {
                 if let Some(read) = &mut self.reads.copy {
                     read.body = Some(copy.clone());
                 }

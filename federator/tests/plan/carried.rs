@@ -6,8 +6,9 @@ use fedhub_core::names::{
     UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
 };
 use fedhub_core::object::{Object, ObjectView, set_field};
-use fedhub_federator::obstacles::Remnant;
+use fedhub_engine::{Intent, Outcome};
 use fedhub_federator::progress::{Failure, Progress};
+use fedhub_federator::refusal::Remnant;
 use fedhub_planes::{Write, WriteMode};
 use proptest::prelude::*;
 use serde_json::json;
@@ -17,7 +18,7 @@ use crate::plan::fixtures::{
     unannotate, with,
 };
 use crate::plan::observed::desired;
-use crate::plan::observed::{NextStep, plan};
+use crate::plan::observed::plan;
 use crate::plan::states::{json_value, merged, unknown_fields};
 
 proptest! {
@@ -149,7 +150,7 @@ fn f4_a_hub_wd_that_was_deleted_by_hand_is_made_anew_once_it_is_gone() {
     seen.hub = Some(shared(crate::plan::fixtures::deleting(hub_wd())));
     let waiting = plan(&seen);
     assert!(waiting.deployment.is_none());
-    assert_eq!(waiting.then, NextStep::AwaitChange);
+    assert_eq!(waiting.then, Some(Intent::End(Outcome::AwaitChange)));
     assert_eq!(seen.progress(), Progress::Failed(Failure::Remains(Remnant::Deployment)));
     seen.hub = None;
     assert!(matches!(plan(&seen).deployment, Some(Write::Create(_))));

@@ -7,6 +7,7 @@ use fedhub_core::names::{
     SOURCE_UID, UPSTREAM_CLUSTER,
 };
 use fedhub_core::object::{Object, ObjectView};
+use fedhub_engine::{Intent, Outcome};
 use fedhub_federator::cleanup::CleanupBlocked;
 use fedhub_planes::{Write, WriteMode};
 use proptest::prelude::*;
@@ -18,8 +19,7 @@ use crate::plan::fixtures::{
 };
 use crate::plan::model::Model;
 use crate::plan::observed::Live;
-use crate::plan::observed::finalize;
-use crate::plan::observed::{NextStep, Plan, plan};
+use crate::plan::observed::{Plan, only, plan};
 use crate::plan::{fixtures, states};
 
 proptest! {
@@ -128,7 +128,7 @@ fn i3_the_table_of_what_live_reads_prove() {
         let plan = plan(&seen);
         match proves {
             Proves::Held(why) => {
-                assert_eq!(plan.then, NextStep::BlockCleanup(why), "{what}");
+                assert_eq!(plan.blocked, Some(why), "{what}");
                 let status = plan.status.clone().map(|write| write.status).unwrap_or_default();
                 assert_eq!(status["conditions"][0]["reason"], "CleanupHeld", "{what}");
                 assert!(!writes(&Plan { status: None, ..plan }), "{what}: nothing but the word of it");
@@ -136,8 +136,10 @@ fn i3_the_table_of_what_live_reads_prove() {
             Proves::Lost => {
                 assert!(plan.namespace.is_some() || plan.deployment.is_some(), "{what}: {plan:?}");
                 assert!(plan.delete.is_none() && plan.release.is_none(), "{what}");
-                let status = plan.status.map(|write| write.status).unwrap_or_default();
-                assert_eq!(status["conditions"][0]["reason"], "CleanupHeld", "{what}");
+                assert_eq!(plan.blocked, Some(CleanupBlocked::HubStateLost), "{what}");
+                let shown = plan.status.as_ref().map(|write| &write.status["conditions"][0]["reason"]);
+                let expected = json!("CleanupHeld");
+                assert_eq!(shown, plan.namespace.is_none().then_some(&expected), "{what}: in the next round");
             }
             Proves::Stands => assert!(plan.delete.is_some() && plan.release.is_none(), "{what}"),
             Proves::Done => assert_eq!(plan.release, Some(json!({"finalizers": Value::Null})), "{what}"),
@@ -203,7 +205,7 @@ fn i3_the_namespace_uid_of_another_object_that_a_wd_was_copied_from_is_no_loss()
 fn i3_without_live_reads_they_are_asked_for() {
     for (namespace, hub) in [(None, None), (Some(hub_namespace()), None)] {
         let plan = plan(&seen(deleting(marked()), namespace, hub, vec![]));
-        assert_eq!(plan, Plan { then: NextStep::ReadLive, ..Plan::default() });
+        assert_eq!(plan, only(Intent::ReadHub));
     }
 }
 
@@ -221,22 +223,22 @@ fn i9_a_release_leaves_other_finalizers() {
 fn f9_protection_comes_off_before_the_deletion() {
     let mut seen = in_order();
     seen.project = shared(deleting(marked()));
-    let plan = plan(&seen);
-    let Some(Write::Replace { object, mode: WriteMode::Direct }) = &plan.deployment else {
-        panic!("{plan:?}")
+    let first = plan(&seen);
+    let Some(Write::Replace { object, mode: WriteMode::Direct }) = &first.deployment else {
+        panic!("{first:?}")
     };
     assert_eq!(object.label(DELETION_PROTECTED.0), None);
     let only = with(hub_wd(), |wd| _ = wd.metadata.labels.as_mut().unwrap().remove(DELETION_PROTECTED.0));
     assert_eq!(**object, only, "and nothing else is changed");
-    assert_eq!(plan.delete.as_ref().map(|d| d.uid()), Some("uid-of-the-hub-wd"));
-    assert!(plan.release.is_none() && plan.then == NextStep::AwaitChange);
+    assert_eq!(first.delete.as_ref().map(|d| d.uid()), Some("uid-of-the-hub-wd"));
+    assert!(first.release.is_none() && first.then.is_none());
     seen.hub = Some(shared(deleting(hub_wd())));
-    let plan = finalize::plan(&seen);
-    assert!(!writes(&plan), "asked for once");
-    assert_eq!(plan.then, NextStep::RequeueAfter(Duration::from_secs(5)));
+    let waiting = plan(&seen);
+    assert!(!writes(&waiting), "asked for once");
+    assert_eq!(waiting.then, Some(Intent::End(Outcome::RequeueAfter(Duration::from_secs(5)))));
     seen.waited = Duration::from_secs(5);
-    let plan = finalize::plan(&seen);
-    assert_eq!(plan.then, NextStep::BlockCleanup(CleanupBlocked::HubObjectHeld));
+    let plan = plan(&seen);
+    assert_eq!(plan.blocked, Some(CleanupBlocked::HubObjectHeld));
     assert!(!writes_hub(&plan) && plan.release.is_none() && plan.status.is_some());
 }
 
@@ -244,7 +246,7 @@ fn f9_protection_comes_off_before_the_deletion() {
 fn f9_a_hub_wd_that_only_the_live_read_shows_is_deleted() {
     let mut seen = seen(deleting(marked()), Some(hub_namespace()), None, vec![]);
     seen.live = Some(live(Some(hub_namespace()), Some(hub_wd())));
-    assert!(finalize::plan(&seen).delete.is_some());
+    assert!(plan(&seen).delete.is_some());
 }
 
 #[test]
@@ -253,11 +255,11 @@ fn i3_i6_a_hub_wd_in_a_namespace_of_another_tenant_is_not_deleted() {
     let mut seen = in_order();
     seen.project = shared(deleting(marked()));
     seen.hub_namespace = Some(shared(namespace.clone()));
-    assert_eq!(plan(&seen), Plan { then: NextStep::ReadLive, ..Plan::default() });
+    assert_eq!(plan(&seen), only(Intent::ReadHub));
     seen.live = Some(live(Some(namespace), Some(hub_wd())));
     let plan = plan(&seen);
     assert!(!writes_hub(&plan) && plan.release.is_none(), "{plan:?}");
-    assert!(matches!(plan.then, NextStep::BlockCleanup(_)));
+    assert!(plan.blocked.is_some());
 }
 
 #[test]
@@ -291,13 +293,13 @@ fn i3_f9_where_nothing_is_known_of_the_hub_it_is_federated_again() {
     let mut seen = seen(deleting(marked()), None, None, vec![]);
     seen.live = Some(Live::default());
     let first = plan(&seen);
-    assert!(first.namespace.is_some() && first.release.is_none() && first.then == NextStep::Requeue);
+    assert!(first.namespace.is_some() && first.release.is_none() && first.then.is_none());
     seen.cells = 2;
     seen.live =
         Some(live(Some(with(hub_namespace(), |n| n.metadata.uid = Some("another".to_owned()))), None));
     let plan = plan(&seen);
     assert!(!writes_hub(&plan), "not where it may come into another cell (I10)");
-    assert_eq!(plan.then, NextStep::BlockCleanup(CleanupBlocked::HubStateLost));
+    assert_eq!(plan.blocked, Some(CleanupBlocked::HubStateLost));
 }
 
 #[test]
@@ -331,9 +333,9 @@ fn f9_a_wd_that_is_deleted_when_the_hub_is_lost_is_federated_again_applied_and_t
     let mut model = Model::new(fixtures::fresh());
     model.settle().report(json!({"replicas": 1, "observedGeneration": 7})).settle();
     model.lose_hub().delete().restart().settle();
-    assert_eq!(model.log, ["namespace", "status", "policy", "deployment"]);
+    assert_eq!(model.log, ["namespace", "policy", "deployment", "status"]);
     assert!(model.hub.as_ref().unwrap().annotation(HUB_LOST).is_some());
-    assert_eq!(model.then, NextStep::BlockCleanup(CleanupBlocked::HubStateLost));
+    assert_eq!(model.blocked, Some(CleanupBlocked::HubStateLost));
     model.restart().settle();
     assert!(model.log.is_empty(), "nothing is proven yet: {:?}", model.log);
     model.report(json!({"replicas": 1})).settle();

@@ -5,9 +5,10 @@ use fedhub_core::names::{
     UPSTREAM_NAMESPACE,
 };
 use fedhub_core::object::ObjectView;
+use fedhub_engine::{Intent, Outcome};
 use fedhub_federator::loss;
-use fedhub_federator::obstacles::Remnant;
 use fedhub_federator::progress::{Failure, Progress};
+use fedhub_federator::refusal::Remnant;
 use fedhub_planes::Write;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -17,7 +18,7 @@ use crate::plan::fixtures::{
     marked, seen, shared, unannotate, with, writes_hub,
 };
 use crate::plan::observed::Observed;
-use crate::plan::observed::{NextStep, Plan, plan};
+use crate::plan::observed::{Plan, plan};
 use crate::plan::states;
 
 /// An annotation as it is once the plan's mark is stored.
@@ -94,7 +95,7 @@ fn i2_f2_the_first_pass_marks_in_one_patch_and_makes_the_namespace() {
     assert_eq!(namespace.label(UPSTREAM_CLUSTER), Some("cluster-alpha"));
     assert_eq!(namespace.label(UPSTREAM_NAMESPACE), Some("shop"));
     assert!(plan.policy.is_none() && plan.deployment.is_none() && plan.status.is_none());
-    assert_eq!(plan.then, NextStep::Requeue);
+    assert_eq!(plan.then, None);
 }
 
 #[test]
@@ -167,6 +168,6 @@ fn f3_a_namespace_that_is_terminating_is_waited_for() {
     seen.hub = None;
     let plan = plan(&seen);
     assert!(!writes_hub(&plan));
-    assert_eq!(plan.then, NextStep::AwaitChange);
+    assert_eq!(plan.then, Some(Intent::End(Outcome::AwaitChange)));
     assert_eq!(seen.progress(), Progress::Failed(Failure::Remains(Remnant::Namespace)));
 }

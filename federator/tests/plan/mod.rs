@@ -1,5 +1,5 @@
-//! The rules of the specification as tables and properties over the pure functions `plan`, `finalize::plan`
-//! and `status::desired`. Each test's name begins with the rule that it is about.
+//! The rules of the specification as tables and properties over the pure functions `plan` and
+//! `status::desired`. Each test's name begins with the rule that it is about.
 
 #[cfg(test)]
 mod any_order;

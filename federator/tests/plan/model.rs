@@ -8,6 +8,8 @@ use fedhub_api::facts::deployment::reported;
 use fedhub_cache::ServerNormalization;
 use fedhub_core::names::PlaneName;
 use fedhub_core::object::{Object, ObjectView, PlaneId, set_field};
+use fedhub_engine::Intent;
+use fedhub_federator::cleanup::CleanupBlocked;
 use fedhub_federator::loss::is_awaiting_cell;
 use fedhub_federator::moving::Bound;
 use fedhub_federator::snapshot::Wd;
@@ -19,7 +21,7 @@ use serde_json::Value;
 
 use crate::plan::fixtures::{HUB_SPACE, PLANE, now, writes};
 use crate::plan::observed::{KnownPolicy, Live, Observed};
-use crate::plan::observed::{NextStep, Plan, plan};
+use crate::plan::observed::{Plan, plan};
 
 /// What a server makes of a value that it is sent.
 pub type Makes = fn(&mut Value);
@@ -35,7 +37,9 @@ pub struct Model {
     /// Whether the WD runs in its cell.
     pub runs: bool,
     /// What came after the writes of the last plan.
-    pub then: NextStep,
+    pub then: Option<Intent>,
+    /// Why the finalizer stayed by the last plan.
+    pub blocked: Option<CleanupBlocked>,
     /// Pruning and defaulting: of the hub WD's spec, the policy's spec, the project WD's status.
     pub makes: [Makes; 3],
     /// Writes asked for, in their order.
@@ -68,7 +72,8 @@ impl Model {
             policies: BTreeMap::new(),
             cells: 1,
             runs: false,
-            then: NextStep::Done,
+            then: None,
+            blocked: None,
             makes: [|_| (), |_| (), |_| ()],
             log: Vec::new(),
             dry_runs: 0,
@@ -139,9 +144,10 @@ impl Model {
         self.live = None;
         let plan = plan(&seen);
         let idle = !writes(&plan);
-        self.then = plan.then.clone();
+        self.then.clone_from(&plan.then);
+        self.blocked = plan.blocked;
         self.perform(plan);
-        if self.then == NextStep::ReadLive {
+        if self.then == Some(Intent::ReadHub) {
             let live = Live {
                 namespace: self.namespace.clone().map(Arc::new),
                 deployment: self.hub.clone().map(Arc::new),
@@ -254,7 +260,7 @@ impl Model {
 
     /// Performs a plan in the order that [`Plan`] says.
     pub fn perform(&mut self, plan: Plan) {
-        let Plan { mark, namespace, policy, deployment, moved: _, recall, delete, status, release, then: _ } =
+        let Plan { mark, namespace, policy, deployment, moved: _, recall, delete, status, release, .. } =
             plan;
         assert!(!recall, "there are no copies");
         if let Some(metadata) = mark {

@@ -4,6 +4,7 @@ use fedhub_api::cells::CellDown;
 use fedhub_api::conditions::{find, said};
 use fedhub_core::names::{CITY_CODE, CLAIMED_BY, MOVING};
 use fedhub_core::object::{Kind, Object, ObjectView, bare, set_field};
+use fedhub_engine::{Intent, Outcome};
 use fedhub_federator::moving::Bound;
 use fedhub_planes::Write;
 use serde_json::{Value, json};
@@ -13,7 +14,7 @@ use crate::plan::fixtures::{
     status_of, with, writes_hub,
 };
 use crate::plan::observed::Observed;
-use crate::plan::observed::{NextStep, plan};
+use crate::plan::observed::plan;
 
 pub const CITIES: [(&str, &str); 2] = [("DFW", "cell-1"), ("ORD", "cell-2")];
 
@@ -79,7 +80,7 @@ fn f6_a_new_city_is_one_write_that_records_the_move_and_says_so_at_once() {
     // The cell of DFW says that it is available, which is no answer.
     let status = plan.status.unwrap().status;
     assert_eq!(available(&status), ("False", "Moving"));
-    assert!(matches!(plan.then, NextStep::RequeueAfter(_)));
+    assert!(matches!(plan.then, Some(Intent::End(Outcome::RequeueAfter(_)))));
     assert!(plan.delete.is_none() && plan.moved.is_none());
 }
 
@@ -136,11 +137,11 @@ fn f6_a_move_ends_when_the_cell_of_the_new_city_has_reported() {
         if ends {
             assert_eq!(body(plan.deployment.as_ref().unwrap()).annotation(MOVING), None, "{what}");
             assert_eq!((plan.moved.as_deref(), reason.as_str()), (Some("DFW"), "cell-2"), "{what}");
-            assert_eq!(plan.then, NextStep::Done, "{what}");
+            assert_eq!(plan.then, None, "{what}");
         } else {
             assert!(!writes_hub(&plan) && plan.moved.is_none(), "{what}: {plan:?}");
             assert_eq!(reason, "Moving", "{what}");
-            assert!(matches!(plan.then, NextStep::RequeueAfter(_)), "{what}");
+            assert!(matches!(plan.then, Some(Intent::End(Outcome::RequeueAfter(_)))), "{what}");
         }
     }
 }

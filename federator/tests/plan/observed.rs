@@ -5,14 +5,15 @@ use std::time::Duration;
 use fedhub_api::cells::{CellDown, Hold};
 use fedhub_cache::ServerNormalization;
 use fedhub_core::finalizers;
-use fedhub_core::names::{FEDERATOR_FINALIZER, PlaneName};
-use fedhub_core::object::{Object, ObjectRef, ObjectView, PlaneId};
-use fedhub_federator::desired::Bodies;
-use fedhub_federator::moving::Bound;
+use fedhub_core::names::PlaneName;
+use fedhub_core::object::{Key, Kind, Object, ObjectRef, ObjectView, PlaneId};
+use fedhub_engine::{Bodies, Intent, Subject};
+use fedhub_federator::cleanup::CleanupBlocked;
+use fedhub_federator::moving::{Bound, finished};
 use fedhub_federator::plan::FederationPlan;
-pub use fedhub_federator::plan::NextStep;
 use fedhub_federator::progress::Progress;
 use fedhub_federator::refusal::Refusal;
+use fedhub_federator::render::render;
 pub use fedhub_federator::snapshot::KnownPolicy;
 use fedhub_federator::snapshot::{LiveRead, Snapshot, Wd};
 use fedhub_federator::status;
@@ -67,10 +68,16 @@ impl Observed {
         self.live.as_ref().filter(|_| leaves)
     }
 
+    /// The hub WD, as far as it is known.
+    fn hub(&self) -> Option<&ObjectRef> {
+        self.live().map_or(&self.hub, |live| &live.deployment).as_ref()
+    }
+
     /// The objects that are rendered.
-    pub fn bodies(&self) -> Bodies {
-        let hub = self.live().map_or(&self.hub, |live| &live.deployment);
-        Bodies { project: self.project.clone(), hub: hub.clone().into() }
+    fn bodies(&self) -> Bodies {
+        let seen = self.snapshot();
+        let hub = self.hub().map(|hub| (seen.hub_key(), hub.clone()));
+        [(seen.project_key(), self.project.clone())].into_iter().chain(hub).collect()
     }
 
     /// What the caches say of it.
@@ -85,7 +92,6 @@ impl Observed {
             change(&mut wd);
             Wd::of(plane, &wd).unwrap()
         };
-        let bodies = self.bodies();
         let arrived = |(bound, hub): (&Bound, &ObjectRef)| bound.has_arrived(hub);
         Snapshot {
             home: ProjectNamespace {
@@ -96,7 +102,7 @@ impl Observed {
             project: facts(&PlaneId::Project(self.plane.clone()), &self.project, of_project),
             hub_namespace_name: self.hub_namespace_name.clone(),
             hub_namespace: self.live().map_or(&self.hub_namespace, |live| &live.namespace).clone(),
-            hub: bodies.hub.object().map(|hub| facts(&PlaneId::Hub, hub, of_hub)),
+            hub: self.hub().map(|hub| facts(&PlaneId::Hub, hub, of_hub)),
             policies: self.policies.clone(),
             cells: self.cells,
             cell_down: self.cell_down.clone(),
@@ -126,31 +132,47 @@ impl Observed {
 
     /// What a plan that was made of that snapshot writes.
     pub fn rendered(&self, seen: &Snapshot, plan: FederationPlan) -> Plan {
-        let FederationPlan {
-            mark,
-            namespace,
-            policy,
-            deployment,
-            moved,
-            recall,
-            delete,
-            status,
-            release,
-            then,
-        } = plan;
         let bodies = self.bodies();
-        Plan {
-            mark: mark.map(|mark| mark.render(&bodies.project)),
-            namespace,
-            policy,
-            deployment: deployment.and_then(|change| change.render(seen, &bodies)),
-            moved,
-            recall,
-            delete: bodies.hub.object().filter(|_| delete).cloned(),
-            status: status.and_then(|intent| status::write(seen, intent.refusal.as_ref(), &bodies)),
-            release: release.then(|| finalizers::without(&bodies.project, FEDERATOR_FINALIZER)),
-            then,
+        let hub = bodies.get(&seen.hub_key());
+        let mut rendered = Plan::default();
+        for intent in plan.intents {
+            let intent = match intent {
+                Intent::Render(draft) => {
+                    for Subject { key, stub } in &draft.from {
+                        assert_eq!(bodies[key].version(), stub.version(), "{draft:?}");
+                    }
+                    let is_read = |key: &Key| draft.from.iter().any(|subject| subject.key == *key);
+                    let read = bodies.clone().into_iter().filter(|(key, _)| is_read(key)).collect();
+                    let Some(intent) = render(seen, plan.verdict.as_ref(), &draft, &read) else { continue };
+                    intent
+                }
+                intent => intent,
+            };
+            assert_eq!(rendered.then, None, "nothing comes behind it: {intent:?}");
+            match intent {
+                Intent::Mark { finalizer, annotations, .. } => {
+                    rendered.mark = Some(finalizers::mark(&self.project, finalizer, annotations));
+                }
+                Intent::Put { kind: Kind::Namespace, write, .. } => rendered.namespace = Some(write),
+                Intent::Put { kind: Kind::PropagationPolicy, write, .. } => rendered.policy = Some(write),
+                Intent::Put { write, .. } => rendered.deployment = Some(write),
+                Intent::Unbind => rendered.recall = true,
+                Intent::DeleteHubWd(subject) => {
+                    rendered.delete = hub.filter(|hub| hub.uid() == subject.stub.uid()).cloned();
+                }
+                Intent::PutStatus { write, .. } => rendered.status = Some(write),
+                Intent::Release { finalizer, .. } => {
+                    rendered.release = Some(finalizers::without(&self.project, finalizer));
+                }
+                intent => rendered.then = Some(intent),
+            }
         }
+        let blocked = plan.verdict.as_ref().and_then(|verdict| match verdict {
+            Refusal::CleanupHeld(why, _) => Some(*why),
+            _ => None,
+        });
+        let moved = finished(seen).filter(|_| rendered.deployment.is_some());
+        Plan { moved, blocked, ..rendered }
     }
 }
 
@@ -161,12 +183,21 @@ pub struct Plan {
     pub namespace: Option<Write>,
     pub policy: Option<Write>,
     pub deployment: Option<Write>,
+    /// The city that the WD has left for good, with that write (F6).
     pub moved: Option<String>,
     pub recall: bool,
     pub delete: Option<ObjectRef>,
     pub status: Option<StatusWrite>,
     pub release: Option<Value>,
-    pub then: NextStep,
+    /// What comes behind the writes.
+    pub then: Option<Intent>,
+    /// Why the finalizer stays.
+    pub blocked: Option<CleanupBlocked>,
+}
+
+/// A plan that does only that.
+pub fn only(then: Intent) -> Plan {
+    Plan { then: Some(then), ..Plan::default() }
 }
 
 /// What a pass writes.
@@ -175,17 +206,7 @@ pub fn plan(seen: &Observed) -> Plan {
     seen.rendered(&snapshot, fedhub_federator::plan::plan(&snapshot))
 }
 
-/// What a pass writes over a WD that is being deleted.
-pub mod finalize {
-    use super::{Observed, Plan};
-
-    pub fn plan(seen: &Observed) -> Plan {
-        let snapshot = seen.snapshot();
-        seen.rendered(&snapshot, fedhub_federator::finalize::plan(&snapshot))
-    }
-}
-
 /// The status that is to stand.
 pub fn desired(seen: &Observed, refusal: Option<&Refusal>) -> Option<Value> {
-    status::desired(&seen.snapshot(), refusal, &seen.bodies())
+    status::desired(&seen.snapshot(), refusal, &seen.project, seen.hub().map(AsRef::as_ref))
 }

@@ -2,8 +2,9 @@
 
 use fedhub_core::names::{CITY_CODE, is_object_name};
 use fedhub_core::object::{Object, ObjectView};
-use fedhub_federator::obstacles::Remnant;
+use fedhub_engine::{Intent, Outcome};
 use fedhub_federator::progress::{Failure, Progress};
+use fedhub_federator::refusal::Remnant;
 use fedhub_planes::Write;
 use proptest::prelude::*;
 use serde_json::json;
@@ -11,7 +12,7 @@ use serde_json::json;
 use crate::plan::fixtures::{
     Edit, body, deleting, hub_namespace, in_order, label, marked_in, policy, seen, with,
 };
-use crate::plan::observed::{NextStep, plan};
+use crate::plan::observed::plan;
 use crate::plan::states;
 
 fn federated_in(city: &str, policies: Vec<Object>) -> crate::plan::observed::Plan {
@@ -134,7 +135,7 @@ fn f7_a_policy_that_is_terminating_counts_as_absent_and_is_waited_for() {
     let seen = seen(marked_in("DFW"), Some(hub_namespace()), None, vec![deleting(policy("city-dfw", "DFW"))]);
     let waiting = plan(&seen);
     assert!(waiting.policy.is_none() && waiting.deployment.is_none());
-    assert_eq!(waiting.then, NextStep::AwaitChange);
+    assert_eq!(waiting.then, Some(Intent::End(Outcome::AwaitChange)));
     assert_eq!(seen.progress(), Progress::Failed(Failure::Remains(Remnant::Policy)));
     let plan = federated_in("DFW", vec![deleting(policy("city-dfw", "DFW")), policy("other", "DFW")]);
     assert!(plan.policy.is_none() && plan.deployment.is_some(), "another one of the city stands");

@@ -14,7 +14,7 @@ use crate::plan::states;
 pub fn in_sync(seen: &Observed) -> bool {
     let snapshot = seen.snapshot();
     assert_eq!(snapshot.fingerprint() == 0, snapshot.live.is_some() || seen.stalled);
-    fedhub_federator::plan::plan(&snapshot).is_empty()
+    fedhub_federator::plan::plan(&snapshot).intents.is_empty()
 }
 
 /// The writes of a reconcile whose digests say of everything that it may differ, so that rendering decides.

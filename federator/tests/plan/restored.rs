@@ -2,6 +2,7 @@
 
 use fedhub_core::names::{HUB_LOST, HUB_NAMESPACE_UID};
 use fedhub_core::object::{ObjectView, set_field};
+use fedhub_engine::{Intent, Outcome};
 use fedhub_federator::cleanup::CleanupBlocked;
 use fedhub_planes::Distrust;
 use jiff::SignedDuration;
@@ -10,8 +11,7 @@ use serde_json::{Value, json};
 
 use crate::plan::fixtures::{self, deleting, hub_namespace, hub_wd, live, marked, now, seen, unannotate};
 use crate::plan::model::Model;
-use crate::plan::observed::finalize;
-use crate::plan::observed::{NextStep, Plan};
+use crate::plan::observed::{only, plan};
 
 fn report() -> Value {
     json!({"replicas": 1, "observedGeneration": 7})
@@ -41,7 +41,7 @@ fn f9_what_a_restored_hub_lacks_is_federated_again_applied_and_then_deleted() {
         model.settle();
         assert!(is_lost(&model), "the refill says so");
         model.delete().settle();
-        assert_eq!(model.then, NextStep::BlockCleanup(CleanupBlocked::HubStateLost));
+        assert_eq!(model.blocked, Some(CleanupBlocked::HubStateLost));
         model.restart().settle();
         assert!(model.log.is_empty(), "nothing is proven yet: {:?}", model.log);
         model.report(report()).settle();
@@ -70,11 +70,7 @@ fn f9_what_was_lost_stays_so_although_the_hub_is_trusted_again() {
     model.restore_hub();
     model.distrust = None;
     model.delete().settle();
-    assert!(
-        is_lost(&model) && model.then == NextStep::BlockCleanup(CleanupBlocked::HubStateLost),
-        "{:?}",
-        model.log
-    );
+    assert!(is_lost(&model) && model.blocked == Some(CleanupBlocked::HubStateLost), "{:?}", model.log);
     model.report(report()).settle();
     assert!(model.project.is_none() && !model.runs);
 }
@@ -88,9 +84,9 @@ fn f9_what_was_made_after_the_restore_was_not_lost_by_it() {
         let mut seen = seen(project, Some(hub_namespace()), None, vec![]);
         seen.last_restore = Some(restore);
         seen.live = Some(live(Some(hub_namespace()), None));
-        assert_eq!(finalize::plan(&seen).release.is_some(), done, "{age}");
+        assert_eq!(plan(&seen).release.is_some(), done, "{age}");
         seen.seen_deleted = true;
-        assert!(finalize::plan(&seen).release.is_some());
+        assert!(plan(&seen).release.is_some());
     }
 }
 
@@ -115,10 +111,10 @@ fn f9_the_table_of_what_a_404_proves() {
         let mut seen = seen(project, Some(hub_namespace()), None, vec![]);
         (seen.distrust, seen.seen_deleted) = (distrust, seen_deleted);
         seen.live = Some(live(Some(hub_namespace()), None));
-        let plan = finalize::plan(&seen);
+        let plan = plan(&seen);
         assert_eq!(plan.release.is_some(), done, "{distrust:?} {seen_deleted} {recorded}");
         assert_eq!(plan.deployment.is_some(), refilled, "{distrust:?} {seen_deleted} {recorded}");
-        assert_eq!(plan.then == NextStep::Done, done, "visibly: {distrust:?} {seen_deleted} {recorded}");
+        assert_eq!(plan.then.is_none(), done, "visibly: {distrust:?} {seen_deleted} {recorded}");
     }
 }
 
@@ -127,28 +123,28 @@ fn c11_nobody_waits_for_the_report_of_a_cell_that_is_lost() {
     let mut seen = seen(deleting(marked()), Some(hub_namespace()), None, vec![]);
     seen.distrust = Some(Distrust::Restored);
     seen.live = Some(live(Some(hub_namespace()), None));
-    assert!(finalize::plan(&seen).release.is_none());
+    assert!(plan(&seen).release.is_none());
     seen.cell_lost = true;
-    assert!(finalize::plan(&seen).release.is_some());
+    assert!(plan(&seen).release.is_some());
     // It was federated again before.
     let mut refilled = hub_wd();
     refilled.metadata.annotations.get_or_insert_default().insert(HUB_LOST.to_owned(), "true".to_owned());
     set_field(&mut refilled, "status", Value::Null);
     (seen.hub, seen.live) = (Some(refilled.into()), None);
-    assert!(finalize::plan(&seen).delete.is_some());
+    assert!(plan(&seen).delete.is_some());
     seen.cell_lost = false;
-    assert_eq!(finalize::plan(&seen).then, NextStep::BlockCleanup(CleanupBlocked::HubStateLost));
+    assert_eq!(plan(&seen).blocked, Some(CleanupBlocked::HubStateLost));
 }
 
 #[test]
 fn f9_what_the_store_still_has_waits_for_its_event() {
     let mut seen = seen(deleting(marked()), Some(hub_namespace()), Some(hub_wd()), vec![]);
     seen.live = Some(live(Some(hub_namespace()), None));
-    assert!(finalize::plan(&seen).release.is_some(), "not where the hub goes on from where it was");
+    assert!(plan(&seen).release.is_some(), "not where the hub goes on from where it was");
     seen.distrust = Some(Distrust::Restored);
-    assert_eq!(finalize::plan(&seen), Plan { then: NextStep::AwaitChange, ..Plan::default() });
+    assert_eq!(plan(&seen), only(Intent::End(Outcome::AwaitChange)));
     (seen.hub, seen.seen_deleted) = (None, true);
-    assert!(finalize::plan(&seen).release.is_some());
+    assert!(plan(&seen).release.is_some());
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::time::Duration;
 use fedhub_api::cells::CellDown;
 use fedhub_core::names::{CELL_SOURCE, DELETION_PROTECTED, PROPAGATED_BY, RECALLED};
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, bare, set_field};
+use fedhub_engine::{Intent, Outcome};
 use fedhub_federator::cleanup::CleanupBlocked;
 use fedhub_federator::teardown::{Left, Teardown, TeardownLimits, left_of};
 use fedhub_planes::Write;
@@ -14,7 +15,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use crate::plan::fixtures::{annotate, deleting, hub_wd, in_order, label, marked, now, shared, with};
-use crate::plan::observed::{NextStep, Observed, Plan, plan};
+use crate::plan::observed::{Observed, Plan, only, plan};
 use crate::plan::states;
 
 const LIMITS: TeardownLimits =
@@ -62,7 +63,7 @@ fn shown(plan: &Plan) -> Option<(String, String)> {
 fn f9_a_wd_with_copies_is_recalled_before_it_is_deleted() {
     assert!(plan(&leaving(None, false, None)).delete.is_some(), "without copies it goes at once");
     let asked = plan(&leaving(None, true, None));
-    assert_eq!(asked, Plan { then: NextStep::ReadCopies, ..Plan::default() });
+    assert_eq!(asked, only(Intent::ReadCopies));
     assert!(plan(&leaving(None, true, Some(vec![]))).delete.is_some(), "the cache lags behind");
 
     let begun = plan(&leaving(None, true, Some(vec![left(None)])));
@@ -105,11 +106,8 @@ fn f9_c7_a_teardown_that_lasts_is_shown_then_named_and_a_cell_that_is_away_is_gi
         assert!(plan.recall && plan.delete.is_none(), "{what}: {plan:?}");
         assert_eq!(plan.deployment, None, "{what}: it is recorded once");
         let why = if away.is_some() { CleanupBlocked::CellUnreachable } else { CleanupBlocked::CellHolds };
-        let then = match reason {
-            Some("CleanupHeld") => NextStep::HoldCleanup(why, next),
-            _ => NextStep::RequeueAfter(next),
-        };
-        assert_eq!(plan.then, then, "{what}");
+        assert_eq!(plan.then, Some(Intent::End(Outcome::RequeueAfter(next))), "{what}");
+        assert_eq!(plan.blocked, (reason == Some("CleanupHeld")).then_some(why), "{what}");
     }
 }
 

@@ -20,10 +20,30 @@ pub fn without(object: &Object, finalizer: &str) -> Value {
     json!({ "finalizers": if others.is_empty() { Value::Null } else { json!(others) } })
 }
 
+/// The metadata with this finalizer, where one is given, and with these annotations, or without them.
+pub fn mark(object: &Object, finalizer: Option<&str>, annotations: Vec<(&str, Option<String>)>) -> Value {
+    let mut metadata = finalizer.map_or_else(|| json!({}), |finalizer| with(object, finalizer));
+    for (key, value) in annotations {
+        metadata["annotations"][key] = json!(value);
+    }
+    metadata
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::object::{Kind, bare};
+
+    #[test]
+    fn i2_a_mark_is_one_patch_of_what_is_missing() {
+        let object = bare(Kind::WorkloadDeployment, "default", "web");
+        let annotations = || vec![("a", Some("1".to_owned())), ("b", None)];
+        let metadata = json!({"annotations": {"a": "1", "b": null}});
+        assert_eq!(mark(&object, None, annotations()), metadata);
+        let metadata = json!({"annotations": {"a": "1", "b": null}, "finalizers": ["ours"]});
+        assert_eq!(mark(&object, Some("ours"), annotations()), metadata);
+        assert_eq!(mark(&object, Some("ours"), vec![]), with(&object, "ours"));
+    }
 
     #[test]
     fn i9_a_patch_keeps_the_others_and_their_order() {

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fedhub_core::errors::{Error, RequestError};
-use fedhub_core::object::{Key, ObjectRef, ObjectView, PlaneId};
+use fedhub_core::finalizers;
+use fedhub_core::object::{Key, Kind, ObjectRef, ObjectView, PlaneId};
 use fedhub_planes::{PlaneWriter, Precondition, Write, Written};
 
 use crate::intent::{Bodies, Draft, Intent, Subject};
@@ -20,8 +21,13 @@ use crate::{Outcome, Reconciler, Step};
 pub enum Answer {
     /// The plane stored this object.
     Stored(ObjectRef),
-    /// The plane stored a status of this object.
-    StatusStored(ObjectRef),
+    /// The plane stored a status.
+    StatusStored {
+        /// The object as the write knew it.
+        before: ObjectRef,
+        /// The object with the status that was stored.
+        stored: ObjectRef,
+    },
     /// A dry run showed that the write would change nothing.
     Same,
     /// A create found this object, which the watch has not shown.
@@ -49,7 +55,7 @@ impl Answer {
     pub fn step(self) -> Result<Step, Error> {
         Ok(match self {
             Self::Same | Self::Exists(..) | Self::Read(_) | Self::Outdated(_) => Step::Learned,
-            Self::Stored(_) | Self::StatusStored(_) | Self::Deleted { .. } => Step::Updated,
+            Self::Stored(_) | Self::StatusStored { .. } | Self::Deleted { .. } => Step::Updated,
             Self::Limited(wait) => Step::End(Outcome::RequeueAfter(wait)),
             Self::Gone => Step::End(Outcome::AwaitChange),
             Self::Failed(error) => return Err(error.into()),
@@ -97,12 +103,7 @@ pub async fn apply<E: Effects>(
     let mut bodies = Bodies::new();
     let mut step = Step::Unchanged;
     for intent in intents {
-        let from = match &intent {
-            Intent::Fetch(subject) => std::slice::from_ref(subject),
-            Intent::Render(draft) => &draft.from,
-            _ => &[],
-        };
-        if let Some((key, answer)) = fetch(effects, from, &mut bodies).await? {
+        if let Some((key, answer)) = fetch(effects, intent.subjects(), &mut bodies).await? {
             return Ok(step.max(effects.learn(seen, &key, answer)?));
         }
         let rendered = match intent {
@@ -111,7 +112,8 @@ pub async fn apply<E: Effects>(
             intent => Some(intent),
         };
         if let Some(intent) = rendered {
-            step = step.max(perform(effects, seen, intent, &bodies).await?);
+            // In a box: a reconcile that does nothing would hold room for it too.
+            step = step.max(Box::pin(perform(effects, seen, intent, &mut bodies)).await?);
         }
         if matches!(step, Step::End(_)) {
             break;
@@ -145,33 +147,31 @@ async fn perform<E: Effects>(
     effects: &mut E,
     seen: &E::Snapshot,
     intent: Intent,
-    bodies: &Bodies,
+    bodies: &mut Bodies,
 ) -> Result<Step, Error> {
     let (key, answer) = match intent {
-        Intent::Put { to, kind, write, recreate } => {
-            let writer = effects.writer(&to);
-            let (Write::Create(object) | Write::Replace { object, .. }) = &write;
-            let key = writer.plane.key(kind, object.namespace(), object.name());
-            let answer = match (writer.write(kind, write).await, recreate) {
-                (Ok(Some(Written::Stored(stored))), _) => Answer::Stored(stored),
-                (Ok(Some(Written::Exists { object, conflict })), _) => Answer::Exists(object, conflict),
-                (Ok(None), _) => Answer::Same,
-                (Err(error), Some(stub)) if error.immutable() => {
-                    tracing::info!(%key, "recreating an object: a field is immutable");
-                    delete(&writer, &Subject { key: key.clone(), stub }, Precondition::Uid).await
-                }
-                (Err(error), _) => Answer::Failed(error),
-            };
-            (key, answer)
+        Intent::Put { to, kind, write, recreate } => put(&effects.writer(&to), kind, write, recreate).await,
+        Intent::Mark { subject: Subject { key, .. }, finalizer, annotations } => {
+            let of = fetched(&key, bodies)?;
+            let metadata = finalizers::mark(of, finalizer, annotations);
+            let patched = effects.writer(&key.plane).patch_metadata(key.kind, of, metadata).await;
+            (key.clone(), merged(key, patched, bodies))
+        }
+        Intent::Release { subject: Subject { key, .. }, finalizer } => {
+            let of = fetched(&key, bodies)?;
+            let metadata = finalizers::without(of, finalizer);
+            let patched = effects.writer(&key.plane).patch_metadata(key.kind, of, metadata).await;
+            (key.clone(), merged(key, patched, bodies))
         }
         Intent::PutStatus { to, kind, of, write } => {
             let writer = effects.writer(&to);
+            let key = writer.plane.key(kind, of.namespace(), of.name());
             let answer = match writer.write_status(kind, &of, write).await {
-                Ok(Some(stored)) => Answer::StatusStored(stored),
+                Ok(Some(stored)) => Answer::StatusStored { before: of, stored },
                 Ok(None) => Answer::Same,
                 Err(error) => Answer::Failed(error),
             };
-            (writer.plane.key(kind, of.namespace(), of.name()), answer)
+            (key, answer)
         }
         Intent::Delete { subject, precondition, inferred } => {
             let token = if inferred { effects.take(&subject.key) } else { Ok(()) };
@@ -192,12 +192,54 @@ async fn perform<E: Effects>(
         }
         Intent::End(outcome) => return Ok(Step::End(outcome)),
         own @ (Intent::ReadHub
+        | Intent::ReadCopies
+        | Intent::Unbind
+        | Intent::DeleteHubWd(_)
         | Intent::ConfirmOwner
         | Intent::FetchCopy
         | Intent::Fetch(_)
         | Intent::Render(_)) => return effects.perform(seen, own, bodies).await,
     };
     effects.learn(seen, &key, answer)
+}
+
+/// Creates or replaces an object, or deletes it where a field is immutable and it may be recreated.
+async fn put(
+    writer: &PlaneWriter<'_>,
+    kind: Kind,
+    write: Write,
+    recreate: Option<ObjectRef>,
+) -> (Key, Answer) {
+    let (Write::Create(object) | Write::Replace { object, .. }) = &write;
+    let key = writer.plane.key(kind, object.namespace(), object.name());
+    let answer = match (writer.write(kind, write).await, recreate) {
+        (Ok(Some(Written::Stored(stored))), _) => Answer::Stored(stored),
+        (Ok(Some(Written::Exists { object, conflict })), _) => Answer::Exists(object, conflict),
+        (Ok(None), _) => Answer::Same,
+        (Err(error), Some(stub)) if error.immutable() => {
+            tracing::info!(%key, "recreating an object: a field is immutable");
+            delete(writer, &Subject { key: key.clone(), stub }, Precondition::Uid).await
+        }
+        (Err(error), _) => Answer::Failed(error),
+    };
+    (key, answer)
+}
+
+/// The object that was fetched for an intent.
+fn fetched<'a>(key: &Key, bodies: &'a Bodies) -> Result<&'a ObjectRef, Error> {
+    bodies.get(key).ok_or_else(|| Error::Bug(format!("{key} was not fetched")))
+}
+
+/// The answer to a patch of metadata. It takes the place of what was fetched, as the writes after it need its
+/// version.
+fn merged(key: Key, patched: Result<ObjectRef, RequestError>, bodies: &mut Bodies) -> Answer {
+    match patched {
+        Ok(stored) => {
+            bodies.insert(key, stored.clone());
+            Answer::Stored(stored)
+        }
+        Err(error) => Answer::Failed(error),
+    }
 }
 
 /// Deletes an object. One that is gone leaves the cache: what follows must not take it for one that stands.

@@ -24,7 +24,7 @@ impl<V> Plan<V> {
 
     /// Whether whole objects are fetched for it.
     pub fn fetches(&self) -> bool {
-        self.intents.iter().any(|intent| matches!(intent, Intent::Fetch(_) | Intent::Render(_)))
+        self.intents.iter().any(|intent| !intent.subjects().is_empty())
     }
 }
 
@@ -46,6 +46,22 @@ pub enum Intent {
         write: Write,
         /// The object that is deleted, to be created anew, where the server says that a field is immutable.
         recreate: Option<ObjectRef>,
+    },
+    /// Merge our finalizer and annotations into an object, before anything is done on its behalf (I2).
+    Mark {
+        /// The object.
+        subject: Subject,
+        /// The finalizer that it gets, if it lacks it.
+        finalizer: Option<&'static str>,
+        /// Annotations that it gets, or loses.
+        annotations: Vec<(&'static str, Option<String>)>,
+    },
+    /// Take our finalizer off an object, as its work is proven done (I3).
+    Release {
+        /// The object.
+        subject: Subject,
+        /// The finalizer.
+        finalizer: &'static str,
     },
     /// Replace a status.
     PutStatus {
@@ -70,14 +86,34 @@ pub enum Intent {
     /// Read an object from its plane, past every cache, and plan again.
     ReadLive(Key),
     /// The projector: read the hub namespace, the Instance and the WD of a projection, the last two only
-    /// where the first can prove anything (I4).
+    /// where the first can prove anything (I4). The federator: read the hub namespace and the WD in it (I3).
     ReadHub,
+    /// The federator: read the hub's copies of the WD's Instances (F9).
+    ReadCopies,
+    /// The federator: delete Karmada's binding of the hub WD, so that its cells tear it down (F9).
+    Unbind,
+    /// The federator: delete the hub WD and, where it is gone by then, read the hub. It leaves the cache only
+    /// where the hub is known not to have lost it (F9).
+    DeleteHubWd(Subject),
     /// The projector: read the WD of an Instance, and the age of that Instance (P2).
     ConfirmOwner,
     /// The cell's write-back: fetch the copy, or read it live where the hub has another one than the cache.
     FetchCopy,
     /// End the reconcile.
     End(Outcome),
+}
+
+impl Intent {
+    /// The objects that are fetched for it.
+    pub(crate) fn subjects(&self) -> &[Subject] {
+        match self {
+            Self::Fetch(subject) | Self::Mark { subject, .. } | Self::Release { subject, .. } => {
+                std::slice::from_ref(subject)
+            }
+            Self::Render(draft) => &draft.from,
+            _ => &[],
+        }
+    }
 }
 
 /// An object that is written once the objects that it is made of have been fetched: plans decide on
@@ -93,10 +129,16 @@ pub struct Draft {
 }
 
 /// What is written of an object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DraftPart {
     /// Its metadata and spec.
     Object,
+    /// The federator: the metadata of a hub WD whose protection comes off, as it is about to be deleted, or
+    /// is recalled from its cells since that time (F9).
+    Unprotected {
+        /// Since when it is recalled.
+        recalled: Option<String>,
+    },
     /// Its status.
     Status,
 }

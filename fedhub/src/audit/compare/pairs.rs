@@ -6,7 +6,7 @@ use std::time::Duration;
 use fedhub_api::cells::{CellDown, is_city_lost};
 use fedhub_core::names::{CITY_CODE, PlaneName};
 use fedhub_core::object::{Key, Kind, ObjectRef, ObjectView, PlaneId};
-use fedhub_federator::desired::Bodies;
+use fedhub_engine::Bodies;
 use fedhub_federator::snapshot::{KnownPolicy, LiveRead, Snapshot, Wd};
 use fedhub_federator::teardown::Teardown;
 use fedhub_planes::{ProjectNamespace, ServiceState, WriteState};
@@ -52,7 +52,8 @@ impl<'a> Pair<'a> {
     }
 
     pub fn bodies(&self) -> Bodies {
-        Bodies { project: self.wd.object.clone(), hub: self.hub().map(|hub| hub.object.clone()).into() }
+        let hub = self.hub().map(|hub| (self.hub_key(), hub.object.clone()));
+        [(self.wd_key(), self.wd.object.clone())].into_iter().chain(hub).collect()
     }
 
     /// All that the federator decides by. What was read is taken for a live read; whether a move has arrived

@@ -5,14 +5,14 @@ use fedhub_api::reason::Reason;
 use fedhub_core::message::Quoted;
 use fedhub_core::names::{CITY_CODE, SUSPENDED};
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, PlaneId};
-use fedhub_federator::desired::Mark;
+use fedhub_engine::Intent;
 use fedhub_federator::hub_namespace::HubNamespace;
 use fedhub_federator::is_orphaned;
 use fedhub_federator::moving::{Move, under_way};
-use fedhub_federator::origin::conflict;
-use fedhub_federator::plan::{FederationPlan, NextStep, plan};
+use fedhub_federator::plan::{FederationPlan, plan};
+use fedhub_federator::refusal::{Refusal, conflict};
+use fedhub_federator::render::render;
 use fedhub_federator::snapshot::Snapshot;
-use fedhub_federator::status;
 use fedhub_planes::{ProjectNamespace, ServiceState, Write, WriteState};
 use jiff::Timestamp;
 
@@ -95,27 +95,32 @@ impl Pair<'_> {
         if seen.project.terminating {
             return self.cleanup(seen, &plan).into_iter().collect();
         }
-        let FederationPlan { mark, namespace, policy, deployment, status, .. } = plan;
-        let waits = self.terminating(seen);
-        let mark = mark.map(|mark| self.mark(mark));
-        let namespace = namespace.map(|write| self.namespace_write(write));
-        let policy = policy.map(|write| self.policy_write(write));
         let moving = self.moving(seen);
         let is_moving = moving.is_some();
-        let deployment = deployment.filter(|_| !is_moving).and_then(|change| {
-            let write = change.render(seen, &self.bodies())?;
-            Some(self.deployment_write(write))
+        let writes = plan.intents.into_iter().filter_map(|intent| match intent {
+            Intent::Render(draft) if !is_moving => {
+                self.write(render(seen, plan.verdict.as_ref(), &draft, &self.bodies())?)
+            }
+            intent => self.write(intent),
         });
-        let status = status.filter(|_| !is_moving).and_then(|intent| {
-            let wanted = status::write(seen, intent.refusal.as_ref(), &self.bodies())?;
-            self.status_write(&wanted.status)
-        });
-        [waits, mark, namespace, policy, moving, deployment, status].into_iter().flatten().collect()
+        [self.terminating(seen), moving].into_iter().flatten().chain(writes).collect()
     }
 
-    fn mark(&self, mark: Mark) -> Draft {
-        let finalizer = mark.finalizer.then(|| "the federator's finalizer is missing".to_owned());
-        let annotations = mark.annotations.iter().map(|(key, value)| match value {
+    /// What differs from what an intent writes.
+    fn write(&self, intent: Intent) -> Option<Draft> {
+        Some(match intent {
+            Intent::Mark { finalizer, annotations, .. } => self.mark(finalizer, &annotations),
+            Intent::Put { kind: Kind::Namespace, write, .. } => self.namespace_write(write),
+            Intent::Put { kind: Kind::PropagationPolicy, write, .. } => self.policy_write(write),
+            Intent::Put { write, .. } => self.deployment_write(write),
+            Intent::PutStatus { write, .. } => return self.status_write(&write.status),
+            _ => return None,
+        })
+    }
+
+    fn mark(&self, finalizer: Option<&'static str>, annotations: &[(&'static str, Option<String>)]) -> Draft {
+        let finalizer = finalizer.map(|_| "the federator's finalizer is missing".to_owned());
+        let annotations = annotations.iter().map(|(key, value)| match value {
             Some(value) => format!("the annotation {key} is not {value}"),
             None => format!("the annotation {key} is of another object"),
         });
@@ -213,9 +218,13 @@ impl Pair<'_> {
         if !seen.project.held {
             return None;
         }
-        let draft = match &plan.then {
-            NextStep::BlockCleanup(why) => self.draft(Discrepancy::CleanupBlocked, why.to_string()),
-            _ if plan.release => self.draft(Discrepancy::FinalizerLeft, "the hub has nothing of it any more"),
+        let draft = match (&plan.verdict, &plan.intents[..]) {
+            (Some(Refusal::CleanupHeld(why, _)), _) => {
+                self.draft(Discrepancy::CleanupBlocked, why.to_string())
+            }
+            (_, [Intent::Release { .. }]) => {
+                self.draft(Discrepancy::FinalizerLeft, "the hub has nothing of it any more")
+            }
             _ => {
                 let hub = self.hub().filter(|hub| hub.object.is_terminating());
                 let detail =

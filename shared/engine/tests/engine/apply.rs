@@ -271,3 +271,36 @@ async fn i4_a_live_read_is_a_read_and_its_answer_is_handed_over() {
     assert_eq!(world.instances.learnt, [("d".to_owned(), "absent"), ("a".to_owned(), "found")]);
     world.run.stop().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn i2_i9_what_is_written_after_a_mark_is_written_over_the_mark_and_a_release_leaves_other_finalizers() {
+    let mut world = World::new().await;
+    let theirs = json!({"metadata": {"finalizers": ["example.org/theirs"]}});
+    world.hub.patch("Instance", "n", "a", &theirs).unwrap();
+    world.body("a").await;
+    let mark = |subject| Intent::Mark {
+        subject,
+        finalizer: Some("example.org/ours"),
+        annotations: vec![("example.org/of", Some("n".to_owned()))],
+    };
+    let subject = world.subject("a");
+    // The draft is of the version that the mark replaces.
+    let (step, written) = world.apply(vec![mark(subject.clone()), draft(subject)]).await;
+    assert_eq!(step.unwrap(), Step::Updated);
+    assert_eq!(written, ["patch instances/a", "update instances/a"]);
+    let stored = world.hub.get("Instance", "n", "a").unwrap();
+    assert_eq!(stored["metadata"]["annotations"]["example.org/of"], "n");
+    assert_eq!(stored["metadata"]["finalizers"], json!(["example.org/theirs", "example.org/ours"]));
+    assert_eq!(stored["spec"]["size"], "large");
+
+    let older = world.former("a", |it| it.metadata.resource_version = Some("1".to_owned()));
+    let (step, written) = world.apply(vec![mark(older), draft(world.subject("b"))]).await;
+    assert_eq!((step.unwrap(), written), (Step::Learned, vec![]), "a mark is of what the plan is for, too");
+
+    let release = Intent::Release { subject: world.subject("a"), finalizer: "example.org/ours" };
+    let (step, written) = world.apply(vec![release]).await;
+    assert_eq!((step.unwrap(), &written[..]), (Step::Updated, &["patch instances/a".to_owned()][..]));
+    let stored = world.hub.get("Instance", "n", "a").unwrap();
+    assert_eq!(stored["metadata"]["finalizers"], json!(["example.org/theirs"]));
+    world.run.stop().await;
+}

@@ -11,6 +11,7 @@ use fedhub_core::names::{
     UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, WORKLOAD_DEPLOYMENT_NAME, encode_plane, hub_namespace,
 };
 use fedhub_core::object::{Kind, Object, ObjectView, PlaneId, bare, set_field};
+use fedhub_engine::Intent;
 use fedhub_federator::plan::plan;
 use fedhub_planes::pauses::stored::PausedPlanes;
 use fedhub_planes::{ProjectNamespace, Write};
@@ -175,14 +176,11 @@ fn policy_of(world: &World, target: &Target) -> Option<Object> {
     let wd =
         world.projects[&target.home.plane].deployments.get(&target.home.namespace, &target.name).unwrap();
     let pair = Pair { context: &context, home: &target.home, wd, space: &target.space };
-    match plan(
-        &pair.snapshot(fedhub_planes::WriteState::Active, fedhub_planes::ServiceState::Active).unwrap(),
-    )
-    .policy?
-    {
-        Write::Create(policy) => Some(*policy),
-        Write::Replace { .. } => None,
-    }
+    let seen = pair.snapshot(fedhub_planes::WriteState::Active, fedhub_planes::ServiceState::Active).unwrap();
+    plan(&seen).intents.into_iter().find_map(|intent| match intent {
+        Intent::Put { kind: Kind::PropagationPolicy, write: Write::Create(policy), .. } => Some(*policy),
+        _ => None,
+    })
 }
 
 /// Adds an Instance of a WD: in the cell, on the hub and in the project.
