@@ -3,14 +3,14 @@
 use fedhub_api::conditions::{find, said};
 use fedhub_api::reason::Reason;
 use fedhub_core::message::Quoted;
-use fedhub_core::names::{CITY_CODE, SUSPENDED};
-use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, PlaneId};
+use fedhub_core::names::SUSPENDED;
+use fedhub_core::object::{Kind, Object, ObjectView, PlaneId};
 use fedhub_engine::Intent;
 use fedhub_federator::hub_namespace::HubNamespace;
 use fedhub_federator::is_orphaned;
 use fedhub_federator::moving::{Move, under_way};
 use fedhub_federator::plan::{FederationPlan, plan};
-use fedhub_federator::refusal::{Refusal, conflict};
+use fedhub_federator::refusal::{Refusal, Remnant, conflict, remnant};
 use fedhub_federator::render::render;
 use fedhub_federator::snapshot::Snapshot;
 use fedhub_planes::{ProjectNamespace, ServiceState, Write, WriteState};
@@ -174,28 +174,18 @@ impl Pair<'_> {
 
     /// What is being deleted on the hub although the WD needs it: it has to go before it can be made anew.
     fn terminating(&self, seen: &Snapshot) -> Option<Draft> {
-        let namespace = seen.hub_namespace.as_deref().filter(|it| it.is_terminating());
-        if let Some(namespace) = namespace {
-            return Some(Draft {
-                subject: self.namespace_key(),
-                since: deleted(namespace),
-                ..self.draft(Discrepancy::HubNamespaceMissing, held(namespace))
-            });
-        }
-        let policies = seen.policies.iter().map(|policy| &policy.object);
-        let of_city =
-            |policy: &&ObjectRef| policy.is_terminating() && policy.label(CITY_CODE) == Some(seen.city());
-        let policy = policies.clone().find(of_city).map(|policy| Draft {
-            subject: key(PlaneId::Hub, Kind::PropagationPolicy, self.space, policy.name()),
-            since: deleted(policy),
-            ..self.draft(Discrepancy::PolicyMissing, held(policy))
-        });
-        let hub = || {
-            let hub = self.hub().filter(|hub| hub.object.is_terminating())?;
-            let draft = self.draft(Discrepancy::HubWdMissing, held(&hub.object));
-            Some(Draft { since: deleted(&hub.object), ..draft })
+        let (discrepancy, subject, object) = match remnant(seen)? {
+            Remnant::Namespace => {
+                (Discrepancy::HubNamespaceMissing, self.namespace_key(), seen.hub_namespace.as_ref()?)
+            }
+            Remnant::Policy => {
+                let policy = &seen.policy()?.object;
+                let key = key(PlaneId::Hub, Kind::PropagationPolicy, self.space, policy.name());
+                (Discrepancy::PolicyMissing, key, policy)
+            }
+            Remnant::Deployment => (Discrepancy::HubWdMissing, self.hub_key(), &self.hub()?.object),
         };
-        policy.or_else(hub)
+        Some(Draft { subject, since: deleted(object), ..self.draft(discrepancy, held(object)) })
     }
 
     /// A hub WD that is of another city than its project WD, or has not arrived in it.

@@ -89,6 +89,15 @@ fn policy(world: &World, of: &Target) -> Key {
     key_of(PlaneId::Hub, Kind::PropagationPolicy, policy)
 }
 
+/// The policy of the WD's city goes, and another of that city stands.
+pub fn replace_policy(world: &mut World, of: &Target) {
+    let key = policy(world, of);
+    let mut another = world.hub.policies.get(&key.namespace, &key.name).unwrap().object.as_ref().clone();
+    another.metadata.name = Some("another".to_owned());
+    change(&mut world.hub.policies, key, deleting);
+    put(&mut world.hub.policies, PlaneId::Hub, Kind::PropagationPolicy, another);
+}
+
 /// Nothing of a WD is on the hub and in the cell any more.
 fn clear_hub(world: &mut World, of: &Target) {
     remove(&mut world.hub.deployments, &of.space, &of.name);
@@ -156,6 +165,10 @@ pub const EDITS: &[Edit] = &[
     edit("the policy is deleted", Discrepancy::PolicyMissing, |w, of| {
         let key = policy(w, of);
         w.hub.policies.replace(&key, None);
+    }),
+    edit("the policy is being deleted", Discrepancy::PolicyMissing, |w, of| {
+        let key = policy(w, of);
+        change(&mut w.hub.policies, key, deleting);
     }),
     edit("the policy is edited", Discrepancy::PolicyDiffers, |w, of| {
         let key = policy(w, of);

@@ -46,6 +46,13 @@ fn u4_each_discrepancy_is_found_by_some_change() {
     assert!(missing.is_empty(), "{missing:?}");
 }
 
+#[test]
+fn f7_u4_a_policy_is_not_missed_while_another_of_its_city_stands() {
+    let (mut world, targets) = world(&Shape::default());
+    edits::replace_policy(&mut world, &targets[0]);
+    assert_eq!(audit(&world), []);
+}
+
 /// What changed a moment ago may be under way.
 #[test]
 fn u4_what_differs_since_a_moment_settles() {
