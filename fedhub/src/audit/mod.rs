@@ -18,17 +18,16 @@ use std::time::Duration;
 
 use fedhub_core::clock::parse_duration;
 use fedhub_core::names::PlaneName;
-use fedhub_planes::pauses::stored::Pause;
 
 use crate::common::{MISUSE, complain, misuse, perform};
 use crate::operator::plane_name;
 use crate::operator::sources::SourceArgs;
 use compare::audit;
 use fedhub_terminal::consent::{agrees, can_ask};
-use fedhub_terminal::output::{OutputArgs, colours, print};
+use fedhub_terminal::output::{OutputArgs, print};
 use finding::Finding;
 use read::{Gathered, Request, gather};
-use report::Report;
+use report::{Audited, Paused};
 use world::World;
 
 /// The exit code where something was found.
@@ -98,8 +97,8 @@ async fn report(args: &AuditArgs) -> anyhow::Result<ExitCode> {
     let Gathered { world, unread, .. } = gathered;
     let planes = world.projects.len();
     let paused = pauses(&world);
-    let report = Report { now: world.now, planes, findings, unread, paused };
-    print(&report.print(args.output.format(), colours()))?;
+    let report = Audited { now: world.now, planes, findings, unread, paused };
+    args.output.print(&report)?;
     Ok(exit_code(&report))
 }
 
@@ -107,7 +106,7 @@ async fn report(args: &AuditArgs) -> anyhow::Result<ExitCode> {
 async fn reclaim(args: &AuditArgs, gathered: &Gathered, findings: &[Finding]) -> anyhow::Result<ExitCode> {
     let orphans = reclaim::orphans(gathered, findings);
     for unread in &gathered.unread {
-        complain(&format!("not read: {}: {}: {}", unread.plane, unread.cause.id(), unread.message));
+        complain(&format!("not read: {}: {}", unread.plane, unread.problem));
     }
     if orphans.is_empty() {
         print("no orphans")?;
@@ -139,15 +138,15 @@ async fn reclaim(args: &AuditArgs, gathered: &Gathered, findings: &[Finding]) ->
 }
 
 /// The pauses of the planes that are audited, by plane.
-fn pauses(world: &World) -> Vec<(String, Pause)> {
+fn pauses(world: &World) -> Vec<Paused> {
     let all = world.paused.all.iter().map(|pause| ("all planes", pause));
     let planes = world.paused.planes.iter().map(|(plane, pause)| (plane.as_str(), pause));
     let audited = |plane: &str| world.only.as_ref().is_none_or(|only| only.as_str() == plane);
     let planes = planes.filter(|(plane, _)| audited(plane));
-    all.chain(planes).map(|(plane, pause)| (plane.to_owned(), pause.clone())).collect()
+    all.chain(planes).map(|(plane, pause)| Paused { plane: plane.to_owned(), pause: pause.clone() }).collect()
 }
 
-fn exit_code(report: &Report) -> ExitCode {
+fn exit_code(report: &Audited) -> ExitCode {
     match (report.has_problems(), report.is_complete()) {
         (true, _) => ExitCode::from(FOUND),
         (false, false) => ExitCode::FAILURE,

@@ -95,7 +95,7 @@ pub async fn gather(request: Request) -> anyhow::Result<Gathered> {
         let (remembered, labels) = (remembered.clone(), labels.clone());
         async move {
             let project = in_time(&connection, project_of(&name, &connection, &labels, &remembered)).await;
-            let project = project.unwrap_or_else(|error| Err(Unread::new(name.as_str(), &error)));
+            let project = project.unwrap_or_else(|error| Err(Unread::failed(name.as_str(), &error)));
             (name, connection, project)
         }
     });
@@ -111,7 +111,7 @@ pub async fn gather(request: Request) -> anyhow::Result<Gathered> {
     for (name, connection) in cells {
         match in_time(&connection, cell_of(&connection)).await.and_then(|cell| cell) {
             Ok(cell) => drop(world.cells.insert(name, cell)),
-            Err(error) => unread.push(Unread::new(&format!("cell {name}"), &error)),
+            Err(error) => unread.push(Unread::failed(&format!("cell {name}"), &error)),
         }
     }
     unread.sort();
@@ -142,13 +142,7 @@ fn unknown(
     let missing = planes.into_iter().filter(|plane| wanted(plane) && !is_known(plane));
     let message =
         format!("discovery {mode} finds no plane of that name; --project-kubeconfig names its kubeconfig");
-    missing
-        .map(|plane| Unread {
-            plane: plane.to_string(),
-            cause: Cause::PlaneNotKnown,
-            message: message.clone(),
-        })
-        .collect()
+    missing.map(|plane| Unread::new(plane.as_str(), Cause::PlaneNotKnown, message.clone())).collect()
 }
 
 /// The hub; where one plane is audited, of what is in namespaces that in those of this plane.
@@ -241,7 +235,7 @@ async fn project_of(
     deployments: &str,
     remembered: &BTreeMap<String, String>,
 ) -> Result<Project, Unread> {
-    let unread = |error: &ReadError| Unread::new(name.as_str(), error);
+    let unread = |error: &ReadError| Unread::failed(name.as_str(), error);
     check_identity(name, plane, remembered).await?;
     let id = PlaneId::Project(name.clone());
     let all = |kind: Kind, labels| async move { list(plane, kind.resource(), "", labels).await };
@@ -251,11 +245,9 @@ async fn project_of(
         Read::Found(objects) => Ok(Objects::of(&id, kind, objects)),
         Read::Failed(error) => Err(unread(&error)),
         // No list is no empty list.
-        Read::Absent | Read::Skipped => Err(Unread {
-            plane: name.to_string(),
-            cause: Cause::PlaneUnreachable,
-            message: "the plane was not asked".to_owned(),
-        }),
+        Read::Absent | Read::Skipped => {
+            Err(Unread::new(name.as_str(), Cause::PlaneUnreachable, "the plane was not asked"))
+        }
     };
     let deployments = of(Kind::WorkloadDeployment, deployments)?;
     let instances = of(Kind::Instance, instances)?;
@@ -307,7 +299,7 @@ impl Gathered {
             match (object, &key.plane) {
                 (Read::Failed(error), PlaneId::Project(name)) => {
                     if self.world.projects.remove(name).is_some() {
-                        self.unread.push(Unread::new(name.as_str(), &error));
+                        self.unread.push(Unread::failed(name.as_str(), &error));
                     }
                 }
                 (Read::Failed(error), _) => {

@@ -193,7 +193,7 @@ impl Orphan {
             _ => return Err(kept("its hub namespace names another project namespace by now")),
         }
         if let Err(unread) = check_identity(plane, project, &gathered.identities).await {
-            return Err(Outcome::Kept(format!("{}: {}", unread.cause.id(), unread.message)));
+            return Err(Outcome::Kept(unread.problem.to_string()));
         }
         let living = match get(project, WD.resource(), &self.home.namespace, &self.key.name).await {
             Read::Found(living) => Some(living),

@@ -3,19 +3,20 @@
 use std::collections::BTreeSet;
 
 use fedhub_core::clock::stamp;
-use fedhub_core::object::PlaneId;
+use fedhub_core::object::Key;
 use fedhub_planes::pauses::stored::Pause;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::finding::{Discrepancy, Finding};
 use crate::operator::fleet::Unread;
-use fedhub_terminal::output::{Colour, Format, structured};
-use fedhub_terminal::table::{age, counted, painted, table};
+use fedhub_terminal::output::Colour;
+use fedhub_terminal::report::{Field, Look, Report, Row, list_of, parts, table_of_any};
+use fedhub_terminal::table::{age, counted, seconds, table};
 
 /// What was found, and what was not read.
 #[derive(Debug)]
-pub struct Report {
+pub struct Audited {
     /// The time of the audit.
     pub now: Timestamp,
     /// The number of project planes that were read.
@@ -25,10 +26,55 @@ pub struct Report {
     /// What was not read.
     pub unread: Vec<Unread>,
     /// What operators paused.
-    pub paused: Vec<(String, Pause)>,
+    pub paused: Vec<Paused>,
 }
 
-impl Report {
+/// A plane that an operator paused, or all of them.
+#[derive(Clone, Debug)]
+pub struct Paused {
+    /// The name of the plane, or `all planes`.
+    pub plane: String,
+    /// The pause.
+    pub pause: Pause,
+}
+
+impl Row for Paused {
+    const FIELDS: &'static [Field<Self>] = &[
+        Field::new("plane", "PAUSED PLANE", |paused| json!(paused.plane)),
+        Field::named("pause", |paused| json!(paused.pause)),
+        Field::column("PAUSE", |paused| json!(paused.pause.to_string())),
+    ];
+}
+
+/// A finding, at the time of the audit. The names are documented in `docs/reference/audit.md`.
+struct Found {
+    finding: Finding,
+    now: Timestamp,
+}
+
+impl Row for Found {
+    const FIELDS: &'static [Field<Self>] = &[
+        Field::new("finding", "FINDING", |it| json!(it.finding.discrepancy.id())),
+        Field::new("state", "STATE", |it: &Self| json!(state(&it.finding))).wide(),
+        Field::new("plane", "PLANE", |it| json!(it.finding.plane)),
+        Field::column("ON", |it| json!(it.finding.subject.plane.kind())),
+        Field::column("OBJECT", |it| json!(object(&it.finding))),
+        Field::named("object", |it| {
+            let Key { plane, kind, namespace, name } = &it.finding.subject;
+            json!({"on": plane.kind(), "kind": kind.resource().kind, "namespace": namespace, "name": name})
+        }),
+        Field::column("AGE", |it| json!(it.finding.since.map(|since| age(since, it.now)))),
+        Field::new("responsible", "ACTS", |it| json!(it.finding.discrepancy.responsible().to_string())),
+        Field::new("detail", "DETAIL", |it: &Self| json!(it.finding.detail))
+            .painted(|it| it.finding.is_problem().then_some(Colour::Red)),
+        Field::named("meaning", |it| json!(it.finding.discrepancy.meaning())),
+        Field::named("remedy", |it| json!(it.finding.discrepancy.remedy())),
+        Field::named("since", |it| json!(it.finding.since.map(stamp))),
+        Field::named("ageSeconds", |it| json!(it.finding.since.map(|since| seconds(since, it.now)))),
+    ];
+}
+
+impl Audited {
     /// Whether anything stands that matters.
     pub fn has_problems(&self) -> bool {
         self.findings.iter().any(Finding::is_problem)
@@ -39,63 +85,8 @@ impl Report {
         self.unread.is_empty()
     }
 
-    /// The output in a format.
-    pub fn print(&self, format: Format, colours: bool) -> String {
-        structured(format, &self.json()).unwrap_or_else(|| self.text(format == Format::Wide, colours))
-    }
-
-    fn text(&self, wide: bool, colours: bool) -> String {
-        let shown: Vec<&Finding> =
-            self.findings.iter().filter(|it| wide || !(it.settling || it.paused)).collect();
-        let mut parts = Vec::new();
-        if !shown.is_empty() {
-            parts.push(self.table(&shown, wide, colours));
-            parts.extend(remedies(&shown));
-        }
-        if !self.paused.is_empty() {
-            let header = ["PAUSED PLANE", "PAUSE"].map(str::to_owned).to_vec();
-            let row = |(plane, pause): &(String, Pause)| vec![plane.clone(), pause.to_string()];
-            let rows: Vec<_> = std::iter::once(header).chain(self.paused.iter().map(row)).collect();
-            parts.push(table(&rows));
-        }
-        if !self.unread.is_empty() {
-            let header = ["UNREAD PLANE", "CAUSE", "MESSAGE"].map(str::to_owned).to_vec();
-            let row = |it: &Unread| vec![it.plane.clone(), it.cause.id().to_owned(), it.message.clone()];
-            let rows: Vec<_> = std::iter::once(header).chain(self.unread.iter().map(row)).collect();
-            parts.push(table(&rows));
-        }
-        parts.push(self.summary());
-        parts.join("\n\n")
-    }
-
-    fn table(&self, findings: &[&Finding], wide: bool, colours: bool) -> String {
-        let mut header = vec!["FINDING", "PLANE", "ON", "OBJECT", "AGE", "ACTS"];
-        if wide {
-            header.insert(1, "STATE");
-        }
-        header.push("DETAIL");
-        let last = header.len() - 1;
-        let row = |finding: &&Finding| {
-            let mut row = vec![
-                finding.discrepancy.id().to_owned(),
-                finding.plane.clone(),
-                on(&finding.subject.plane).to_owned(),
-                object(finding),
-                finding.since.map_or_else(String::new, |since| age(since, self.now)),
-                finding.discrepancy.responsible().to_string(),
-                finding.detail.clone(),
-            ];
-            if wide {
-                row.insert(1, state(finding).to_owned());
-            }
-            row
-        };
-        let header = header.into_iter().map(str::to_owned).collect();
-        let rows: Vec<_> = std::iter::once(header).chain(findings.iter().map(row)).collect();
-        painted(&rows, |row, column| {
-            let finding = findings.get(row.checked_sub(1)?)?;
-            (colours && column == last && finding.is_problem()).then_some(Colour::Red)
-        })
+    fn found(&self) -> impl Iterator<Item = Found> {
+        self.findings.iter().map(|finding| Found { finding: finding.clone(), now: self.now })
     }
 
     fn summary(&self) -> String {
@@ -117,59 +108,49 @@ impl Report {
         }
         text
     }
+}
 
-    /// Returns the report as JSON. The names are documented in `docs/reference/audit.md`.
-    pub fn json(&self) -> Value {
-        let finding = |it: &Finding| {
-            json!({
-                "finding": it.discrepancy.id(),
-                "state": state(it),
-                "plane": it.plane,
-                "object": {
-                    "on": on(&it.subject.plane),
-                    "kind": it.subject.kind.resource().kind,
-                    "namespace": it.subject.namespace,
-                    "name": it.subject.name,
-                },
-                "meaning": it.discrepancy.meaning(),
-                "detail": it.detail,
-                "since": it.since.map(stamp),
-                "ageSeconds": it.since.map(|since| self.now.duration_since(since).as_secs().max(0)),
-                "responsible": it.discrepancy.responsible().to_string(),
-                "remedy": it.discrepancy.remedy(),
-            })
-        };
-        let unread = |it: &Unread| json!({"plane": it.plane, "cause": it.cause.id(), "message": it.message, "remedy": it.cause.remedy()});
-        let paused = |(plane, pause): &(String, Pause)| json!({"plane": plane, "pause": pause});
+impl Report for Audited {
+    fn text(&self, look: Look) -> String {
+        let shown: Vec<Found> = self
+            .found()
+            .filter(|Found { finding, .. }| look.wide || !(finding.settling || finding.paused))
+            .collect();
+        parts([
+            table_of_any(&shown, look),
+            remedies(&shown),
+            table_of_any(&self.paused, look),
+            table_of_any(&self.unread, look),
+            self.summary(),
+        ])
+    }
+
+    fn json(&self) -> Value {
         json!({
             "planesRead": self.planes,
-            "findings": self.findings.iter().map(finding).collect::<Vec<_>>(),
-            "unread": self.unread.iter().map(unread).collect::<Vec<_>>(),
-            "paused": self.paused.iter().map(paused).collect::<Vec<_>>(),
+            "findings": list_of(&self.found().collect::<Vec<_>>()),
+            "unread": list_of(&self.unread),
+            "paused": list_of(&self.paused),
         })
     }
 }
 
-/// What to do about each discrepancy that was found.
-fn remedies(findings: &[&Finding]) -> Option<String> {
-    let found: BTreeSet<Discrepancy> = findings.iter().map(|it| it.discrepancy).collect();
+/// What to do about each discrepancy that was found; empty where nobody has to do anything.
+fn remedies(findings: &[Found]) -> String {
+    let found: BTreeSet<Discrepancy> = findings.iter().map(|it| it.finding.discrepancy).collect();
     let line = |it: Discrepancy| vec![format!("{}:", it.id()), format!("{}; {}", it.meaning(), it.remedy())];
     let lines: Vec<_> = found.into_iter().filter(|it| !it.remedy().is_empty()).map(line).collect();
-    (!lines.is_empty()).then(|| format!("What to do:\n{}", table(&lines)))
+    if lines.is_empty() { String::new() } else { format!("What to do:\n{}", table(&lines)) }
 }
 
 /// The state of a finding, in one word.
-pub fn state(finding: &Finding) -> &'static str {
+fn state(finding: &Finding) -> &'static str {
     match finding {
         Finding { paused: true, .. } => "paused",
         Finding { settling: true, .. } => "settling",
         _ if finding.discrepancy.is_problem() => "problem",
         _ => "notice",
     }
-}
-
-fn on(plane: &PlaneId) -> &'static str {
-    plane.kind()
 }
 
 /// Kind, namespace and name of a finding's object.
@@ -189,11 +170,13 @@ mod tests {
     use std::path::Path;
 
     use fedhub_core::names::PlaneName;
-    use fedhub_core::object::{Key, Kind};
+    use fedhub_core::object::{Kind, PlaneId};
+    use fedhub_terminal::output::Format;
     use fedhub_testing::{Messages, assert_messages};
     use strum::VariantArray;
 
     use super::*;
+    use crate::explain::Cause;
 
     fn finding(discrepancy: Discrepancy, kind: Kind, settling: bool, seconds: Option<i64>) -> Finding {
         let now = Timestamp::from_second(1_800_000_000).unwrap();
@@ -212,8 +195,8 @@ mod tests {
         }
     }
 
-    fn report() -> Report {
-        Report {
+    fn report() -> Audited {
+        Audited {
             now: Timestamp::from_second(1_800_000_000).unwrap(),
             planes: 2,
             findings: vec![
@@ -222,11 +205,7 @@ mod tests {
                 finding(Discrepancy::PolicyMissing, Kind::PropagationPolicy, true, Some(3)),
                 finding(Discrepancy::EmptyHubNamespace, Kind::Namespace, false, Some(90000)),
             ],
-            unread: vec![Unread {
-                plane: "project-b".to_owned(),
-                cause: crate::explain::Cause::PlaneUnreachable,
-                message: "no answer within 5 s".to_owned(),
-            }],
+            unread: vec![Unread::new("project-b", Cause::PlaneUnreachable, "no answer within 5 s")],
             paused: Vec::new(),
         }
     }
@@ -235,11 +214,11 @@ mod tests {
     fn u4_the_audit_reads_well() {
         let formats = [("table", Format::Table), ("wide", Format::Wide), ("json", Format::Json)];
         let printed = formats.map(|(label, format)| (label.to_owned(), report().print(format, false)));
-        let clean = Report { findings: Vec::new(), unread: Vec::new(), planes: 1, ..report() };
+        let clean = Audited { findings: Vec::new(), unread: Vec::new(), planes: 1, ..report() };
         let mut paused = report();
         paused.findings.iter_mut().for_each(|it| it.paused = true);
         let pause = Pause { reason: Some("etcd maintenance".to_owned()), ..Pause::default() };
-        paused.paused = vec![("project-a".to_owned(), pause)];
+        paused.paused = vec![Paused { plane: "project-a".to_owned(), pause }];
         assert!(!paused.has_problems());
         let paused = [
             ("paused".to_owned(), paused.print(Format::Table, false)),

@@ -15,7 +15,7 @@ use anyhow::{Context, anyhow};
 use fedhub_core::names::SOURCE_CLUSTER;
 use fedhub_core::object::{Kind, Object};
 use fedhub_planes::discovery::credentials::Source;
-use fedhub_terminal::output::{OutputArgs, print};
+use fedhub_terminal::output::OutputArgs;
 use jiff::Timestamp;
 
 use crate::common::{HubArgs, perform};
@@ -24,7 +24,7 @@ use crate::operator::named_file;
 use crate::operator::read::Read;
 use crate::operator::requests::{Part, Query, each, list};
 use admit::AdmitArgs;
-use report::{Counts, Report};
+use report::{Cells, Counts};
 
 /// The exit code where the cells were read and one of them is not Ready.
 const NOT_READY: u8 = 3;
@@ -75,12 +75,12 @@ pub fn main(args: &CellsArgs) -> ExitCode {
     }
     perform(async {
         let report = read(args).await?;
-        print(&report.print(args.output.format()))?;
+        args.output.print(&report)?;
         Ok(if report.is_in_order() { ExitCode::SUCCESS } else { ExitCode::from(NOT_READY) })
     })
 }
 
-async fn read(args: &CellsArgs) -> anyhow::Result<Report> {
+async fn read(args: &CellsArgs) -> anyhow::Result<Cells> {
     let read = async {
         let hub = Read::Found(of_source(&args.hub.required()?, TIMEOUT)?);
         let on_hub = |what| format!("failed to list {what} on the hub");
@@ -98,7 +98,7 @@ async fn read(args: &CellsArgs) -> anyhow::Result<Report> {
                 visit(&project, Kind::ResourceClaim, SOURCE_CLUSTER, |claim| counts.claim(claim)).await;
             done(claims, || format!("failed to list resourceclaims in project {name}"))?;
         }
-        Ok(Report::of(&clusters, &counts, Timestamp::now()))
+        Ok(Cells::of(&clusters, &counts, Timestamp::now()))
     };
     tokio::time::timeout(PATIENCE, read)
         .await

@@ -9,8 +9,7 @@ use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, bare};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use fedhub_terminal::output::{Format, structured};
-use fedhub_terminal::table::table;
+use fedhub_terminal::report::{Field, Look, Report, Row, list_of, table_of};
 
 /// The state of a cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,7 +72,7 @@ struct Cell {
 /// The cell that an object belongs to, as far as the object shows.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Holder {
-    /// A mark with the name and UID of the cell.
+    /// By its mark: name and UID of the cell.
     Marked(String, Option<String>),
     /// Without a mark, by the code of the city.
     City(String),
@@ -118,10 +117,10 @@ impl Counts {
 
 /// All cells, by name.
 #[derive(Debug)]
-pub struct Report(Vec<Cell>);
+pub struct Cells(Vec<Cell>);
 
-impl Report {
-    /// Builds the report from all Clusters and what was counted of them.
+impl Cells {
+    /// Of those Clusters.
     pub fn of(all: &[ObjectRef], counts: &Counts, now: Timestamp) -> Self {
         // With those declarations alone that fedhub believes.
         let clusters: Vec<_> = all.iter().map(|cluster| declaring(cluster, now, |_| true)).collect();
@@ -185,24 +184,6 @@ impl Report {
     pub fn is_in_order(&self) -> bool {
         self.0.iter().all(|cell| cell.state == State::Ready && cell.notes().next().is_none())
     }
-
-    /// Returns the report as JSON.
-    pub fn json(&self) -> Value {
-        let cell = |cell: &Cell| {
-            json!({
-                "name": cell.name,
-                "city": cell.city,
-                "state": cell.state.name(),
-                "since": cell.state.since(),
-                "workloadDeployments": cell.deployments,
-                "instances": cell.instances,
-                "claims": cell.claims,
-                "clusters": cell.clusters,
-                "notes": cell.notes().collect::<Vec<_>>(),
-            })
-        };
-        json!({ "cells": self.0.iter().map(cell).collect::<Vec<_>>() })
-    }
 }
 
 impl Cell {
@@ -226,33 +207,33 @@ impl Cell {
     }
 }
 
-impl Report {
-    /// Formats the report.
-    pub fn print(&self, format: Format) -> String {
-        structured(format, &self.json()).unwrap_or_else(|| self.table())
-    }
+impl Row for Cell {
+    const FIELDS: &'static [Field<Self>] = &[
+        Field::new("name", "CELL", |cell| json!(cell.name)),
+        Field::new("city", "CITY", |cell| json!(cell.city)),
+        Field::named("state", |cell| json!(cell.state.name())),
+        Field::named("since", |cell| json!(cell.state.since())),
+        Field::column("STATE", |cell| match cell.state.since() {
+            Some(since) => json!(format!("{} since {since}", cell.state.name())),
+            None => json!(cell.state.name()),
+        }),
+        Field::new("workloadDeployments", "WDS", |cell| json!(cell.deployments)),
+        Field::new("instances", "INSTANCES", |cell| json!(cell.instances)),
+        Field::new("claims", "CLAIMS", |cell| json!(cell.claims)),
+        Field::named("clusters", |cell| json!(cell.clusters)),
+        Field::named("notes", |cell| cell.notes().collect()),
+    ];
+}
 
-    fn table(&self) -> String {
-        let header = ["CELL", "CITY", "STATE", "WDS", "INSTANCES", "CLAIMS"].map(str::to_owned).to_vec();
-        let row = |cell: &Cell| {
-            let state = match cell.state.since() {
-                Some(since) => format!("{} since {since}", cell.state.name()),
-                None => cell.state.name().to_owned(),
-            };
-            [
-                cell.name.clone(),
-                cell.city.clone(),
-                state,
-                cell.deployments.to_string(),
-                cell.instances.to_string(),
-                cell.claims.map_or_else(String::new, |claims| claims.to_string()),
-            ]
-            .to_vec()
-        };
-        let rows: Vec<Vec<String>> = std::iter::once(header).chain(self.0.iter().map(row)).collect();
+impl Report for Cells {
+    fn text(&self, look: Look) -> String {
         let notes =
             self.0.iter().flat_map(|cell| cell.notes().map(move |note| format!("{}: {note}", cell.name)));
-        std::iter::once(table(&rows)).chain(notes).collect::<Vec<_>>().join("\n")
+        std::iter::once(table_of(&self.0, look)).chain(notes).collect::<Vec<_>>().join("\n")
+    }
+
+    fn json(&self) -> Value {
+        json!({ "cells": list_of(&self.0) })
     }
 }
 
@@ -308,8 +289,8 @@ mod tests {
             cluster("cell-new", "SEA", None, Some("soon")),
             cluster("cell-ord", "ORD", Some("Unknown"), None),
         ];
-        let report = Report::of(&clusters, &counts(), now());
-        let outputs = [("table", report.table()), ("JSON", format!("{:#}", report.json()))];
+        let report = Cells::of(&clusters, &counts(), now());
+        let outputs = [("table", report.text(Look::default())), ("JSON", format!("{:#}", report.json()))];
         fedhub_testing::assert_messages!(
             "cells",
             fedhub_testing::Messages::default().section("fedhub cells", outputs)
@@ -324,8 +305,8 @@ mod tests {
             cluster("cell-lost", "LAX", Some("False"), Some("2026-01-03T00:00:00Z")),
             cluster("cell-new", "SEA", None, Some("soon")),
         ];
-        let report = Report::of(&clusters, &counts(), now());
-        let lines: Vec<String> = report.table().lines().map(str::to_owned).collect();
+        let report = Cells::of(&clusters, &counts(), now());
+        let lines: Vec<String> = report.text(Look::default()).lines().map(str::to_owned).collect();
         let expected = [
             "CELL        CITY   STATE                                 WDS   INSTANCES   CLAIMS",
             "cell-dfw    DFW    Ready                                 2     4           -",
@@ -348,32 +329,36 @@ mod tests {
     fn c10_two_clusters_under_one_name_are_told_of_and_claims_are_counted_where_a_project_was_asked() {
         let clusters = [cluster("cell-dfw", "DFW", Some("True"), None)];
         let mut counts = Counts { claims: Some(BTreeMap::new()), ..Counts::default() };
-        assert!(Report::of(&clusters, &counts, now()).is_in_order());
+        assert!(Cells::of(&clusters, &counts, now()).is_in_order());
         for mark in [Some("cell-dfw/uid-of-cell-dfw/1"), None] {
             counts.claim(&labelled(Kind::ResourceClaim, (SOURCE_CLUSTER, "cell-dfw"), mark));
         }
-        let report = Report::of(&clusters, &counts, now());
+        let report = Cells::of(&clusters, &counts, now());
         assert_eq!((report.0[0].claims, report.0[0].instances), (Some(2), 0));
         assert!(report.is_in_order());
         counts.instance(&labelled(Kind::Instance, (INSTANCE_CITY, "DFW"), Some("cell-dfw/twin/1")));
         // Karmada recorded another cluster for the name: it is a cell of its own, and lost by its UID.
-        let report = Report::of(&clusters, &counts, now());
+        let report = Cells::of(&clusters, &counts, now());
         assert!(!report.is_in_order());
         assert_eq!((report.0.len(), report.0[0].instances), (2, 0));
         assert_eq!((&report.0[1].state, report.0[1].instances), (&State::NoCluster, 1));
-        assert!(report.table().contains(&lost_cluster("twin")), "{}", report.table());
+        assert!(
+            report.text(Look::default()).contains(&lost_cluster("twin")),
+            "{}",
+            report.text(Look::default())
+        );
         let declare = |uid: &str| {
             let mut cluster = Object::clone(&clusters[0]);
             let at = "2026-01-03T00:00:00Z".to_owned();
             cluster.metadata.annotations = Some([(lost_cluster(uid), at)].into());
-            Report::of(&[Arc::new(cluster)], &counts, now())
+            Cells::of(&[Arc::new(cluster)], &counts, now())
         };
         assert_eq!(declare("twin").0[1].state, State::Lost("2026-01-03T00:00:00Z".to_owned()));
         assert_eq!(declare("other").0[1].state, State::NoCluster);
         // Where it recorded none, both go by the name.
         let mut unrecorded = Object::clone(&clusters[0]);
         set_field(&mut unrecorded, "spec", json!({}));
-        let report = Report::of(&[Arc::new(unrecorded)], &counts, now());
-        assert!(report.table().contains("2 clusters left marks") && !report.is_in_order());
+        let report = Cells::of(&[Arc::new(unrecorded)], &counts, now());
+        assert!(report.text(Look::default()).contains("2 clusters left marks") && !report.is_in_order());
     }
 }

@@ -16,9 +16,9 @@ use std::process::ExitCode;
 
 use crate::args::RunArgs;
 use crate::common::{misuse, perform};
-use fedhub_terminal::output::{colours, print};
 use finding::{Finding, State};
 use flags::CheckArgs;
+use report::Checked;
 
 /// The exit code where a check failed.
 const FAILED: u8 = 3;
@@ -31,9 +31,9 @@ pub fn main(args: &CheckArgs, run: &RunArgs) -> ExitCode {
         return code;
     }
     perform(async {
-        let findings = decide::decide(&Box::pin(gather::gather(args, run)).await?);
-        print(&report::print(&findings, args.output.format(), colours()))?;
-        Ok(ExitCode::from(code(&findings)))
+        let checked = Checked(decide::decide(&Box::pin(gather::gather(args, run)).await?));
+        args.output.print(&checked)?;
+        Ok(ExitCode::from(code(&checked.0)))
     })
 }
 

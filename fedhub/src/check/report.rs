@@ -6,52 +6,75 @@ use serde_json::{Value, json};
 use strum::VariantArray;
 
 use super::finding::{CheckId, Finding, Part, State};
-use fedhub_terminal::output::{Colour, Format, structured};
-use fedhub_terminal::table::painted;
+use fedhub_terminal::output::Colour;
+use fedhub_terminal::report::{Field, Look, Report, Row, list_of, parts, table_of};
 
-/// The output in a format.
-pub fn print(findings: &[Finding], format: Format, colours: bool) -> String {
-    structured(format, &json(findings)).unwrap_or_else(|| {
-        let rows = rows(findings, format == Format::Wide);
-        let table =
-            painted(&rows, |row, column| if colours && column == 0 { colour(&rows[row][0]) } else { None });
-        format!("{table}\n\n{}", summary(findings))
-    })
+/// What all checks found.
+#[derive(Debug)]
+pub struct Checked(pub Vec<Finding>);
+
+/// A line of the table. What continues the line before it has a blank in each other column.
+struct Line {
+    state: Option<State>,
+    plane: String,
+    check: &'static str,
+    found: String,
 }
 
-/// The header, and two lines for each finding that needs something to be done. Of project planes those that
-/// are in order are one line for each check, unless all are asked for.
-fn rows(findings: &[Finding], wide: bool) -> Vec<Vec<String>> {
-    let mut rows = vec![["STATE", "PLANE", "CHECK", "FOUND"].map(str::to_owned).to_vec()];
+impl Row for Line {
+    const FIELDS: &'static [Field<Self>] = &[
+        Field::column("STATE", |line: &Self| json!(line.state.map_or(" ", State::id)))
+            .painted(|line| line.state.and_then(colour)),
+        Field::column("PLANE", |line| json!(line.plane)),
+        Field::column("CHECK", |line| json!(line.check)),
+        Field::column("FOUND", |line| json!(line.found)),
+    ];
+}
+
+impl Row for Finding {
+    const FIELDS: &'static [Field<Self>] = &[
+        Field::named("check", |finding| json!(finding.check.id())),
+        Field::named("plane", |finding| json!(finding.plane.name)),
+        Field::named("part", |finding| json!(finding.plane.part.id())),
+        Field::named("state", |finding| json!(finding.state.id())),
+        Field::named("found", |finding| json!(finding.found)),
+        Field::named("remedy", |finding| json!(finding.remedy)),
+    ];
+}
+
+impl Line {
+    fn new(finding: &Finding, plane: String, found: String) -> Self {
+        Self { state: Some(finding.state), plane, check: finding.check.id(), found }
+    }
+}
+
+/// Two lines for each finding that needs something to be done. Of project planes those that are in order are
+/// one line for each check, unless all are asked for.
+fn lines(findings: &[Finding], wide: bool) -> Vec<Line> {
+    let mut lines = Vec::new();
     let many = |finding: &&Finding| !wide && finding.plane.part.is_project() && finding.state == State::Ok;
     let mut in_order: BTreeMap<(Part, CheckId), usize> = BTreeMap::new();
     for finding in findings.iter().filter(many) {
         *in_order.entry((finding.plane.part, finding.check)).or_default() += 1;
     }
     for finding in findings {
-        let found = if many(&finding) {
+        if many(&finding) {
             match in_order.remove(&(finding.plane.part, finding.check)) {
                 None => continue,
-                Some(1) => finding.found.clone(),
+                Some(1) => {}
                 Some(count) => {
-                    let plane = format!("{count} planes");
-                    rows.push(row(finding.state, &plane, finding.check, "in order"));
+                    lines.push(Line::new(finding, format!("{count} planes"), "in order".to_owned()));
                     continue;
                 }
             }
-        } else {
-            finding.found.clone()
-        };
-        rows.push(row(finding.state, &shown(finding), finding.check, &found));
+        }
+        lines.push(Line::new(finding, shown(finding), finding.found.clone()));
         if !finding.remedy.is_empty() {
-            rows.push(vec![" ".to_owned(), " ".to_owned(), " ".to_owned(), format!("-> {}", finding.remedy)]);
+            let found = format!("-> {}", finding.remedy);
+            lines.push(Line { state: None, plane: " ".to_owned(), check: " ", found });
         }
     }
-    rows
-}
-
-fn row(state: State, plane: &str, check: CheckId, found: &str) -> Vec<String> {
-    vec![state.id().to_owned(), plane.to_owned(), check.id().to_owned(), found.to_owned()]
+    lines
 }
 
 fn shown(finding: &Finding) -> String {
@@ -61,13 +84,27 @@ fn shown(finding: &Finding) -> String {
     }
 }
 
-/// The colour of a cell of the first column, which has a state, the header, or nothing.
-fn colour(cell: &str) -> Option<Colour> {
-    match State::VARIANTS.iter().find(|state| state.id() == cell)? {
+fn colour(state: State) -> Option<Colour> {
+    match state {
         State::Ok => Some(Colour::Green),
         State::Warning => Some(Colour::Yellow),
         State::Failed => Some(Colour::Red),
         State::Skipped => None,
+    }
+}
+
+impl Report for Checked {
+    fn text(&self, look: Look) -> String {
+        parts([table_of(&lines(&self.0, look.wide), look), summary(&self.0)])
+    }
+
+    /// The names are documented in `docs/reference/cli.md`.
+    fn json(&self) -> Value {
+        let counts: serde_json::Map<String, Value> = State::VARIANTS
+            .iter()
+            .map(|state| (state.id().to_owned(), Value::from(count(&self.0, *state))))
+            .collect();
+        json!({ "checks": list_of(&self.0), "summary": counts })
     }
 }
 
@@ -80,27 +117,9 @@ fn summary(findings: &[Finding]) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the findings as JSON. The names are documented in `docs/reference/cli.md`.
-fn json(findings: &[Finding]) -> Value {
-    let finding = |finding: &Finding| {
-        json!({
-            "check": finding.check.id(),
-            "plane": finding.plane.name,
-            "part": finding.plane.part.id(),
-            "state": finding.state.id(),
-            "found": finding.found,
-            "remedy": finding.remedy,
-        })
-    };
-    let counts: serde_json::Map<String, Value> = State::VARIANTS
-        .iter()
-        .map(|state| (state.id().to_owned(), Value::from(count(findings, *state))))
-        .collect();
-    json!({ "checks": findings.iter().map(finding).collect::<Vec<_>>(), "summary": counts })
-}
-
 #[cfg(test)]
 mod tests {
+    use fedhub_terminal::output::Format;
     use fedhub_testing::{Messages, assert_messages};
 
     use super::super::finding::PlaneName;
@@ -110,7 +129,7 @@ mod tests {
     fn u4_the_report_of_check_reads_well() {
         let (hub, management) = (PlaneName::of(Part::Hub), PlaneName::of(Part::Management));
         let project = |name: &str| PlaneName::project(Part::Project, name);
-        let findings = [
+        let findings = Checked(vec![
             Finding::ok(CheckId::Reachable, &management, "https://management.example.com, v1.36.0"),
             Finding::failed(
                 CheckId::Rights,
@@ -133,13 +152,13 @@ mod tests {
                 &PlaneName::project(Part::QuotaProject, "c"),
                 "all 6 that deploy/ grants",
             ),
-        ];
+        ]);
         let formats = [("table", Format::Table), ("wide", Format::Wide), ("json", Format::Json)];
-        let printed = formats.map(|(label, format)| (label, print(&findings, format, false)));
+        let printed = formats.map(|(label, format)| (label, findings.print(format, false)));
         let mut messages = Messages::default();
         messages.section("fedhub check", printed);
         assert_messages!("check", messages);
-        let coloured = print(&findings, Format::Table, true);
+        let coloured = findings.print(Format::Table, true);
         assert_eq!(coloured.matches("\u{1b}[31mfailed\u{1b}[0m ").count(), 1, "{coloured}");
         assert_eq!(coloured.matches("\u{1b}[3").count(), 6, "{coloured}");
     }

@@ -23,8 +23,8 @@ pub use args::{ExplainArgs, KindArg};
 pub use cause::Cause;
 pub use chain::{Chain, Subject, SubjectKind};
 pub use diagnose::{State, diagnose};
-use fedhub_terminal::output::{colours, print};
 pub use hop::Hop;
+use output::Explained;
 pub use output::{verdict, words};
 pub use read::{ProjectPlane, Request, read};
 pub use rows::{Row, rows};
@@ -49,9 +49,9 @@ pub fn main(args: &ExplainArgs) -> ExitCode {
 
 async fn one(asked: &Asked<'_>, kind: SubjectKind) -> anyhow::Result<ExitCode> {
     let chain = Box::pin(read(asked.request(kind, &asked.args.name)?)).await;
-    let diagnosis = diagnose(&chain);
-    print(&output::print(&chain, &diagnosis, asked.args.output.format(), colours()))?;
-    Ok(exit_code(diagnose::is_unreadable(&chain), diagnosis.state.is_trouble()))
+    let explained = Explained { diagnosis: diagnose(&chain), chain };
+    asked.args.output.print(&explained)?;
+    Ok(exit_code(diagnose::is_unreadable(&explained.chain), explained.diagnosis.state.is_trouble()))
 }
 
 /// Chains that were read, for tests of what shows them.

@@ -7,44 +7,56 @@ use serde_json::{Value, json};
 
 use super::chain::Chain;
 use super::diagnose::{Diagnosis, State};
-use super::rows::{Row, rows};
-use fedhub_terminal::output::{Colour, Format, structured};
-use fedhub_terminal::table::{age, painted, table};
+use super::rows::rows;
+use fedhub_terminal::output::Colour;
+use fedhub_terminal::report::{Field, Look, Report, Row, list_of, parts, table_of};
+use fedhub_terminal::table::{age, painted, seconds};
 
-/// The output in a format.
-pub fn print(chain: &Chain, diagnosis: &Diagnosis, format: Format, colours: bool) -> String {
-    structured(format, &json(chain, diagnosis)).unwrap_or_else(|| {
-        let hops = hops(chain, diagnosis, format == Format::Wide);
-        format!("{hops}\n\n{}", lines(chain, diagnosis, colours))
-    })
+/// What was read of a WD or an Instance, and what was found.
+#[derive(Debug)]
+pub struct Explained {
+    /// What was read.
+    pub chain: Chain,
+    /// What was found.
+    pub diagnosis: Diagnosis,
 }
 
-fn hops(chain: &Chain, diagnosis: &Diagnosis, wide: bool) -> String {
-    let mut header = vec!["", "HOP", "PLANE", "OBJECT", "STATE", "AGE"];
-    if wide {
-        header.push("DETAIL");
+impl Report for Explained {
+    fn text(&self, look: Look) -> String {
+        let Self { chain, diagnosis } = self;
+        parts([table_of(&hops(chain, diagnosis), look), lines(chain, diagnosis, look.colours)])
     }
-    let header = header.into_iter().map(|it| if it.is_empty() { " ".to_owned() } else { it.to_owned() });
-    let line = |row: Row| {
-        // The first hop that is behind.
-        let here = row.hop == diagnosis.hop && diagnosis.state != State::InSync;
-        let mark = if here { ">" } else { " " };
-        let mut cells = vec![
-            mark.to_owned(),
-            row.hop.id().to_owned(),
-            row.plane,
-            row.object,
-            row.state,
-            row.since.map_or_else(String::new, |since| age(since, chain.now)),
-        ];
-        if wide {
-            cells.push(row.detail);
-        }
-        cells
-    };
-    let lines: Vec<Vec<String>> =
-        std::iter::once(header.collect()).chain(rows(chain).into_iter().map(line)).collect();
-    table(&lines)
+
+    fn json(&self) -> Value {
+        json(&self.chain, &self.diagnosis)
+    }
+}
+
+/// A hop, at the time of the read. The names are documented in `docs/reference/explain.md`.
+struct HopLine {
+    row: super::Row,
+    /// Whether it is the first one that is behind.
+    here: bool,
+    now: Timestamp,
+}
+
+impl Row for HopLine {
+    const FIELDS: &'static [Field<Self>] = &[
+        Field::column(" ", |line| json!(if line.here { ">" } else { " " })),
+        Field::new("hop", "HOP", |line| json!(line.row.hop.id())),
+        Field::new("plane", "PLANE", |line| json!(line.row.plane)),
+        Field::new("object", "OBJECT", |line| json!(line.row.object)),
+        Field::new("state", "STATE", |line| json!(line.row.state)),
+        Field::named("since", |line| json!(line.row.since.map(stamp))),
+        Field::named("ageSeconds", |line| json!(line.row.since.map(|since| seconds(since, line.now)))),
+        Field::column("AGE", |line| json!(line.row.since.map(|since| age(since, line.now)))),
+        Field::new("detail", "DETAIL", |line: &Self| json!(line.row.detail)).wide(),
+    ];
+}
+
+fn hops(chain: &Chain, diagnosis: &Diagnosis) -> Vec<HopLine> {
+    let is_here = |row: &super::Row| row.hop == diagnosis.hop && diagnosis.state != State::InSync;
+    rows(chain).into_iter().map(|row| HopLine { here: is_here(&row), row, now: chain.now }).collect()
 }
 
 /// The diagnosis, one line for each part.
@@ -103,21 +115,7 @@ fn who(responsible: Responsible) -> &'static str {
     }
 }
 
-/// Returns the explanation as JSON. The names are documented in `docs/reference/explain.md`.
-pub fn json(chain: &Chain, diagnosis: &Diagnosis) -> Value {
-    let seconds =
-        |since: Option<Timestamp>| since.map(|since| chain.now.duration_since(since).as_secs().max(0));
-    let hop = |row: Row| {
-        json!({
-            "hop": row.hop.id(),
-            "plane": row.plane,
-            "object": row.object,
-            "state": row.state,
-            "since": row.since.map(stamp),
-            "ageSeconds": seconds(row.since),
-            "detail": row.detail,
-        })
-    };
+fn json(chain: &Chain, diagnosis: &Diagnosis) -> Value {
     let Diagnosis { cause, state, since, evidence, limits, .. } = diagnosis;
     let subject = &chain.subject;
     let kind: &'static str = subject.kind.into();
@@ -134,20 +132,21 @@ pub fn json(chain: &Chain, diagnosis: &Diagnosis) -> Value {
         "meaning": cause.meaning(),
         "hop": diagnosis.hop.id(),
         "since": since.map(stamp),
-        "ageSeconds": seconds(*since),
+        "ageSeconds": since.map(|since| seconds(since, chain.now)),
         "slowAfterSeconds": limits.map(|it| it.usual.as_secs()),
         "stuckAfterSeconds": limits.map(|it| it.deadline.as_secs()),
         "evidence": evidence,
         "responsible": diagnosis.responsible().to_string(),
         "remedy": diagnosis.remedy(),
         "decidedBy": cause.decided_by(),
-        "chain": rows(chain).into_iter().map(hop).collect::<Vec<_>>(),
+        "chain": list_of(&hops(chain, diagnosis)),
     })
 }
 
 #[cfg(test)]
 mod tests {
     use fedhub_api::reason::Reason;
+    use fedhub_terminal::output::Format;
     use fedhub_testing::{Messages, assert_messages, assert_table};
     use strum::VariantArray;
 
@@ -157,9 +156,13 @@ mod tests {
     use super::super::hop::Hop;
     use super::*;
 
-    fn printed(cause: Cause, format: Format) -> String {
+    fn explained(cause: Cause) -> Explained {
         let chain = chain_of(cause);
-        print(&chain, &diagnose(&chain), format, false)
+        Explained { diagnosis: diagnose(&chain), chain }
+    }
+
+    fn printed(cause: Cause, format: Format) -> String {
+        explained(cause).print(format, false)
     }
 
     #[test]
@@ -211,9 +214,8 @@ mod tests {
 
     #[test]
     fn u4_colours_are_only_where_they_are_asked_for() {
-        let chain = chain_of(Cause::ImageUnavailable);
-        let diagnosis = diagnose(&chain);
-        assert!(print(&chain, &diagnosis, Format::Table, true).contains("\u{1b}[31mblocked\u{1b}[0m"));
-        assert!(!print(&chain, &diagnosis, Format::Table, false).contains('\u{1b}'));
+        let explained = explained(Cause::ImageUnavailable);
+        assert!(explained.print(Format::Table, true).contains("\u{1b}[31mblocked\u{1b}[0m"));
+        assert!(!explained.print(Format::Table, false).contains('\u{1b}'));
     }
 }

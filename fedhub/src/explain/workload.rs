@@ -5,35 +5,35 @@ use std::process::ExitCode;
 use anyhow::bail;
 use fedhub_api::conditions::{find, said};
 use fedhub_core::object::{Kind, Object, ObjectView};
-use fedhub_terminal::output::{Format, colours, print, structured};
 use fedhub_terminal::plain;
+use fedhub_terminal::report::{Field, Look, Report, Row, parts, table_of_any};
 use fedhub_terminal::table::table;
 use serde_json::{Value, json};
 
 use super::args::{Asked, exit_code};
-use super::chain::{Chain, Read, SubjectKind};
-use super::diagnose::{Diagnosis, diagnose, is_unreadable};
-use super::output;
+use super::chain::{Read, SubjectKind};
+use super::diagnose::{diagnose, is_unreadable};
+use super::output::{self, Explained};
 use super::read::{ProjectPlane, Request, read};
 use crate::operator::connect::{Connection, in_time};
 use crate::operator::requests::{get, list};
 
 /// A Workload and its WDs.
-struct Report {
+struct ExplainedWorkload {
     name: String,
-    /// The Workload; skipped for a snapshot, which has none.
+    /// Of a snapshot, which has none, skipped.
     workload: Read<Object>,
-    deployments: Vec<(Chain, Diagnosis)>,
+    deployments: Vec<Explained>,
 }
 
 /// Reads, decides and prints.
 pub async fn explain(asked: &Asked<'_>) -> anyhow::Result<ExitCode> {
     let report = gather(asked).await?;
-    print(&report.print(asked.args.output.format(), colours()))?;
+    asked.args.output.print(&report)?;
     Ok(report.code())
 }
 
-async fn gather(asked: &Asked<'_>) -> anyhow::Result<Report> {
+async fn gather(asked: &Asked<'_>) -> anyhow::Result<ExplainedWorkload> {
     let (name, namespace, plane) = (&asked.args.name, &asked.args.namespace, &asked.args.plane);
     let request = asked.request(SubjectKind::WorkloadDeployment, name)?;
     let (project, _) = request.project.connection(plane, request.timeout).await;
@@ -56,23 +56,18 @@ async fn gather(asked: &Asked<'_>) -> anyhow::Result<Report> {
         Ok(chains) => chains?,
         Err(error) => bail!("failed to read the WDs of {name} on project plane {plane}: {}", error.message),
     };
-    Ok(Report { name: name.clone(), workload, deployments })
+    Ok(ExplainedWorkload { name: name.clone(), workload, deployments })
 }
 
 /// The chains of these WDs, one after the other.
-async fn chains(
-    asked: &Asked<'_>,
-    project: &Connection,
-    wds: Vec<String>,
-) -> anyhow::Result<Vec<(Chain, Diagnosis)>> {
+async fn chains(asked: &Asked<'_>, project: &Connection, wds: Vec<String>) -> anyhow::Result<Vec<Explained>> {
     let mut chains = Vec::new();
     for wd in wds {
         let request = asked.request(SubjectKind::WorkloadDeployment, &wd)?;
         // Discovery has found it.
         let request = Request { project: ProjectPlane::Given(project.clone()), ..request };
         let chain = Box::pin(read(request)).await;
-        let diagnosis = diagnose(&chain);
-        chains.push((chain, diagnosis));
+        chains.push(Explained { diagnosis: diagnose(&chain), chain });
     }
     Ok(chains)
 }
@@ -83,18 +78,37 @@ fn is_of(wd: &Object, workload: &str) -> bool {
     owners.any(|owner| owner.kind == "Workload" && owner.name == workload)
 }
 
-impl Report {
-    fn print(&self, format: Format, colours: bool) -> String {
-        structured(format, &self.json()).unwrap_or_else(|| {
-            let troubled = self.deployments.iter().filter(|(_, diagnosis)| diagnosis.state.is_trouble());
-            let parts = [table(&self.conditions()), table(&self.lines())].into_iter();
-            let parts = parts.chain(troubled.map(|(chain, diagnosis)| {
-                format!("{}\n{}", plain(&chain.deployment), output::lines(chain, diagnosis, colours))
-            }));
-            parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
-        })
+impl Row for Explained {
+    const FIELDS: &'static [Field<Self>] = &[
+        Field::column("WD", |it| json!(it.chain.deployment)),
+        Field::column("CITY", |it| json!(it.chain.city())),
+        Field::column("STATE", |it| json!(output::words(it.diagnosis.state))),
+        Field::column("CAUSE", |it| json!(it.diagnosis.cause.id())),
+    ];
+}
+
+impl Report for ExplainedWorkload {
+    fn text(&self, look: Look) -> String {
+        let none = if self.deployments.is_empty() { "it has no WD yet" } else { "" };
+        let troubled = self.deployments.iter().filter(|it| it.diagnosis.state.is_trouble());
+        let troubled = troubled.map(|Explained { chain, diagnosis }| {
+            format!("{}\n{}", plain(&chain.deployment), output::lines(chain, diagnosis, look.colours))
+        });
+        let tables = [table(&self.conditions()), none.to_owned(), table_of_any(&self.deployments, look)];
+        parts(tables.into_iter().chain(troubled))
     }
 
+    fn json(&self) -> Value {
+        let conditions = self.workload.found().map(|workload| workload.status()["conditions"].clone());
+        json!({
+            "workload": self.name,
+            "conditions": conditions.filter(Value::is_array).unwrap_or_else(|| json!([])),
+            "workloadDeployments": self.deployments.iter().map(Report::json).collect::<Vec<_>>(),
+        })
+    }
+}
+
+impl ExplainedWorkload {
     /// The conditions of the Workload; why there are none.
     fn conditions(&self) -> Vec<Vec<String>> {
         let workload = match &self.workload {
@@ -114,37 +128,12 @@ impl Report {
         conditions.map(row).collect()
     }
 
-    fn lines(&self) -> Vec<Vec<String>> {
-        if self.deployments.is_empty() {
-            return vec![vec!["it has no WD yet".to_owned()]];
-        }
-        let header = ["WD", "CITY", "STATE", "CAUSE"].map(str::to_owned).to_vec();
-        let line = |(chain, diagnosis): &(Chain, Diagnosis)| {
-            let state = output::words(diagnosis.state).to_owned();
-            let city = chain.project.wd.found().and_then(|wd| wd.spec()["cityCode"].as_str());
-            let city = city.unwrap_or_default().to_owned();
-            vec![chain.deployment.clone(), city, state, diagnosis.cause.id().to_owned()]
-        };
-        std::iter::once(header).chain(self.deployments.iter().map(line)).collect()
-    }
-
-    fn json(&self) -> Value {
-        let conditions = self.workload.found().map(|workload| workload.status()["conditions"].clone());
-        json!({
-            "workload": self.name,
-            "conditions": conditions.filter(Value::is_array).unwrap_or_else(|| json!([])),
-            "workloadDeployments":
-                self.deployments.iter().map(|(chain, it)| output::json(chain, it)).collect::<Vec<_>>(),
-        })
-    }
-
-    /// Returns the exit code of the WD that is worst off; without any WD, that of whether the Workload says
-    /// it is not available.
+    /// That of the WD that is worst off; without any, whether the Workload says that it is not available.
     fn code(&self) -> ExitCode {
         let status = self.workload.found().map(ObjectView::status);
         let available = status.and_then(|status| find(status, "Available"));
         let waits = self.deployments.is_empty() && available.is_some_and(|it| it["status"] == "False");
-        let unreadable = self.deployments.iter().any(|(chain, _)| is_unreadable(chain));
-        exit_code(unreadable, waits || self.deployments.iter().any(|(_, it)| it.state.is_trouble()))
+        let unreadable = self.deployments.iter().any(|it| is_unreadable(&it.chain));
+        exit_code(unreadable, waits || self.deployments.iter().any(|it| it.diagnosis.state.is_trouble()))
     }
 }

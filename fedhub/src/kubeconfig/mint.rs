@@ -16,7 +16,7 @@ use fedhub_terminal::output::print;
 use super::args::MintArgs;
 use super::plan::{self, Wanted, Write};
 use super::purpose::{Account, Purpose, Server};
-use super::report::{Line, Outcome, Report};
+use super::report::{Kubeconfigs, Line, Outcome};
 use super::requests::{Destination, Target, Terms, made, store, write};
 use crate::common::complain;
 use crate::operator::concurrent::all;
@@ -85,7 +85,7 @@ pub async fn printed(args: &MintArgs) -> Result<(), String> {
 }
 
 /// Makes all, and stores each in its Secret, whatever becomes of the others.
-pub async fn stored(args: &MintArgs) -> anyhow::Result<Report> {
+pub async fn stored(args: &MintArgs) -> anyhow::Result<Kubeconfigs> {
     let store = store(&args.common, args.purpose)?;
     let order = Arc::new(Order::of(args, store));
     let names = if args.purpose.server() == Server::Project {
@@ -97,7 +97,7 @@ pub async fn stored(args: &MintArgs) -> anyhow::Result<Report> {
         let order = order.clone();
         async move { line(&order, &job).await }
     });
-    Ok(Report::of(lines.await?))
+    Ok(Kubeconfigs::of(lines.await?))
 }
 
 /// What is to be made; `names` are the Secrets that planes have.

@@ -19,14 +19,16 @@ use std::process::ExitCode;
 
 use crate::common::{complain, misuse, perform};
 use args::KubeconfigCommand;
-use fedhub_terminal::output::{OutputArgs, colours, print};
-use report::Report;
+use fedhub_terminal::output::OutputArgs;
+#[cfg(test)]
+pub use purpose::Account;
+use report::Kubeconfigs;
 
 /// The exit code where a kubeconfig failed.
 const FAILED: u8 = 3;
 
 /// Mints or rotates, and prints.
-pub(crate) fn main(command: &KubeconfigCommand) -> ExitCode {
+pub fn main(command: &KubeconfigCommand) -> ExitCode {
     let faults = match command {
         KubeconfigCommand::Mint(args) => args.validate(),
         KubeconfigCommand::Rotate(args) => args.validate(),
@@ -48,7 +50,7 @@ async fn report(command: &KubeconfigCommand) -> anyhow::Result<ExitCode> {
     }
 }
 
-fn finish(report: &Report, output: OutputArgs) -> anyhow::Result<ExitCode> {
-    print(&report.print(output.format(), colours()))?;
+fn finish(report: &Kubeconfigs, output: OutputArgs) -> anyhow::Result<ExitCode> {
+    output.print(report)?;
     Ok(if report.is_in_order() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
 }

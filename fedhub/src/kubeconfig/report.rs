@@ -5,8 +5,8 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::purpose::{Account, Purpose};
-use fedhub_terminal::output::{Colour, Format, structured};
-use fedhub_terminal::table::painted;
+use fedhub_terminal::output::Colour;
+use fedhub_terminal::report::{Field, Look, Report, Row, list_of, table_of};
 
 /// What became of a kubeconfig.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,9 +17,9 @@ pub enum Outcome {
     Replaced,
     /// More than a third of the life of its token remains.
     Kept,
-    /// Its Secret would be created, with `--dry-run`.
+    /// With `--dry-run`: its Secret would be created.
     WouldCreate,
-    /// The kubeconfig in its Secret would be replaced, with `--dry-run`.
+    /// With `--dry-run`: the kubeconfig in its Secret would be replaced.
     WouldReplace,
     /// Nothing was written, for this reason.
     Failed(String),
@@ -61,10 +61,10 @@ pub struct Line {
 
 /// All kubeconfigs, by plane.
 #[derive(Debug)]
-pub struct Report(Vec<Line>);
+pub struct Kubeconfigs(Vec<Line>);
 
-impl Report {
-    /// Builds the report from its lines.
+impl Kubeconfigs {
+    /// Of these lines.
     pub fn of(mut lines: Vec<Line>) -> Self {
         lines.sort_by(|a, b| (&a.plane, &a.secret).cmp(&(&b.plane, &b.secret)));
         Self(lines)
@@ -74,77 +74,53 @@ impl Report {
     pub fn is_in_order(&self) -> bool {
         !self.0.iter().any(|line| matches!(line.outcome, Outcome::Failed(_)))
     }
+}
 
-    /// The output in a format.
-    pub fn print(&self, format: Format, colours: bool) -> String {
-        structured(format, &self.json()).unwrap_or_else(|| self.table(format == Format::Wide, colours))
-    }
-
-    fn table(&self, wide: bool, colours: bool) -> String {
-        let mut header = vec!["PLANE", "SECRET", "SERVICE ACCOUNT", "EXPIRES"];
-        if wide {
-            header.extend(["FOR", "SERVER"]);
+impl Line {
+    fn error(&self) -> Option<&str> {
+        match &self.outcome {
+            Outcome::Failed(error) => Some(error),
+            _ => None,
         }
-        header.push("RESULT");
-        let last = header.len() - 1;
-        let header = header.into_iter().map(str::to_owned).collect();
-        let row = |line: &Line| {
-            let account = line.account.as_ref().map(ToString::to_string);
-            let mut row = vec![
-                line.plane.clone(),
-                line.secret.clone(),
-                account.unwrap_or_default(),
-                line.expires.map(stamp).unwrap_or_default(),
-            ];
-            if wide {
-                row.extend([line.purpose.to_string(), line.server.clone()]);
-            }
-            row.push(result(line));
-            row
-        };
-        let rows: Vec<Vec<String>> = std::iter::once(header).chain(self.0.iter().map(row)).collect();
-        painted(&rows, |row, column| {
-            let line = self.0.get(row.checked_sub(1)?)?;
-            if colours && column == last { colour(line) } else { None }
-        })
     }
 
-    /// Returns the report as JSON.
+    fn result(&self) -> String {
+        let id = self.outcome.id();
+        match self.error().or(self.warning.as_deref()) {
+            Some(text) => format!("{id}: {text}"),
+            None => id.to_owned(),
+        }
+    }
+
+    fn colour(&self) -> Option<Colour> {
+        let warning = self.warning.as_ref().map(|_| Colour::Yellow);
+        self.error().map(|_| Colour::Red).or(warning)
+    }
+}
+
+impl Row for Line {
+    const FIELDS: &'static [Field<Self>] = &[
+        Field::new("plane", "PLANE", |line| json!(line.plane)),
+        Field::new("secret", "SECRET", |line| json!(line.secret)),
+        Field::new("serviceAccount", "SERVICE ACCOUNT", |line| {
+            json!(line.account.as_ref().map(Account::to_string))
+        }),
+        Field::new("expires", "EXPIRES", |line| json!(line.expires.map(stamp))),
+        Field::new("for", "FOR", |line: &Self| json!(line.purpose.to_string())).wide(),
+        Field::new("server", "SERVER", |line: &Self| json!(line.server)).wide(),
+        Field::named("result", |line| json!(line.outcome.id())),
+        Field::named("error", |line| json!(line.error())),
+        Field::named("warning", |line| json!(line.warning)),
+        Field::column("RESULT", |line: &Self| json!(line.result())).painted(Self::colour),
+    ];
+}
+
+impl Report for Kubeconfigs {
+    fn text(&self, look: Look) -> String {
+        table_of(&self.0, look)
+    }
+
     fn json(&self) -> Value {
-        let line = |line: &Line| {
-            let error = match &line.outcome {
-                Outcome::Failed(error) => Some(error),
-                _ => None,
-            };
-            json!({
-                "for": line.purpose.to_string(),
-                "plane": line.plane,
-                "secret": line.secret,
-                "serviceAccount": line.account.as_ref().map(ToString::to_string),
-                "server": line.server,
-                "expires": line.expires.map(stamp),
-                "result": line.outcome.id(),
-                "error": error,
-                "warning": line.warning,
-            })
-        };
-        json!({ "kubeconfigs": self.0.iter().map(line).collect::<Vec<_>>() })
-    }
-}
-
-fn result(line: &Line) -> String {
-    let id = line.outcome.id();
-    match (&line.outcome, &line.warning) {
-        (Outcome::Failed(error), _) => format!("{id}: {error}"),
-        (_, Some(warning)) => format!("{id}: {warning}"),
-        (_, None) => id.to_owned(),
-    }
-}
-
-fn colour(line: &Line) -> Option<Colour> {
-    match (&line.outcome, &line.warning) {
-        (Outcome::Failed(_), _) => Some(Colour::Red),
-        (_, Some(_)) => Some(Colour::Yellow),
-        (_, None) => None,
+        json!({ "kubeconfigs": list_of(&self.0) })
     }
 }

@@ -15,7 +15,7 @@ use super::args::RotateArgs;
 use super::plan::{self, Held, Write};
 use super::purpose::{Account, Purpose, Server};
 use super::render;
-use super::report::{Line, Outcome, Report};
+use super::report::{Kubeconfigs, Line, Outcome};
 use super::requests::{Destination, Minted, Target, Terms, made, store, token, tried, write};
 use crate::operator::concurrent;
 use crate::operator::connect::Connection;
@@ -48,7 +48,7 @@ struct Order {
 }
 
 /// Renews those that are due, whatever becomes of the others.
-pub async fn all(args: &RotateArgs) -> anyhow::Result<Report> {
+pub async fn all(args: &RotateArgs) -> anyhow::Result<Kubeconfigs> {
     let common = &args.common;
     let order = Arc::new(Order {
         server: common.named_server(),
@@ -73,7 +73,7 @@ pub async fn all(args: &RotateArgs) -> anyhow::Result<Report> {
         async move { line(&order, &job).await }
     });
     lines.extend(renewed.await?);
-    Ok(Report::of(lines))
+    Ok(Kubeconfigs::of(lines))
 }
 
 fn failed(what: &str, error: &ReadError) -> anyhow::Error {

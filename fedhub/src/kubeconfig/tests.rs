@@ -11,8 +11,9 @@ use serde_json::{Value, json};
 use super::plan::{self, Held, Wanted, Write};
 use super::purpose::{Account, Purpose};
 use super::render;
-use super::report::{Line, Outcome, Report};
+use super::report::{Kubeconfigs, Line, Outcome};
 use fedhub_terminal::output::Format;
+use fedhub_terminal::report::Report;
 
 const SERVER: &str = "https://project-a.example.com:6443";
 const FEDHUB: &str = "system:serviceaccount:fedhub-system:fedhub";
@@ -154,7 +155,7 @@ fn rotation_exchanges_the_token_of_the_context_and_keeps_the_rest() {
     }
 }
 
-fn report() -> Report {
+fn report() -> Kubeconfigs {
     let line = |plane: &str, outcome: Outcome| Line {
         purpose: Purpose::Project,
         plane: plane.to_owned(),
@@ -166,7 +167,7 @@ fn report() -> Report {
         warning: None,
     };
     let shortened = "the server shortened the token's life to 24 h: rotate at least every 8 h";
-    Report::of(vec![
+    Kubeconfigs::of(vec![
         line("project-c", Outcome::Kept),
         line("project-b", Outcome::Failed("no answer within 10 s".to_owned())),
         Line { warning: Some(shortened.to_owned()), ..line("project-a", Outcome::Replaced) },

@@ -2,9 +2,13 @@
 //! each is.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
 use fedhub_core::names::PlaneName;
+use fedhub_terminal::report::{Field, Row};
+use serde::{Serialize, Serializer};
+use serde_json::json;
 
 use super::connect::Connection;
 use super::discovery::{Found, PlaneSource};
@@ -13,26 +17,62 @@ use super::read::{Read, ReadError};
 use crate::common::complain;
 use crate::explain::Cause;
 
+/// What is wrong with a plane.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Problem {
+    /// One of the causes of `fedhub explain`.
+    pub cause: Cause,
+    /// In words.
+    pub message: String,
+}
+
+impl From<&ReadError> for Problem {
+    fn from(error: &ReadError) -> Self {
+        Self { cause: Cause::of_plane(error.failure), message: error.message.clone() }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.cause.id(), self.message)
+    }
+}
+
+impl Serialize for Problem {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { cause, message } = self;
+        json!({"cause": cause.id(), "message": message, "remedy": cause.remedy()}).serialize(serializer)
+    }
+}
+
 /// A plane that could not be read: nothing of it is judged.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Unread {
     /// The project plane, or `cell NAME`.
     pub plane: String,
-    /// One of the causes of `fedhub explain`.
-    pub cause: Cause,
-    /// The message for people.
-    pub message: String,
+    /// Why it could not be read.
+    pub problem: Problem,
 }
 
 impl Unread {
-    /// Describes a plane by the error of its read.
-    pub fn new(plane: &str, error: &ReadError) -> Self {
-        Self {
-            plane: plane.to_owned(),
-            cause: Cause::of_plane(error.failure),
-            message: error.message.clone(),
-        }
+    /// The plane of that name, for this cause.
+    pub fn new(plane: &str, cause: Cause, message: impl Into<String>) -> Self {
+        Self { plane: plane.to_owned(), problem: Problem { cause, message: message.into() } }
     }
+
+    /// The plane of that name, for that error.
+    pub fn failed(plane: &str, error: &ReadError) -> Self {
+        Self { plane: plane.to_owned(), problem: error.into() }
+    }
+}
+
+impl Row for Unread {
+    const FIELDS: &'static [Field<Self>] = &[
+        Field::new("plane", "UNREAD PLANE", |unread| json!(unread.plane)),
+        Field::new("cause", "CAUSE", |unread| json!(unread.problem.cause.id())),
+        Field::new("message", "MESSAGE", |unread| json!(unread.problem.message)),
+        Field::named("remedy", |unread| json!(unread.problem.cause.remedy())),
+    ];
 }
 
 /// The project planes that fedhub works on, and the identities that it remembers: of Projects that are not
@@ -66,11 +106,6 @@ pub fn planes_of(
     timeout: Duration,
 ) -> (BTreeMap<PlaneName, Connection>, Vec<Unread>) {
     let (mut planes, mut unread) = (BTreeMap::new(), Vec::new());
-    let invalid = |plane: &str, message: String| Unread {
-        plane: plane.to_owned(),
-        cause: Cause::PlaneSecretInvalid,
-        message,
-    };
     // A client is made of those alone that are read.
     let wanted = |plane: &Found| only.is_none_or(|only| plane.name == only.as_str());
     let found = found.into_iter().filter(wanted).map(|plane| {
@@ -82,7 +117,7 @@ pub fn planes_of(
         let plane = match PlaneName::new(&name) {
             Ok(plane) => plane,
             Err(error) => {
-                unread.push(invalid(&name, error.to_string()));
+                unread.push(Unread::new(&name, Cause::PlaneSecretInvalid, error.to_string()));
                 continue;
             }
         };
@@ -90,7 +125,7 @@ pub fn planes_of(
             continue;
         }
         match connection {
-            Read::Failed(error) => unread.push(Unread::new(&name, &error)),
+            Read::Failed(error) => unread.push(Unread::failed(&name, &error)),
             connection => drop(planes.insert(plane, connection)),
         }
     }
@@ -106,7 +141,7 @@ pub async fn check_identity(
 ) -> Result<(), Unread> {
     let uids = match identities(plane).await {
         Read::Found(uids) => uids,
-        Read::Failed(error) => return Err(Unread::new(name.as_str(), &error)),
+        Read::Failed(error) => return Err(Unread::failed(name.as_str(), &error)),
         Read::Absent | Read::Skipped => Vec::new(),
     };
     let shows = |uid: &String| uids.contains(uid);
@@ -118,7 +153,5 @@ pub async fn check_identity(
             taken.map(|(other, uid)| format!("the cluster {uid} is remembered as the plane {other}"))
         }
     };
-    refusal.map_or(Ok(()), |message| {
-        Err(Unread { plane: name.to_string(), cause: Cause::PlaneIdentityRefused, message })
-    })
+    refusal.map_or(Ok(()), |message| Err(Unread::new(name.as_str(), Cause::PlaneIdentityRefused, message)))
 }

@@ -22,8 +22,8 @@ use crate::operator::fleet::discover;
 use crate::operator::planes::{entries, identities, paused};
 use crate::operator::read::Read;
 use count::count;
-use fedhub_terminal::output::{OutputArgs, colours, print};
-use report::{PlaneLine, Report};
+use fedhub_terminal::output::OutputArgs;
+use report::{PlaneLine, Planes};
 use service::{Service, shown};
 use withdraw::WithdrawArgs;
 
@@ -87,12 +87,12 @@ pub fn main(args: &PlanesArgs) -> ExitCode {
     }
     perform(async {
         let report = read(args).await?;
-        print(&report.print(args.output.format(), colours()))?;
+        args.output.print(&report)?;
         Ok(if report.is_in_order() { ExitCode::SUCCESS } else { ExitCode::from(PROBLEM) })
     })
 }
 
-async fn read(args: &PlanesArgs) -> anyhow::Result<Report> {
+async fn read(args: &PlanesArgs) -> anyhow::Result<Planes> {
     let management = of_source(&args.management.source(), args.timeout)
         .context("failed to connect to the management plane")?;
     let management = Read::Found(management);
@@ -114,7 +114,7 @@ async fn read(args: &PlanesArgs) -> anyhow::Result<Report> {
         let grant = entries.get(&plane.name).and_then(|entry| entry.grant);
         async move { ask(plane, grant, &labels, timeout, max_objects).await }
     });
-    Ok(Report::of(lines.await?, &remembered, &paused))
+    Ok(Planes::of(lines.await?, &remembered, &paused))
 }
 
 /// What a plane answers whose project was granted that.

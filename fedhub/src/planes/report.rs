@@ -9,9 +9,10 @@ use serde_json::{Value, json};
 
 use super::service::Service;
 use crate::explain::Cause;
+use crate::operator::fleet::Problem;
 use crate::operator::read::ReadError;
-use fedhub_terminal::output::{Colour, Format, structured};
-use fedhub_terminal::table::painted;
+use fedhub_terminal::output::Colour;
+use fedhub_terminal::report::{Field, Look, Report, Row, list_of, table_of};
 
 /// The WDs of a plane.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,7 +21,7 @@ pub struct Counts {
     deployments: usize,
     /// Those that carry the federator's finalizer.
     federated: usize,
-    /// Those of the federated ones that are being deleted: their cleanup is not done.
+    /// Of these, the ones that are being deleted: their cleanup is not done.
     held: usize,
 }
 
@@ -38,15 +39,6 @@ impl fmt::Display for Counts {
         let Self { deployments, federated, held: _ } = self;
         write!(f, "{deployments} WorkloadDeployments, {federated} of them federated")
     }
-}
-
-/// What is wrong with a plane.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// One of the causes of `fedhub explain`.
-    pub cause: Cause,
-    /// The message for people.
-    pub message: String,
 }
 
 /// A plane.
@@ -76,29 +68,54 @@ impl PlaneLine {
         Self { name: name.to_owned(), secret: secret.map(str::to_owned), ..Self::default() }
     }
 
-    /// Adds the error of a read.
+    /// The same with an error of reading.
     pub fn with(self, error: &ReadError) -> Self {
-        let problem = Problem { cause: Cause::of_plane(error.failure), message: error.message.clone() };
-        Self { problem: Some(problem), ..self }
+        Self { problem: Some(error.into()), ..self }
     }
 
     fn refuse(&mut self, cause: Cause, message: String) {
         self.problem.get_or_insert(Problem { cause, message });
     }
+
+    fn milliseconds(&self) -> Option<u64> {
+        self.latency.map(|latency| u64::try_from(latency.as_millis()).unwrap_or(u64::MAX))
+    }
+
+    fn colour(&self) -> Option<Colour> {
+        self.problem.as_ref().map(|_| Colour::Red)
+    }
 }
 
-/// A pause in a cell of the table.
-fn paused(pause: &Pause, wide: bool) -> String {
-    if wide { pause.to_string() } else { "yes".to_owned() }
+impl Row for PlaneLine {
+    const FIELDS: &'static [Field<Self>] = &[
+        Field::new("name", "NAME", |line| json!(line.name)),
+        Field::new("server", "SERVER", |line| json!(line.server)),
+        Field::named("latencyMilliseconds", |line| json!(line.milliseconds())),
+        Field::column("LATENCY", |line| json!(line.milliseconds().map(|latency| format!("{latency}ms")))),
+        Field::new("workloadDeployments", "WDS", |line| json!(line.counts.map(|counts| counts.deployments))),
+        Field::new("federated", "FEDERATED", |line| json!(line.counts.map(|counts| counts.federated))),
+        Field::new("deleting", "DELETING", |line| json!(line.counts.map(|counts| counts.held))),
+        Field::named("paused", |line| json!(line.pause)),
+        Field::column("PAUSED", |line: &Self| json!(line.pause.as_ref().map(|_| "yes"))).narrow(),
+        Field::column("PAUSED", |line: &Self| json!(line.pause.as_ref().map(Pause::to_string))).wide(),
+        Field::new("service", "SERVICE", |line| json!(line.service.map(Service::id))),
+        Field::new("secret", "SECRET", |line: &Self| json!(line.secret)).wide(),
+        Field::named("problem", |line| json!(line.problem)),
+        Field::column("PROBLEM", |line: &Self| json!(line.problem.as_ref().map(|it| it.cause.id())))
+            .painted(Self::colour)
+            .narrow(),
+        Field::column("PROBLEM", |line: &Self| json!(line.problem.as_ref().map(Problem::to_string)))
+            .painted(Self::colour)
+            .wide(),
+    ];
 }
 
 /// All planes, by name.
 #[derive(Debug)]
-pub struct Report(Vec<PlaneLine>);
+pub struct Planes(Vec<PlaneLine>);
 
-impl Report {
-    /// Builds the report from what was read, the identities that fedhub remembers by plane, and what is
-    /// paused.
+impl Planes {
+    /// Of what was read, the identities that fedhub remembers by plane, and what is paused.
     pub fn of(
         mut lines: Vec<PlaneLine>,
         remembered: &BTreeMap<String, String>,
@@ -137,75 +154,21 @@ impl Report {
     pub fn is_in_order(&self) -> bool {
         self.0.iter().all(|line| line.problem.is_none() && line.service != Some(Service::Missing))
     }
+}
 
-    /// The output in a format.
-    pub fn print(&self, format: Format, colours: bool) -> String {
-        structured(format, &self.json()).unwrap_or_else(|| self.table(format == Format::Wide, colours))
+impl Report for Planes {
+    fn text(&self, look: Look) -> String {
+        table_of(&self.0, look)
     }
 
-    fn table(&self, wide: bool, colours: bool) -> String {
-        let mut header =
-            vec!["NAME", "SERVER", "LATENCY", "WDS", "FEDERATED", "DELETING", "PAUSED", "SERVICE"];
-        if wide {
-            header.push("SECRET");
-        }
-        header.push("PROBLEM");
-        let last = header.len() - 1;
-        let header = header.into_iter().map(str::to_owned).collect();
-        let number = |of: fn(&Counts) -> usize, line: &PlaneLine| {
-            line.counts.as_ref().map_or_else(String::new, |counts| of(counts).to_string())
-        };
-        let row = |line: &PlaneLine| {
-            let latency = |latency: Duration| format!("{}ms", latency.as_millis());
-            let mut row = vec![
-                line.name.clone(),
-                line.server.clone(),
-                line.latency.map_or_else(String::new, latency),
-                number(|counts| counts.deployments, line),
-                number(|counts| counts.federated, line),
-                number(|counts| counts.held, line),
-                line.pause.as_ref().map_or_else(String::new, |pause| paused(pause, wide)),
-                line.service.map_or_else(String::new, |service| service.id().to_owned()),
-            ];
-            if wide {
-                row.push(line.secret.clone().unwrap_or_default());
-            }
-            let problem = line.problem.as_ref().map(|it| {
-                if wide { format!("{}: {}", it.cause.id(), it.message) } else { it.cause.id().to_owned() }
-            });
-            row.push(problem.unwrap_or_default());
-            row
-        };
-        let rows: Vec<Vec<String>> = std::iter::once(header).chain(self.0.iter().map(row)).collect();
-        painted(&rows, |row, column| {
-            let line = self.0.get(row.checked_sub(1)?)?;
-            (colours && column == last && line.problem.is_some()).then_some(Colour::Red)
-        })
-    }
-
-    /// Returns the report as JSON.
     fn json(&self) -> Value {
-        let problem = |it: &Problem| json!({"cause": it.cause.id(), "message": it.message, "remedy": it.cause.remedy()});
-        let plane = |line: &PlaneLine| {
-            json!({
-                "name": line.name,
-                "paused": line.pause,
-                "secret": line.secret,
-                "service": line.service.map(Service::id),
-                "server": line.server,
-                "latencyMilliseconds": line.latency.map(|latency| u64::try_from(latency.as_millis()).unwrap_or(u64::MAX)),
-                "workloadDeployments": line.counts.map(|counts| counts.deployments),
-                "federated": line.counts.map(|counts| counts.federated),
-                "deleting": line.counts.map(|counts| counts.held),
-                "problem": line.problem.as_ref().map(problem),
-            })
-        };
-        json!({ "planes": self.0.iter().map(plane).collect::<Vec<_>>() })
+        json!({ "planes": list_of(&self.0) })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use fedhub_terminal::output::Format;
     use fedhub_testing::{Messages, assert_messages};
 
     use super::*;
@@ -228,14 +191,14 @@ mod tests {
         PausedPlanes { all: None, planes: [("c".to_owned(), pause)].into() }
     }
 
-    fn report() -> Report {
+    fn report() -> Planes {
         let error = ReadError { failure: Failure::Unreachable, message: "no answer within 5 s".to_owned() };
         let silent = PlaneLine { latency: None, counts: None, identities: Vec::new(), ..line("b", "b", "") };
         let remembered = BTreeMap::from([("a".to_owned(), "1".to_owned()), ("c".to_owned(), "3".to_owned())]);
         let granted = PlaneLine { service: Some(Service::Granted), ..line("a", "a", "1") };
         let missing = PlaneLine { service: Some(Service::Missing), ..line("c", "c", "9") };
         let lines = vec![missing, silent.with(&error), granted, line("a", "z", "1"), line("d", "d", "1")];
-        Report::of(lines, &remembered, &paused())
+        Planes::of(lines, &remembered, &paused())
     }
 
     #[test]
@@ -251,14 +214,14 @@ mod tests {
             [None, Some("plane-secret-invalid"), Some("plane-unreachable"), identity, identity],
             "{planes:#}"
         );
-        let healthy = Report::of(
+        let healthy = Planes::of(
             vec![line("a", "a", "1"), line("b", "b", "2")],
             &BTreeMap::new(),
             &PausedPlanes::default(),
         );
         assert!(healthy.is_in_order());
         let missing = PlaneLine { service: Some(Service::Missing), ..line("a", "a", "1") };
-        let missing = Report::of(vec![missing], &BTreeMap::new(), &PausedPlanes::default());
+        let missing = Planes::of(vec![missing], &BTreeMap::new(), &PausedPlanes::default());
         assert!(!missing.is_in_order(), "an operator decides");
         let mut counts = Counts::default();
         for (federated, terminating) in [(true, true), (true, false), (false, true)] {

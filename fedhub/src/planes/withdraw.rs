@@ -152,7 +152,7 @@ async fn missing(
     let identities = remembered.iter().map(|(name, entry)| (name.clone(), entry.identity.clone())).collect();
     check_identity(project, &plane, &identities)
         .await
-        .map_err(|unread| anyhow!("plane {project} cannot be read: {}", unread.message))?;
+        .map_err(|unread| anyhow!("plane {project} cannot be read: {}", unread.problem.message))?;
     let shown = match shown(&plane).await {
         Read::Found(shown) => shown,
         Read::Absent | Read::Skipped => Entitlement::Unreadable,

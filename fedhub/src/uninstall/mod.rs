@@ -26,9 +26,10 @@ use crate::operator::fleet::{check_identity, discover, planes_of};
 use crate::operator::read::Read;
 use crate::operator::sources::SourceArgs;
 use fedhub_terminal::consent::{agrees, can_ask};
-use fedhub_terminal::output::{Format, OutputArgs, colours, print, print_error};
+use fedhub_terminal::output::{Format, OutputArgs, print_error};
+use fedhub_terminal::report::Report;
 use plan::{Emptying, Place};
-use report::{Line, Report};
+use report::{Line, Uninstalled};
 use strip::Order;
 
 /// The exit code where something of fedhub remains.
@@ -153,7 +154,7 @@ async fn uninstall(args: &UninstallArgs) -> anyhow::Result<ExitCode> {
     };
     let planned = report(args, &planes, emptying.as_ref(), false).await?;
     if args.plan {
-        print(&planned.print(args.output.format(), colours()))?;
+        args.output.print(&planned)?;
         for place in stopped(args, &planes).await? {
             complain(&format!("{place}; --run asks whether every fedhub is stopped"));
         }
@@ -165,16 +166,16 @@ async fn uninstall(args: &UninstallArgs) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::from(REMAINS));
     }
     let done = report(args, &planes, emptying.as_ref(), true).await?;
-    print(&done.print(args.output.format(), colours()))?;
+    args.output.print(&done)?;
     stopped(args, &planes).await.context("a fedhub was started meanwhile: stop it, and run this again")?;
     Ok(code(&done))
 }
 
-fn code(report: &Report) -> ExitCode {
+fn code(report: &Uninstalled) -> ExitCode {
     if report.is_clean() { ExitCode::SUCCESS } else { ExitCode::from(REMAINS) }
 }
 
-fn consents(args: &UninstallArgs, planned: &Report, emptying: Option<&Emptying>) -> bool {
+fn consents(args: &UninstallArgs, planned: &Uninstalled, emptying: Option<&Emptying>) -> bool {
     if !args.yes {
         print_error(&format!("{}\n", planned.print(Format::Table, false)));
         let question = format!("Write to {} objects? Instances keep running.", planned.planned());
@@ -203,7 +204,7 @@ async fn report(
     planes: &Planes,
     emptying: Option<&Emptying>,
     run: bool,
-) -> anyhow::Result<Report> {
+) -> anyhow::Result<Uninstalled> {
     let order = Order { abandon_deletions: args.abandon_deletions, run };
     let lines = all("planes", planes.all.clone(), args.concurrency.into(), |(name, place, connection)| {
         strip::plane(name, place, connection, order)
@@ -211,7 +212,7 @@ async fn report(
     let mut lines = lines.await?;
     lines.extend(planes.unread.iter().cloned());
     if let Some(plan) = emptying {
-        let clean = Report::of(lines.clone()).is_clean();
+        let clean = Uninstalled::of(lines.clone()).is_clean();
         lines.push(match (run, clean) {
             (false, _) => hub::planned(plan),
             (true, true) => hub::empty(&planes.hub, plan, args.concurrency.into()).await?,
@@ -222,7 +223,7 @@ async fn report(
             },
         });
     }
-    Ok(Report::of(lines))
+    Ok(Uninstalled::of(lines))
 }
 
 /// Connects to everything, and checks which cluster each project plane is.

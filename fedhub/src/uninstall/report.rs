@@ -3,16 +3,16 @@
 use serde_json::{Value, json};
 
 use crate::operator::fleet::Unread;
-use fedhub_terminal::output::{Colour, Format, structured};
+use fedhub_terminal::output::Colour;
 use fedhub_terminal::plain;
-use fedhub_terminal::table::painted;
+use fedhub_terminal::report::{Field, Look, Report, Row, list_of, table_of};
 
 /// What became of an object, or would.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The finalizer would be removed, or the object deleted, with `--plan`.
+    /// With `--plan`: fedhub's finalizer would be taken off, or the object deleted.
     Planned,
-    /// The finalizer was removed, or the object deleted.
+    /// That was done.
     Done,
     /// It was gone already.
     Gone,
@@ -77,10 +77,9 @@ pub struct Line {
 }
 
 impl Line {
-    /// A line for a plane that could not be read.
+    /// Of a plane that could not be read.
     pub fn unread(unread: &Unread) -> Self {
-        let problem = Some(format!("{}: {}", unread.cause.id(), unread.message));
-        Self { plane: unread.plane.clone(), entries: Vec::new(), problem }
+        Self { plane: unread.plane.clone(), problem: Some(unread.problem.to_string()), ..Self::default() }
     }
 
     /// Adds a problem to those that are known.
@@ -103,10 +102,10 @@ impl Line {
 
 /// All planes, by name.
 #[derive(Clone, Debug)]
-pub struct Report(Vec<Line>);
+pub struct Uninstalled(Vec<Line>);
 
-impl Report {
-    /// Builds the report from the lines of all planes.
+impl Uninstalled {
+    /// Of these planes.
     pub fn of(mut lines: Vec<Line>) -> Self {
         lines.sort_by(|a, b| a.plane.cmp(&b.plane));
         for line in &mut lines {
@@ -125,54 +124,46 @@ impl Report {
     pub fn planned(&self) -> usize {
         self.0.iter().map(|line| line.count(|it| *it == Outcome::Planned)).sum()
     }
+}
 
-    /// The output in a format.
-    pub fn print(&self, format: Format, colours: bool) -> String {
-        structured(format, &self.json()).unwrap_or_else(|| self.table(format == Format::Wide, colours))
-    }
+impl Row for Line {
+    const FIELDS: &'static [Field<Self>] = &[
+        Field::new("plane", "PLANE", |line| json!(line.plane)),
+        Field::named("objects", |line| list_of(&line.entries)),
+        Field::column("TO DO", |line| json!(line.count(|it| *it == Outcome::Planned))),
+        Field::column("DONE", |line| json!(line.count(|it| matches!(it, Outcome::Done | Outcome::Gone)))),
+        Field::column("LEFT", |line| json!(line.count(|it| matches!(it, Outcome::Left(_))))),
+        Field::column("FAILED", |line| json!(line.count(|it| matches!(it, Outcome::Failed(_))))),
+        Field::new("problem", "PROBLEM", |line: &Self| json!(line.problem))
+            .painted(|line| line.problem.as_ref().map(|_| Colour::Red)),
+    ];
+}
 
-    fn table(&self, wide: bool, colours: bool) -> String {
-        let header = ["PLANE", "TO DO", "DONE", "LEFT", "FAILED", "PROBLEM"].map(str::to_owned).to_vec();
-        let last = header.len() - 1;
-        let row = |line: &Line| {
-            let number = |count: usize| count.to_string();
-            vec![
-                line.plane.clone(),
-                number(line.count(|it| *it == Outcome::Planned)),
-                number(line.count(|it| matches!(it, Outcome::Done | Outcome::Gone))),
-                number(line.count(|it| matches!(it, Outcome::Left(_)))),
-                number(line.count(|it| matches!(it, Outcome::Failed(_)))),
-                line.problem.clone().unwrap_or_default(),
-            ]
-        };
-        let rows: Vec<Vec<String>> = std::iter::once(header).chain(self.0.iter().map(row)).collect();
-        let mut text = vec![painted(&rows, |row, column| {
-            let line = self.0.get(row.checked_sub(1)?)?;
-            (colours && column == last && line.problem.is_some()).then_some(Colour::Red)
-        })];
-        // What remains is named each; what is done, where it is asked for.
-        for line in &self.0 {
-            for entry in line.entries.iter().filter(|it| wide || !it.is_done()) {
+impl Row for Entry {
+    const FIELDS: &'static [Field<Self>] = &[
+        Field::named("kind", |entry| json!(entry.kind)),
+        Field::named("namespace", |entry| json!(entry.namespace)),
+        Field::named("name", |entry| json!(entry.name)),
+        Field::named("result", |entry| json!(entry.outcome.id())),
+        Field::named("reason", |entry| json!(entry.outcome.reason())),
+    ];
+}
+
+impl Report for Uninstalled {
+    /// The table, and below it what remains, each object; with `-o wide` also what is done.
+    fn text(&self, look: Look) -> String {
+        let named = self.0.iter().flat_map(|line| {
+            let entries = line.entries.iter().filter(|it| look.wide || !it.is_done());
+            entries.map(|entry| {
                 let reason = entry.outcome.reason().map(|reason| format!(": {reason}")).unwrap_or_default();
                 let line = format!("{}: {}: {}{reason}", entry.outcome.id(), line.plane, entry.words());
-                text.push(plain(&line).into_owned());
-            }
-        }
-        text.join("\n")
+                plain(&line).into_owned()
+            })
+        });
+        std::iter::once(table_of(&self.0, look)).chain(named).collect::<Vec<_>>().join("\n")
     }
 
-    /// Returns the report as JSON.
     fn json(&self) -> Value {
-        let entry = |entry: &Entry| {
-            json!({
-                "kind": entry.kind, "namespace": entry.namespace, "name": entry.name,
-                "result": entry.outcome.id(), "reason": entry.outcome.reason(),
-            })
-        };
-        let plane = |line: &Line| {
-            let objects: Vec<Value> = line.entries.iter().map(entry).collect();
-            json!({"plane": line.plane, "objects": objects, "problem": line.problem})
-        };
-        json!({ "clean": self.is_clean(), "planes": self.0.iter().map(plane).collect::<Vec<_>>() })
+        json!({ "clean": self.is_clean(), "planes": list_of(&self.0) })
     }
 }

@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 
 use super::lease::runs_unelected;
 use super::plan::{Hub, Place, Release, emptying, is_preserved, planes, release, unpreserved};
-use super::report::{Entry, Line, Outcome, Report};
+use super::report::{Entry, Line, Outcome, Uninstalled};
 use fedhub_terminal::output::Format;
+use fedhub_terminal::report::Report;
 
 fn object(value: Value) -> Object {
     serde_json::from_value(value).unwrap()
@@ -209,20 +210,20 @@ fn the_report_of_uninstall_reads_well() {
         entries,
         problem: problem.map(str::to_owned),
     };
-    let planned = Report::of(vec![
+    let planned = Uninstalled::of(vec![
         line("project-b", vec![], Some("plane-unreachable: no answer within 30 s")),
         line("project-a", vec![entry("web", Outcome::Planned), entry("db", Outcome::Planned)], None),
         line("cell cell-dfw", vec![entry("web", Outcome::Left("it is being deleted".to_owned()))], None),
     ]);
     assert_eq!((planned.planned(), planned.is_clean()), (2, false));
-    let clean = Report::of(vec![line(
+    let clean = Uninstalled::of(vec![line(
         "project-a",
         vec![entry("web", Outcome::Done), entry("db", Outcome::Gone)],
         None,
     )]);
     assert!(clean.is_clean());
     let failed =
-        Report::of(vec![line("project-a", vec![entry("web", Outcome::Failed("no".to_owned()))], None)]);
+        Uninstalled::of(vec![line("project-a", vec![entry("web", Outcome::Failed("no".to_owned()))], None)]);
     assert!(!failed.is_clean());
     let formats = [("table", Format::Table), ("wide", Format::Wide), ("json", Format::Json)];
     let shown = formats.map(|(name, format)| (name, planned.print(format, false)));

@@ -45,9 +45,14 @@ pub fn counted(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
-/// A span as kubectl prints ages.
+/// The seconds since then; none of what is to come.
+pub fn seconds(since: Timestamp, now: Timestamp) -> i64 {
+    now.duration_since(since).as_secs().max(0)
+}
+
+/// The time since then as kubectl prints ages.
 pub fn age(since: Timestamp, now: Timestamp) -> String {
-    let seconds = now.duration_since(since).as_secs().max(0);
+    let seconds = seconds(since, now);
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86400);
     match (minutes, hours, days) {
         (0..2, ..) => format!("{seconds}s"),

@@ -10,10 +10,11 @@ use strum::VariantArray;
 
 use super::super::super::cause::Cause;
 use super::super::super::chain::{Chain, Failure, Read, SubjectKind};
-use super::super::super::output;
+use super::super::super::output::Explained;
 use super::super::{State, diagnose};
 use super::fixtures::{MADE, RECENT, condition, failed, healthy, patch_object};
 use fedhub_terminal::output::Format;
+use fedhub_terminal::report::Report;
 
 /// What becomes of one read.
 #[derive(Clone, Debug)]
@@ -128,11 +129,13 @@ proptest! {
         if diagnosis.state.is_trouble() {
             prop_assert!(diagnosis.responsible() != Responsible::Nobody && !diagnosis.remedy().is_empty());
         }
+        let id = diagnosis.cause.id();
+        let explained = Explained { chain, diagnosis };
         for format in [Format::Table, Format::Wide, Format::Json, Format::Yaml] {
-            prop_assert!(output::print(&chain, &diagnosis, format, false).contains(diagnosis.cause.id()));
+            prop_assert!(explained.print(format, false).contains(id));
         }
         if changes.is_empty() {
-            prop_assert_eq!(diagnosis.cause, Cause::InSync);
+            prop_assert_eq!(id, Cause::InSync.id());
         }
     }
 
