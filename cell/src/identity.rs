@@ -12,7 +12,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use fedhub_api::cells::{
-    CellId, KUBE_SYSTEM, Source, declaring, is_copy_lost, lost_by, redeclares, source_lost_since,
+    CellId, CellSource, KUBE_SYSTEM, declaring, is_copy_lost, lost_by, redeclares, source_lost_since,
 };
 use fedhub_api::facts::{Change, Known};
 use fedhub_core::names::{LOST, LOST_CLUSTER, lost_cluster};
@@ -83,13 +83,13 @@ impl fmt::Display for IdentityFault {
     }
 }
 
-/// Who the cell is.
+/// The identity of the cell.
 pub struct Identity {
     name: Arc<str>,
     cell: Arc<Planes>,
     /// The registry around the hub, where there is one.
     hub: Option<Arc<Planes>>,
-    /// What another cluster marked under this cell's name, with the UID of that cluster.
+    /// The objects that another cluster marked under this cell's name, with the UID of that cluster.
     twins: Mutex<BTreeMap<Key, Arc<str>>>,
 }
 
@@ -144,7 +144,7 @@ impl Identity {
     }
 
     /// Remembers the mark of a copy or a claim; `None` where it is gone or has none.
-    pub fn note(&self, key: &Key, source: Option<&Source>) {
+    pub fn note(&self, key: &Key, source: Option<&CellSource>) {
         let named = source.zip(self.get()).filter(|(source, cell)| *source.cell == *cell.name);
         let uid = named.and_then(|(source, cell)| {
             source.cell_uid.as_deref().filter(|uid| **uid != *cell.uid).map(Arc::<str>::from)
@@ -194,7 +194,7 @@ impl Identity {
         }
         let clusters = self.clusters();
         let lives = |uid: &Arc<str>| {
-            let source = Source {
+            let source = CellSource {
                 cell: cell.name.to_string(),
                 cell_uid: Some(uid.to_string()),
                 instance_uid: String::new(),

@@ -12,7 +12,7 @@ use crate::domain::network::{context, subnet};
 /// Namespace and name.
 type Name = (String, String);
 
-/// Each binding after the context that it got, and each claim after its subnet.
+/// Indexes bindings by the context that they got, and claims by their subnet.
 #[derive(Default)]
 pub(crate) struct NetworkIndex(Mutex<BTreeSet<(Kind, Name, Name)>>);
 

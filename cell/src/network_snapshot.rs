@@ -1,4 +1,4 @@
-//! What the caches say of networking in the cell.
+//! The state of the caches for networking in the cell.
 
 use fedhub_core::object::{Kind, Object, ObjectView};
 use fedhub_planes::Plane;

@@ -1,4 +1,4 @@
-//! What differs between two values, by the paths of fields.
+//! The differences between two values, by the paths of fields.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ pub struct Change {
     pub after: Value,
 }
 
-/// What differs, in the order of the fields' names. `at` is the path of the two values.
+/// Returns the differences, in the order of the fields' names. `at` is the path of the two values.
 pub fn between(before: &Value, after: &Value, at: &str) -> Vec<Change> {
     let mut changes = Vec::new();
     compare(before, after, at, &mut changes);

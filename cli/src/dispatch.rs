@@ -35,7 +35,7 @@ fn connected(
 ) -> Result<(), Problem> {
     runtime::run(async {
         if let Command::Deploy(args) = &command {
-            // What is wrong with a file is told before a login is asked for.
+            // Faults of a file are reported before a login is required.
             let asked = deploy::asked(args, |rest| global.command(program, rest)).await?;
             let session = Session::connect(program, global, environment, terminal).await?;
             return deploy::run(&session, args, &asked).await;

@@ -13,7 +13,7 @@ pub enum Exit {
     Usage,
     /// The time to wait is over, and what was waited for goes on.
     TimedOut,
-    /// What was waited for cannot come about by itself: a quota, a missing image.
+    /// What was waited for needs somebody to act first, such as on a quota or a missing image.
     Blocked,
     /// The question whether to ask for access was answered with no.
     Declined,

@@ -14,7 +14,7 @@
 //! 5. Each command is a module: `run(&Session, &Args)`, its decisions and texts in pure files beside it. What
 //!    goes wrong is a [`problem::Problem`]: a sentence, a remedy and an [`exit::Exit`].
 
-// What others wrote reaches a terminal by `fedhub_terminal` alone, which lets nothing of it steer (I15).
+// Foreign text reaches a terminal through `fedhub_terminal` alone, which neutralizes control sequences (I15).
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod access;

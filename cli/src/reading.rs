@@ -10,10 +10,10 @@ use crate::exit::Exit;
 use crate::model::{Index, Listed, pages};
 use crate::problem::Problem;
 
-/// What is to be listed.
+/// A list request.
 #[derive(Clone, Copy, Debug)]
 pub struct Query<'a> {
-    /// What it is called, in the plural.
+    /// The name of the objects, in the plural.
     pub what: &'static str,
     /// Its group.
     pub group: &'static str,
@@ -34,7 +34,7 @@ impl Query<'_> {
     }
 }
 
-/// All objects that a query is for, by name.
+/// Lists all objects that a query selects, by name.
 pub async fn list(client: &Client, query: Query<'_>) -> Listed {
     let resource = query.resource();
     let api: Api<Object> = match query.namespace {
@@ -44,7 +44,7 @@ pub async fn list(client: &Client, query: Query<'_>) -> Listed {
     pages(&api, "", query.what).await
 }
 
-/// What is known of a kind; nothing where it could not be read, which the caller shows as such.
+/// Returns the objects of a kind; none if it could not be read, which the caller shows as such.
 pub fn known(listed: &Listed) -> &[Object] {
     listed.as_deref().unwrap_or_default()
 }
@@ -59,7 +59,7 @@ pub fn is_unserved<T>(read: &Result<T, Problem>) -> bool {
     read.as_ref().is_err_and(|problem| problem.exit == Exit::Unavailable)
 }
 
-/// What a user is told of what could not be read.
+/// Returns a note for the user about something that could not be read.
 pub fn note(problem: &Problem) -> String {
     let remedy = problem.remedy.as_ref().map_or_else(String::new, |remedy| format!(" {remedy}"));
     format!("Not everything is known here. {}{remedy}", problem.sentence)

@@ -11,11 +11,11 @@ use crate::topology::{self, Layout, kubeconfig};
 /// How a step went on both servers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// What it is about.
+    /// The name of the step.
     pub name: &'static str,
-    /// What was not as expected on the real plane.
+    /// The fault on the real plane.
     pub real: Option<String>,
-    /// What was not as expected on the one in memory.
+    /// The fault on the plane in memory.
     pub fake: Option<String>,
 }
 
@@ -25,7 +25,7 @@ impl Step {
         self.real.is_none() && self.fake.is_none()
     }
 
-    /// One line.
+    /// Formats the step as one line.
     pub fn line(&self) -> String {
         let fault = |server: &str, fault: &Option<String>| {
             fault.as_ref().map(|fault| format!("; {server}: {fault}")).unwrap_or_default()

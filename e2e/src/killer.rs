@@ -94,7 +94,7 @@ impl Kills {
     }
 }
 
-/// What is left of a count after one more write; `None` where nothing was left.
+/// Returns what is left of a count after one more write; `None` if nothing was left.
 fn counted(order: &str) -> Option<u32> {
     order.trim().parse::<u32>().ok()?.checked_sub(1)
 }

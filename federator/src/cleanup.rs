@@ -26,7 +26,7 @@ pub enum CleanupBlocked {
     HubObjectHeld,
     /// The hub has lost its state, and no cell has reported on what was federated again since.
     HubStateLost,
-    /// What stands on the hub in this WD's place may be ours, and may be another's.
+    /// The object on the hub in this WD's place may be ours, and may be another's.
     TenantConflict,
     /// The project namespace was removed by force, so that its API server refuses every change of what is in
     /// it.
@@ -55,8 +55,8 @@ impl CleanupBlocked {
         Self::VARIANTS.iter().copied().find(|why| message.starts_with(&why.to_string()))
     }
 
-    /// What an error of a pass over a WD that is being deleted says of it; `None` where it says nothing that
-    /// lasts. `project` is the WD's own plane.
+    /// Returns how an error of a pass blocks the cleanup of a WD that is being deleted; `None` if the error
+    /// does not last. `project` is the WD's own plane.
     pub fn of(error: &Error, project: &PlaneId) -> Option<Self> {
         let answered = match error {
             Error::Request(request) => request.code(),

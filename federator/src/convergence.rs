@@ -41,12 +41,12 @@ struct InFlight {
     generations: Vec<Generation>,
 }
 
-/// What was measured, and for which city.
+/// The measurements of a city.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Measured {
     /// `spec.cityCode` of the WD.
     pub city: Box<str>,
-    /// One for each generation.
+    /// How long each generation took.
     pub took: Vec<Duration>,
 }
 

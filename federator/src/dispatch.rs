@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use fedhub_api::facts::{Digest, DigestExt};
 use fedhub_api::reason::Reason;
-use fedhub_cache::Part;
+use fedhub_cache::ObjectPart;
 use fedhub_cache::normalization::settled;
 use fedhub_core::errors::{self, Error};
 use fedhub_core::names::PlaneName;
@@ -237,7 +237,8 @@ impl Federator {
                 }
             }
         };
-        let normalization = project.store(key.kind).normalization(&key.namespace, &key.name, Part::Status);
+        let normalization =
+            project.store(key.kind).normalization(&key.namespace, &key.name, ObjectPart::Status);
         if !settled(&status, wd.status(), normalization) {
             let write = status::status_write(status, wd.status(), normalization);
             if let Some(stored) = self.writer(project, pass).write_status(key.kind, &wd, write).await? {
@@ -248,7 +249,7 @@ impl Federator {
     }
 }
 
-/// What a pass that failed shows on its WD.
+/// The trouble that a failed pass shows on its WD.
 #[derive(Debug)]
 enum Trouble {
     /// Why it is not on the hub.

@@ -26,7 +26,7 @@ pub struct Candidate {
     pub holds: Option<u64>,
 }
 
-/// Where a WD belongs.
+/// The hub namespace that a WD belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HubNamespace {
     /// Into this hub namespace.

@@ -1,11 +1,11 @@
-//! What of a generation's way is measured, by watch events and by writes that were acknowledged (U5).
+//! The measurement of a generation's way, by watch events and by acknowledged writes (U5).
 
 use std::fmt::Display;
 
 use fedhub_api::facts::{Deployment, DigestExt, Known};
 use fedhub_core::names::{CITY_CODE, PlaneName};
 use fedhub_core::object::{Key, Kind, ObjectView};
-use fedhub_core::trace::{self, Change, Converged};
+use fedhub_core::trace::{self, Converged, TracedGeneration};
 use fedhub_planes::{Plane, ServiceState};
 use prometheus::HistogramVec;
 use tokio::time::Instant;
@@ -60,7 +60,7 @@ impl Federator {
         if let Some(recorder) = trace::recorder().filter(|_| self.planes.leads())
             && let Some(took) = measured.took.into_iter().max()
         {
-            let change = Change { uid: uid.to_string(), generation: observed };
+            let change = TracedGeneration { uid: uid.to_string(), generation: observed };
             recorder.converged(Converged { key: key.clone(), change, took });
         }
     }

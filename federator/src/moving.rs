@@ -71,7 +71,7 @@ impl fmt::Display for Move {
     }
 }
 
-/// What Karmada's `ResourceBinding` says of a hub WD.
+/// The binding of a hub WD, from Karmada's `ResourceBinding`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bound {
     /// Whether it is bound to cells of its city and to no other.
@@ -85,7 +85,7 @@ pub struct Bound {
 }
 
 impl Bound {
-    /// As `binding` says, for a WD of the city of these cells.
+    /// Reads `binding`, for a WD of the city of these cells.
     pub fn of(binding: &Object, cells: &[String]) -> Self {
         let ours = |name: &Value| name.as_str().is_some_and(|name| cells.iter().any(|cell| cell == name));
         let list = |value: &'_ Value| value.as_array().cloned().unwrap_or_default();

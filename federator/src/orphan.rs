@@ -18,7 +18,7 @@ pub enum Orphan {
 }
 
 impl Orphan {
-    /// As logs name it.
+    /// Returns the name for logs.
     pub fn label(self) -> &'static str {
         match self {
             Self::DeploymentGone => "deployment_gone",

@@ -288,8 +288,8 @@ fn delete(seen: &Snapshot) -> FederationPlan {
     Plan { intents: mark(seen).into_iter().chain([unprotect]).chain(delete).collect(), verdict: None }
 }
 
-/// Has the cells tear the WD down, since that time. The end of its copies brings the next pass, or the time
-/// `next`.
+/// Makes the cells tear the WD down; they were first told at `since`. The end of its copies brings the next
+/// pass, or the time `next`.
 fn recall(seen: &Snapshot, since: &str, shown: Option<Refusal>, next: Duration) -> FederationPlan {
     let unprotect = render(seen, DraftPart::Unprotected { recalled: Some(since.to_owned()) });
     let status = shown.as_ref().and_then(|refusal| status(seen, Some(refusal)));

@@ -20,7 +20,7 @@ use crate::moving::{Bound, FIRST, keeps};
 use crate::policy::{PolicyVerdict, uses};
 
 impl Federator {
-    /// One pass over a policy.
+    /// Reconciles a policy.
     pub(crate) async fn reconcile_policy(&self, job: &Job) -> Result<Outcome, Error> {
         let (key, pass, hub) = (&job.key, &job.pass, self.planes.hub());
         if !hub.synced() {
@@ -100,7 +100,7 @@ impl Federator {
         Ok(Outcome::RequeueAfter(wait.map_or(again, |wait| wait.min(again))))
     }
 
-    /// What Karmada's `ResourceBinding` says of the hub WD of that name, for a WD of that city.
+    /// Reads Karmada's `ResourceBinding` of the hub WD of that name, for a WD of that city.
     pub(crate) async fn bound(
         &self,
         pass: &Pass,

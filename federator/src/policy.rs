@@ -14,10 +14,10 @@ use fedhub_core::object::{Object, ObjectView};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// What to do with a policy.
+/// The decision about a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PolicyVerdict {
-    /// It is used, or not ours to judge.
+    /// The policy is used, or not ours to judge.
     Keep,
     /// Unused, but not for long enough.
     RequeueAfter(Duration),

@@ -50,7 +50,7 @@ pub enum Progress {
     Applied,
 }
 
-/// What keeps a WD from the hub.
+/// Why a WD is not on the hub.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// The hub does not answer, or not with sense.
@@ -61,7 +61,7 @@ pub enum Failure {
     Forbidden(String),
     /// A request is refused for what it holds, in words.
     Invalid(String),
-    /// What is being deleted on the hub has to be gone first.
+    /// An object that is being deleted on the hub has to be gone first.
     Remains(Remnant),
 }
 
@@ -210,13 +210,13 @@ impl Progress {
         condition
     }
 
-    /// What a digest holds of a WD whose condition shows this of `generation`.
+    /// Returns what a digest holds of a WD whose condition shows this progress of `generation`.
     pub fn digest(&self, generation: i64) -> u64 {
         federated(Some(&self.condition(None, generation, Timestamp::UNIX_EPOCH)))
     }
 }
 
-/// What a pass over a WD is to come back for, though no event may tell of it.
+/// When a pass has to come back to a WD, although there may be no event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Outlook {
     /// Nothing.
@@ -236,8 +236,8 @@ pub fn asks_karmada(seen: &Snapshot, outlook: Outlook) -> bool {
         && Progress::of(seen, refusal(seen).as_ref()).awaits_cell()
 }
 
-/// What is to be come back for, where its generation has waited for so long, and its plane has more to do or
-/// not.
+/// Returns when a pass has to come back, given how long the generation has waited and whether its plane has
+/// more to do.
 pub fn outlook(
     seen: &Snapshot,
     waited: Duration,
@@ -265,7 +265,7 @@ pub struct Transition {
     pub type_: EventType,
     /// Its reason.
     pub reason: Reason,
-    /// What a user reads.
+    /// The note, for users.
     pub note: String,
 }
 

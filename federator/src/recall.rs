@@ -40,8 +40,8 @@ impl Federator {
         Ok(copies.iter().filter_map(|copy| teardown::left_of(copy, &uid, &clusters)).collect())
     }
 
-    /// Makes Karmada delete a hub WD in its cells: the `ResourceBinding` goes that it made for it. Returns
-    /// whether there was one.
+    /// Makes Karmada delete a hub WD in its cells, by deleting the `ResourceBinding` that Karmada made for
+    /// it. Returns whether there was one.
     pub(crate) async fn unbind(&self, pass: &Pass, space: &str, wd: &str) -> Result<bool, RequestError> {
         let hub = self.planes.hub();
         let kind = Kind::ResourceBinding;

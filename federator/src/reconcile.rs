@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use fedhub_api::cells::{CellDown, Hold};
 use fedhub_api::facts::{Digest, DigestExt};
-use fedhub_cache::Part;
+use fedhub_cache::ObjectPart;
 use fedhub_core::errors::Error;
 use fedhub_core::metrics::Hop;
 use fedhub_core::names::DELETION_PROTECTED;
 use fedhub_core::object::{Key, Kind, ObjectRef, ObjectView, PlaneId};
-use fedhub_core::trace::Change;
+use fedhub_core::trace::TracedGeneration;
 use fedhub_engine::{Answer, Bodies, Draft, Effects, Intent, Job, Outcome, Reconciler, Step, apply};
 use fedhub_planes::{Pass, Plane, PlaneWriter, Precondition, ServiceState, Write};
 use tokio::time::Instant;
@@ -39,7 +39,7 @@ struct LiveHub {
     deployment: Option<Wd>,
 }
 
-/// One pass over one WD, and what its reads have shown.
+/// A pass over one WD, and the results of its reads.
 pub(crate) struct DeploymentReconcile<'a> {
     federator: &'a Federator,
     of: Target<'a>,
@@ -158,9 +158,9 @@ impl Reconciler for DeploymentReconcile<'_> {
         self.put_read(&mut seen);
         seen.waited = self.job.unsettled_since.elapsed();
         seen.teardown.left.clone_from(&self.left);
-        self.job
-            .answered
-            .say(|| Some(Change { uid: seen.project.uid.to_string(), generation: seen.project.generation }));
+        self.job.answered.say(|| {
+            Some(TracedGeneration { uid: seen.project.uid.to_string(), generation: seen.project.generation })
+        });
         seen.held = federator.waits.held(self.of.key, seen.project.generation);
         let moves = seen.hub.as_ref().is_some_and(|hub| hub.moving().is_some());
         if moves && !self.is_synced(&seen) {
@@ -282,13 +282,13 @@ impl Effects for DeploymentReconcile<'_> {
 }
 
 impl Federator {
-    /// What the caches say of the WD `wd` that belongs into this hub namespace.
+    /// Returns the state of the caches for the WD `wd`, which belongs into this hub namespace.
     pub(crate) fn snapshot_of(&self, of: Target<'_>, wd: Digest, hub_namespace: String) -> Option<Snapshot> {
         let Target { project, home, key } = of;
         let (hub, kind) = (self.planes.hub(), Kind::WorkloadDeployment);
         let (policies, wds) = (hub.store(Kind::PropagationPolicy), hub.store(kind));
         let known = |object: ObjectRef| {
-            let normalization = policies.normalization(object.namespace(), object.name(), Part::Spec);
+            let normalization = policies.normalization(object.namespace(), object.name(), ObjectPart::Spec);
             KnownPolicy { object, normalization }
         };
         let leaves = awaits_cleanup(project, &wd);
@@ -305,8 +305,12 @@ impl Federator {
             cell_down: cells.first().and_then(|cell| CellDown::of(cell)),
             cell_lost: (project_wd.terminating || service == ServiceState::Withdrawn)
                 && self.is_lost(city.unwrap_or_default()),
-            spec_normalization: wds.normalization(&hub_namespace, &key.name, Part::Spec),
-            status_normalization: project.store(kind).normalization(&key.namespace, &key.name, Part::Status),
+            spec_normalization: wds.normalization(&hub_namespace, &key.name, ObjectPart::Spec),
+            status_normalization: project.store(kind).normalization(
+                &key.namespace,
+                &key.name,
+                ObjectPart::Status,
+            ),
             writes: project.write_state(),
             service,
             arrived: false,

@@ -48,25 +48,26 @@ pub enum Refusal {
     InvalidName,
     /// No Cluster carries the city's code (I10).
     NoCellForCity(String),
-    /// More than one Cluster carries it (I10).
+    /// More than one Cluster carries the city's code (I10).
     AmbiguousCity(String),
-    /// What stands on the hub belongs to another WD (I6).
+    /// The object on the hub belongs to another WD (I6).
     FederationConflict(Conflict),
-    /// It leaves the first city for the second, whose cell has not reported yet (F6); `true` where it should
+    /// The WD leaves the first city for the second, whose cell has not reported yet (F6); `true` if it should
     /// have by now.
     Moving(String, String, bool),
-    /// It leaves the first city for the second, whose cell refuses it.
+    /// The WD leaves the first city for the second, whose cell refuses it.
     RefusedByCell(String, String, CellRefusal),
-    /// It leaves the first city for the second, whose cell Karmada does not reach or is declared lost (U2,
-    /// C11).
+    /// The WD leaves the first city for the second, whose cell is unreachable from Karmada or is declared
+    /// lost (U2, C11).
     CellUnreachable(String, String, CellDown),
     /// The service of its project is suspended (W9).
     ServiceSuspended,
     /// The service of its project was withdrawn, and nothing of it is on the hub any more (W9).
     ServiceNotActive,
-    /// It is being deleted, and that is not proven done (I3); with what is waited for, where that is known.
+    /// The WD is being deleted, and its cleanup is not proven (I3); with what is waited for, if that is
+    /// known.
     CleanupHeld(CleanupBlocked, Option<String>),
-    /// It is being deleted, and these cells tear its Instances down.
+    /// The WD is being deleted, and these cells tear its Instances down.
     Terminating(String),
 }
 

@@ -36,7 +36,7 @@ struct Wait {
     booked: bool,
     /// How often it was asked.
     turns: u8,
-    /// What Karmada said then.
+    /// The answer of Karmada then.
     held: Option<Hold>,
 }
 
@@ -123,7 +123,7 @@ impl Waits {
         }
     }
 
-    /// What holds that generation of a WD, as far as Karmada was asked.
+    /// Returns what holds that generation of a WD, as far as Karmada was asked.
     pub fn held(&self, key: &Key, generation: i64) -> Option<Hold> {
         self.all.lock().waits.get(key).filter(|wait| wait.generation == generation)?.held.clone()
     }

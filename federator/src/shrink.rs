@@ -9,7 +9,7 @@ use indexmap::IndexMap;
 /// The capacity below which nothing is given back.
 const FEW: usize = 64;
 
-/// Gives back what a burst took, once most of its entries are gone.
+/// Releases the memory of a burst, once most of its entries are gone.
 pub(crate) fn shrink<V>(map: &mut IndexMap<Key, V>) {
     if map.capacity() / 4 > map.len().max(FEW) {
         map.shrink_to(map.len() * 2);

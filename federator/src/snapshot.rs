@@ -1,4 +1,4 @@
-//! What the caches say of one WD and its surroundings: all that [`crate::plan::plan`] decides by.
+//! The state of the caches for one WD and its surroundings: the input of [`crate::plan::plan`].
 
 use std::ops::Deref;
 use std::time::Duration;
@@ -65,7 +65,7 @@ impl Deref for Wd {
 pub struct KnownPolicy {
     /// The policy.
     pub object: ObjectRef,
-    /// What the hub made of its spec.
+    /// How the hub stored its spec.
     pub normalization: Option<ServerNormalization>,
 }
 
@@ -76,7 +76,7 @@ pub struct LiveRead {
     pub cached: bool,
 }
 
-/// What is known of one WD and its surroundings.
+/// A WD and its surroundings, as far as they are known.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     /// The project plane and the namespace of the WD.
@@ -99,9 +99,9 @@ pub struct Snapshot {
     pub cell_down: Option<CellDown>,
     /// Whether every cell of the city of a WD that is being deleted is declared lost (C11).
     pub cell_lost: bool,
-    /// What the hub made of the last spec that was sent.
+    /// How the hub stored the last spec that was sent.
     pub spec_normalization: Option<ServerNormalization>,
-    /// What the project plane made of the last status that was sent.
+    /// How the project plane stored the last status that was sent.
     pub status_normalization: Option<ServerNormalization>,
     /// Whether fedhub may write for the project.
     pub writes: WriteState,
@@ -111,13 +111,13 @@ pub struct Snapshot {
     pub arrived: bool,
     /// Whether Karmada is to apply the hub WD again (F8).
     pub stalled: bool,
-    /// What holds it on its way to its cell, as far as Karmada was asked.
+    /// The hold of the WD on its way to its cell, as far as Karmada was asked.
     pub held: Option<Hold>,
     /// Why what the hub lacks may have been lost, if there is reason to think so (F9).
     pub distrust: Option<Distrust>,
     /// When the hub was last noticed to have been restored, also after it is trusted again.
     pub last_restore: Option<Timestamp>,
-    /// What cells still have of a WD that is to leave the hub (F9).
+    /// The Instances that cells still have of a WD that is to leave the hub (F9).
     pub teardown: Teardown,
     /// Whether the hub WD was seen deleted, while this WD was being deleted.
     pub seen_deleted: bool,

@@ -21,9 +21,9 @@ use crate::snapshot::Snapshot;
 
 const AVAILABLE: &str = "Available";
 const REPLICAS_READY: &str = "ReplicasReady";
-/// What of a cell that is lost is no more.
+/// The counters that do not apply to a cell that is lost.
 const RUNNING: [&str; 2] = ["readyReplicas", "currentReplicas"];
-/// What is known of a WD before its cell has reported on it (U1).
+/// The message of a WD before its cell has reported on it (U1).
 const PENDING: &str = "Waiting for the cell to report";
 
 /// Whether the status may differ from what it should be, as far as facts show: where it does not, [`write()`]

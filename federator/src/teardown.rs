@@ -10,7 +10,7 @@
 
 use std::time::Duration;
 
-use fedhub_api::cells::{CellDown, Source, cluster_of, source_lost_since};
+use fedhub_api::cells::{CellDown, CellSource, cluster_of, source_lost_since};
 use fedhub_core::message::excerpt;
 use fedhub_core::object::{Object, ObjectRef, ObjectView};
 use jiff::Timestamp;
@@ -44,12 +44,12 @@ pub struct Left {
     pub away: Option<CellDown>,
 }
 
-/// What a pass knows of the Instances of the hub WD.
+/// The Instances of the hub WD, as far as a pass knows them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Teardown {
     /// Whether the WD is leaving, and the cache has a copy of any of them.
     pub cached: bool,
-    /// What a live read has shown, of cells that can be waited for.
+    /// The Instances that a live read has shown, of cells that can be waited for.
     pub left: Option<Vec<Left>>,
     /// How long they are waited for.
     pub limits: TeardownLimits,
@@ -73,7 +73,7 @@ pub fn left_of(copy: &Object, hub_uid: &str, clusters: &[ObjectRef]) -> Option<L
     if !is_its {
         return None;
     }
-    let source = Source::of(copy)?;
+    let source = CellSource::of(copy)?;
     let cluster = cluster_of(clusters, &source.cell, source.cell_uid.as_deref())?;
     if source_lost_since(clusters, &source).is_some() {
         return None;

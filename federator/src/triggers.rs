@@ -296,7 +296,7 @@ fn is_gone(change: &Change) -> bool {
     matches!(change, Change::Deleted { .. })
 }
 
-/// Where a WD of a project plane is.
+/// Returns the project namespace of a WD of a project plane.
 fn at(plane: &PlaneName, wd: &Known) -> ProjectNamespace {
     ProjectNamespace { plane: plane.clone(), namespace: wd.namespace.to_string() }
 }

@@ -27,7 +27,7 @@ use crate::log_filter::LogFilter;
 pub const METRICS: &str = "/metrics";
 /// How long a log filter may be, in bytes.
 const LONGEST_FILTER: usize = 4096;
-/// What connections may take: as many of callers on this host, and as many of all others. A browser sends its
+/// The limits of connections: those of callers on this host, and as many of all others. A browser sends its
 /// cookies of `localhost` to every port of it.
 const LIMITS: Limits = Limits {
     connections: 64,
@@ -36,14 +36,14 @@ const LIMITS: Limits = Limits {
     idle: Duration::from_secs(30),
     lasts: Some(Duration::from_mins(5)),
 };
-/// What a caller from elsewhere is told.
+/// The answer to a caller from another host.
 const ELSEWHERE: &str = "only from the same host: use kubectl port-forward, or for pages --metrics-address, which \
                          serves them over HTTPS to callers with the right to them (deploy/components/metrics-auth)\n";
 
-/// What of its readiness a caller is answered that is elsewhere, or does not name this host.
+/// The answer about readiness to a caller that is on another host, or does not name this one.
 const NOT_READY: &str = "not ready; why is answered on the same host\n";
 
-/// What the admin page asks the process.
+/// The state of the process that the admin page shows.
 pub trait Status: Send + Sync + 'static {
     /// Whether the process can do its work; else why not, a line for each cause.
     fn ready(&self) -> Result<(), Vec<String>>;
@@ -71,7 +71,7 @@ async fn scrape(State(status): State<Arc<dyn Status>>) -> Response {
     }
 }
 
-/// What the server answers from.
+/// The state from which the admin server answers.
 pub struct Admin {
     /// The process.
     pub status: Arc<dyn Status>,

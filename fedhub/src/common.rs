@@ -1,4 +1,4 @@
-//! What all commands have in common.
+//! Parts that all commands share.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -119,7 +119,7 @@ pub struct OwnNamespaceArgs {
     pub management_namespace: String,
 }
 
-/// What makes TLS of the process's connections.
+/// Installs the TLS provider of the process's connections.
 pub fn install_tls_provider() -> anyhow::Result<()> {
     let installed = rustls::crypto::ring::default_provider().install_default();
     installed.map_err(|_| anyhow::anyhow!("another TLS provider is installed"))

@@ -124,7 +124,7 @@ async fn accept(args: &AcceptArgs) -> anyhow::Result<ExitCode> {
 /// How the cities take an object in.
 type Visit = fn(&mut Cities, &Object);
 
-/// What the hub shows of its cells since the restore.
+/// Describes the state of the hub's cells since the restore.
 async fn cells(args: &AcceptArgs, remembered: &Remembered) -> anyhow::Result<String> {
     let hub = Read::Found(of_source(&args.hub.required()?, TIMEOUT).context("failed to connect to the hub")?);
     let failed = |what: &str| format!("failed to list {what} on the hub");

@@ -3,13 +3,15 @@
 //!
 //! # The way through
 //!
-//! 1. `args` is the command line; each command has a module: `run`, `crds`, `history` (`fedhub hub`), `cells`, `check`,
-//!    `explain`, `planes`, `pause` (`fedhub pause` and `resume`), `snapshot`, `audit`, `kubeconfig`, `uninstall`, of which
-//!    `operator` is what the last nine share; `manual` (`fedhub completions` and `man`).
-//! 2. `run` wires the roles: `runtime` is what they share (connections, discovery, election, shutdown), `management` the
-//!    federator and the projector, `cell` the controllers of a cell.
-//! 3. `admin` serves `/livez`, `/readyz` and `/metrics`, which `status` answers, and the pages of `status_page`; `secure`
-//!    serves the pages to callers on other hosts, `webhooks` answers admission reviews; `preflight` checks at the start what has to stand on the hub.
+//! 1. `args` is the command line; each command has a module: `run`, `crds`, `history` (`fedhub hub`),
+//!    `cells`, `check`, `explain`, `planes`, `pause` (`fedhub pause` and `resume`), `snapshot`, `audit`,
+//!    `kubeconfig`, `uninstall`, of which `operator` is what the last nine share; `manual` (`fedhub
+//!    completions` and `man`).
+//! 2. `run` wires the roles: `runtime` is what they share (connections, discovery, election, shutdown),
+//!    `management` the federator and the projector, `cell` the controllers of a cell.
+//! 3. `admin` serves `/livez`, `/readyz` and `/metrics`, which `status` answers, and the pages of
+//!    `status_page`; `secure` serves the pages to callers on other hosts, `webhooks` answers admission
+//!    reviews; `preflight` checks at the start what has to stand on the hub.
 
 // What others wrote reaches a terminal by `fedhub_terminal::output` alone, which lets nothing of it steer
 // (I15).

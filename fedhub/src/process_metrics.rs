@@ -39,7 +39,7 @@ impl ProcessMetrics {
 
     /// The text of a scrape: what the kernel says now.
     pub fn encode(&self) -> Result<String, Error> {
-        // Where /proc cannot be read, what was read last stands.
+        // If /proc cannot be read, the last values are kept.
         if let Ok(process) = Process::myself() {
             self.read(&process);
         }

@@ -1,4 +1,4 @@
-//! What the process tells of itself: readiness, and gauges that are read when they are scraped.
+//! The status of the process: readiness, and gauges that are read when they are scraped.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -108,7 +108,7 @@ impl Status {
                 self.cities(planes);
             }
         }
-        // What gathers on a standby is the leader's business.
+        // The backlog of a standby is the leader's business.
         let leads = |controller: Option<&str>| {
             let is_of = |role: &&Role| controller.is_none_or(|name| role.has(name));
             self.roles.iter().filter(is_of).any(Role::leads)
@@ -153,7 +153,7 @@ impl Status {
         if let Some(kind) = kind {
             metrics.objects.with_label_values(&[name, "pending"]).set(number(queue.unsynced(*kind)));
         }
-        // What an operator paused is not overdue, also where the plane fails meanwhile.
+        // Changes of a paused plane are not overdue, even if the plane fails meanwhile.
         let mut ages = queue.oldest_by_lane();
         ages.retain(|(plane, _)| !role.registries.iter().any(|planes| planes.is_paused(plane)));
         let oldest = ages.first().map_or(0.0, |(_, age)| age.as_secs_f64());
@@ -229,7 +229,7 @@ pub struct City {
 /// The cities that are in use or have a cell, by their codes.
 pub fn cities(planes: &Planes) -> BTreeMap<String, City> {
     let mut cities = BTreeMap::<_, City>::new();
-    // Of thousands of policies, which need not be copied for that, a few cities.
+    // Thousands of policies name a few cities, and need not be copied for that.
     planes.hub().store(Kind::PropagationPolicy).select(None, |policy| -> Option<()> {
         let code = policy.object?.label(CITY_CODE)?;
         match cities.get_mut(code) {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use dashmap::DashMap;
 use fedhub_api::facts::{Digest, DigestExt};
 use fedhub_api::reason::Reason;
-use fedhub_cache::Part;
+use fedhub_cache::ObjectPart;
 use fedhub_core::object::{Key, Kind, ObjectRef};
 use fedhub_engine::Queue;
 use fedhub_planes::events::reference;
@@ -14,8 +14,8 @@ use fedhub_planes::{Plane, Planes, ProjectNamespace, ServiceState};
 
 use crate::rate_limits::DeleteLimits;
 use crate::snapshot::Snapshot;
-use crate::unreachable::Unreachable;
-use crate::verdict::{UnprojectedInstances, Verdict};
+use crate::unreachable::UnreachableCities;
+use crate::verdict::{ProjectionVerdict, UnprojectedInstances};
 
 /// Times and limits of the projector.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +41,7 @@ pub struct Projector {
     /// UIDs of hub Instances that were seen deleted without a gap, until their projections are gone (I4).
     pub(crate) seen_deleted: DashMap<Key, String>,
     pub(crate) delete_limits: DeleteLimits,
-    pub(crate) unreachable: Unreachable,
+    pub(crate) unreachable: UnreachableCities,
 }
 
 impl Projector {
@@ -54,7 +54,7 @@ impl Projector {
             unprojected: UnprojectedInstances::default(),
             seen_deleted: DashMap::new(),
             delete_limits: DeleteLimits::new(config.deletes_per_minute),
-            unreachable: Unreachable::default(),
+            unreachable: UnreachableCities::default(),
         })
     }
 
@@ -67,7 +67,7 @@ impl Projector {
         ]
     }
 
-    /// What the caches say of one hub Instance, without any object of the many.
+    /// Returns the state of the caches for one hub Instance, without any object of the many.
     pub(crate) fn snapshot(
         &self,
         project: &Plane,
@@ -90,8 +90,8 @@ impl Projector {
             owner: of_plane(project, &target.namespace),
             withdrawn: projection.as_ref().is_some_and(|of| is_withdrawn(project, target, &key.name, of)),
             projection,
-            spec_normalization: normalization(Part::Spec),
-            status_normalization: normalization(Part::Status),
+            spec_normalization: normalization(ObjectPart::Spec),
+            status_normalization: normalization(ObjectPart::Status),
             key: key.clone(),
             target: target.clone(),
             hub_namespace: hub_namespace.clone(),
@@ -134,10 +134,10 @@ impl Projector {
     }
 
     /// Sets or clears the state of an Instance that is not projected, and reports a new one.
-    pub(crate) fn set_state(&self, key: &Key, verdict: Option<Verdict>) {
+    pub(crate) fn set_state(&self, key: &Key, verdict: Option<ProjectionVerdict>) {
         let is_news = self.unprojected.set(key, verdict, self.planes.metrics());
         match verdict.filter(|_| is_news) {
-            Some(Verdict::Withheld(why)) => {
+            Some(ProjectionVerdict::Withheld(why)) => {
                 let reason = why.label();
                 self.planes.metrics().deletes_withheld.with_label_values(&[reason]).inc();
                 let Key { namespace, name, .. } = key;
@@ -148,7 +148,7 @@ impl Projector {
                     "skipping projection deletion: hub Instance deletion not confirmed"
                 );
             }
-            Some(Verdict::Quarantined(reason)) => {
+            Some(ProjectionVerdict::Quarantined(reason)) => {
                 let Key { namespace, name, kind, .. } = key;
                 tracing::warn!(namespace, name, reason = reason.label(), "hub Instance quarantined");
                 if let Some(operators) = self.planes.operators() {
@@ -160,7 +160,7 @@ impl Projector {
                     );
                 }
             }
-            Some(Verdict::Parked) | None => {}
+            Some(ProjectionVerdict::Parked) | None => {}
         }
     }
 }

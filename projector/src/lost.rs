@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use fedhub_api::cells::{
-    Declaration, Source, declarations, declares, is_copy_lost, redeclares, source_lost_since,
+    CellSource, Declaration, declarations, declares, is_copy_lost, redeclares, source_lost_since,
 };
 use fedhub_api::facts::{Change, Known};
 use fedhub_api::reason::Reason;
@@ -82,7 +82,7 @@ impl LostCells {
             tracing::debug!(plane = %name, reason = distrust.label(), "skipping cleanup after a lost cell: the hub is not trusted");
             return Ok(Outcome::RequeueAfter(RETRY));
         }
-        let is_lost = |source: &Source| source_lost_since(&clusters, source).is_some();
+        let is_lost = |source: &CellSource| source_lost_since(&clusters, source).is_some();
         let (mut copies, mut claims, mut due) = (0, 0, true);
         for namespace in self.planes.tenants().of_plane(name) {
             if !due || !hub.store(Kind::Instance).any(Some(&namespace), |_| true) {
@@ -96,7 +96,7 @@ impl LostCells {
         }
         if due {
             let left = |claim: &Object| {
-                !claim.is_terminating() && Source::of(claim).is_some_and(|source| is_lost(&source))
+                !claim.is_terminating() && CellSource::of(claim).is_some_and(|source| is_lost(&source))
             };
             let listed = project
                 .list_metadata(pass, Kind::ResourceClaim, None, Some(SOURCE_CLUSTER), BATCH, left)
@@ -208,7 +208,7 @@ impl Listener for LostCells {
     fn changed(&self, plane: &Plane, kind: Kind, change: &Change) {
         match (&plane.id, kind) {
             (PlaneId::Hub, Kind::Cluster) => self.cluster_changed(change),
-            // A cell that is declared lost writes all the same.
+            // A cell that is declared lost may still write.
             (PlaneId::Hub, Kind::Instance) if self.any.load(Ordering::Acquire) => {
                 let copy = change.known().object.as_deref();
                 let lost = copy.is_some_and(|copy| is_copy_lost(&self.planes.clusters(), copy));

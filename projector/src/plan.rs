@@ -1,4 +1,4 @@
-//! What a reconcile of one hub Instance does: a pure function of its snapshot.
+//! The decision of a reconcile of one hub Instance: a pure function of its snapshot.
 //!
 //! Decides I5, P2, P4, P6, P7 and P8.
 
@@ -14,9 +14,9 @@ use fedhub_planes::{WriteMode, WriteState};
 
 use crate::prune;
 use crate::quarantine::Reason;
-use crate::render::{Owner, managed};
+use crate::render::{ProjectionOwner, managed};
 use crate::snapshot::Snapshot;
-use crate::verdict::{ProjectionPlan, Verdict, park};
+use crate::verdict::{ProjectionPlan, ProjectionVerdict, park};
 
 /// How long the hub's garbage collector has for an Instance whose WD is gone before that Instance is read.
 const COLLECTED: Duration = Duration::from_secs(5);
@@ -33,7 +33,7 @@ pub fn plan(seen: &Snapshot) -> ProjectionPlan {
 
 /// Reports an Instance that no retry can project (P7).
 fn quarantine(reason: Reason) -> ProjectionPlan {
-    Plan::new(Intent::End(Outcome::AwaitChange), Some(Verdict::Quarantined(reason)))
+    Plan::new(Intent::End(Outcome::AwaitChange), Some(ProjectionVerdict::Quarantined(reason)))
 }
 
 /// Writes that part of the projection, made of the Instance and of the projection where that is `read`.
@@ -49,8 +49,8 @@ fn facts(digest: Option<&Digest>) -> Option<(&Digest, &Instance)> {
 
 /// The plan for an Instance that is there.
 fn project(seen: &Snapshot, instance: &Digest, facts: &Instance) -> ProjectionPlan {
-    // P6: garbage collection removes the projections, and none is put back; what stands shows how its
-    // Instance goes.
+    // P6: garbage collection removes the projections, and none is recreated; an existing one shows how its
+    // Instance ends.
     let goes = seen.owner.as_ref().is_some_and(|owner| owner.terminating);
     let owner = match living_owner(seen, facts) {
         Ok(owner) => owner,
@@ -75,7 +75,8 @@ fn project(seen: &Snapshot, instance: &Digest, facts: &Instance) -> ProjectionPl
         // Its deletion's event brings the Instance back.
         return park(None);
     }
-    // Before the mark, which alone tells that the status is that of the Instance before this one.
+    // The status is written before the mark, which alone shows that the stored status is of the previous
+    // Instance.
     if !is_same && is_reset(seen, facts, current) {
         return write_status(seen, WriteMode::Direct);
     }
@@ -89,7 +90,7 @@ fn project(seen: &Snapshot, instance: &Digest, facts: &Instance) -> ProjectionPl
 }
 
 /// The owner on whose behalf the Instance is projected (I5, I6); else the plan without one.
-fn living_owner<'a>(seen: &'a Snapshot, facts: &Instance) -> Result<Owner<'a>, ProjectionPlan> {
+fn living_owner<'a>(seen: &'a Snapshot, facts: &Instance) -> Result<ProjectionOwner<'a>, ProjectionPlan> {
     if seen.deployment.is_some() && seen.hub_deployment.is_none() && seen.owner.is_none() {
         // The hub's garbage collector takes the Instance.
         let left = COLLECTED.checked_sub(seen.since_event).filter(|left| !left.is_zero());
@@ -114,7 +115,7 @@ fn living_owner<'a>(seen: &'a Snapshot, facts: &Instance) -> Result<Owner<'a>, P
     if !is_alive_on_hub(seen, facts, owner) {
         return Err(park(None));
     }
-    Ok(Owner { name, uid: &owner.uid })
+    Ok(ProjectionOwner { name, uid: &owner.uid })
 }
 
 /// P2, P7: a WD that the cache lacks may be there, and one that is not there may still come, for as long as
@@ -155,7 +156,7 @@ fn is_reset(seen: &Snapshot, facts: &Instance, current: &Instance) -> bool {
 
 /// The status whole, where it differs (P3).
 fn status(seen: &Snapshot, facts: &Instance, current: &Instance) -> ProjectionPlan {
-    // What is shown in place of Ready is rendered when it is written (C11).
+    // The replacement of Ready is rendered when it is written (C11).
     let unreachable = facts.signal.is_ready() && seen.down.is_some();
     let settled = settled_hash(facts.status, current.status, seen.status_normalization);
     let was_reported = current.status_origin == StatusOrigin::Reported;

@@ -20,12 +20,12 @@ use fedhub_engine::{Intent, Outcome, Plan};
 use fedhub_planes::Precondition;
 
 use crate::snapshot::{Live, Snapshot};
-use crate::verdict::{DeletionUnconfirmed, ProjectionPlan, Verdict, park};
+use crate::verdict::{DeletionUnconfirmed, ProjectionPlan, ProjectionVerdict, park};
 
 /// When a deletion that is not confirmed is reconsidered.
 const WITHHELD: Duration = Duration::from_mins(1);
 
-/// What becomes of the projection.
+/// Plans the deletion of the projection.
 pub fn plan(seen: &Snapshot) -> ProjectionPlan {
     let alive = seen.projection.as_ref().filter(|p| !p.terminating).and_then(Digest::instance);
     // Without a mark of this hub namespace it is not known to be the projection of what is gone.
@@ -81,5 +81,5 @@ fn delete(seen: &Snapshot, inferred: bool) -> ProjectionPlan {
 
 /// Keeps the projection, and considers it again.
 fn withhold(why: DeletionUnconfirmed) -> ProjectionPlan {
-    Plan::new(Intent::End(Outcome::RequeueAfter(WITHHELD)), Some(Verdict::Withheld(why)))
+    Plan::new(Intent::End(Outcome::RequeueAfter(WITHHELD)), Some(ProjectionVerdict::Withheld(why)))
 }

@@ -11,7 +11,7 @@ use fedhub_core::errors::{Error, RequestError};
 use fedhub_core::metrics::Hop;
 use fedhub_core::names::PROJECTOR_MANAGER;
 use fedhub_core::object::{Key, Kind, Object, ObjectRef, ObjectView, PlaneId};
-use fedhub_core::trace::Change;
+use fedhub_core::trace::TracedGeneration;
 use fedhub_engine::{
     Answer, Bodies, Controller, Draft, Effects, Intent, Job, Outcome, Reconciler, Step, apply, reconcile,
 };
@@ -24,7 +24,7 @@ use crate::quarantine::Reason;
 use crate::render::render;
 use crate::snapshot::{Confirmed, Live, Snapshot, is_copy};
 use crate::unreachable::too_early;
-use crate::verdict::{DeletionUnconfirmed, ProjectionPlan, Verdict};
+use crate::verdict::{DeletionUnconfirmed, ProjectionPlan, ProjectionVerdict};
 
 impl Controller for Projector {
     fn name(&self) -> &'static str {
@@ -45,7 +45,10 @@ impl Controller for Projector {
             let instance = hub.store(Kind::Instance).digest(&key.namespace, &key.name);
             let unidentifiable = hub_namespace.is_some() && instance.is_some();
             self.seen_deleted.remove(key);
-            self.set_state(key, unidentifiable.then_some(Verdict::Quarantined(Reason::Unidentifiable)));
+            self.set_state(
+                key,
+                unidentifiable.then_some(ProjectionVerdict::Quarantined(Reason::Unidentifiable)),
+            );
             return Ok(Outcome::AwaitChange);
         };
         let Some(project) = self.planes.engaged(&target.plane) else {
@@ -74,8 +77,8 @@ impl Controller for Projector {
 }
 
 /// The change that the hub has of an Instance's WD.
-fn change(owner: &Digest, hub: &Digest) -> Option<Change> {
-    Some(Change { uid: owner.uid.to_string(), generation: hub.deployment()?.generation })
+fn change(owner: &Digest, hub: &Digest) -> Option<TracedGeneration> {
+    Some(TracedGeneration { uid: owner.uid.to_string(), generation: hub.deployment()?.generation })
 }
 
 /// Reconciles one hub Instance.
@@ -85,9 +88,9 @@ pub(crate) struct InstanceReconciler<'a> {
     job: &'a Job,
     target: ProjectNamespace,
     hub_namespace: ObjectRef,
-    /// What was read live, for the next round.
+    /// The objects that were read live, for the next round.
     pub live: Option<Live>,
-    /// What was read live of an owner that the cache lacks, until the end.
+    /// The owner that was read live because the cache lacks it, until the end.
     pub confirmed: Option<Confirmed>,
     /// The hub Instance and its projection, as fetched where the caches knew another version: until something
     /// is written.
@@ -124,7 +127,7 @@ impl InstanceReconciler<'_> {
         let known = name.and_then(|name| hub.store(wds).digest(&key.namespace, name));
         let is_reported = known.is_some_and(|wd| wd.deployment().is_some_and(Deployment::reported));
         if namespace.is_none() || is_lost && !is_reported && !seen.withdrawn {
-            // Nothing else can prove anything then.
+            // In that case nothing else can prove anything.
             return Ok(Live { namespace, ..Live::default() });
         }
         let instance = hub.get_live(pass, Kind::Instance, &key.namespace, &key.name).await?.map(Arc::new);
@@ -200,7 +203,7 @@ impl Reconciler for InstanceReconciler<'_> {
 
     async fn apply(&mut self, seen: &Snapshot, plan: ProjectionPlan) -> Result<Step, Error> {
         let key = &self.job.key;
-        // What is known stands until live reads or the rate limit tell.
+        // The last verdict is kept until live reads or the rate limit change it.
         let is_told = !plan
             .intents
             .iter()
@@ -213,7 +216,7 @@ impl Reconciler for InstanceReconciler<'_> {
             self.projector.set_state(key, None);
             return Err(Error::NotEngaged(self.project.id.clone()));
         }
-        if let Some(Verdict::Parked | Verdict::Quarantined(_)) = plan.verdict {
+        if let Some(ProjectionVerdict::Parked | ProjectionVerdict::Quarantined(_)) = plan.verdict {
             // Their next event may be long in coming.
             self.projector.release(&self.project, seen, 0);
         }
@@ -267,8 +270,10 @@ impl Effects for InstanceReconciler<'_> {
                 }
             }
             Answer::Limited(_) => {
-                self.projector
-                    .set_state(&seen.key, Some(Verdict::Withheld(DeletionUnconfirmed::RateLimited)));
+                self.projector.set_state(
+                    &seen.key,
+                    Some(ProjectionVerdict::Withheld(DeletionUnconfirmed::RateLimited)),
+                );
             }
             Answer::Deleted { .. } if seen.instance.is_none() => {
                 self.projector.set_state(&seen.key, None);

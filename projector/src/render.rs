@@ -2,7 +2,7 @@
 //!
 //! Decides P3.
 
-use fedhub_api::facts::Mark;
+use fedhub_api::facts::ProjectedFrom;
 use fedhub_api::facts::instance::{PROJECTION_LABELS, of_deployment};
 use fedhub_cache::digest::Uid;
 use fedhub_cache::normalization::settled;
@@ -17,7 +17,7 @@ use crate::unreachable::projected_status;
 
 /// The project WD: its name, and the UID that it has now.
 #[derive(Clone, Copy, Debug)]
-pub struct Owner<'a> {
+pub struct ProjectionOwner<'a> {
     /// Its name.
     pub name: &'a str,
     /// Its UID.
@@ -26,9 +26,9 @@ pub struct Owner<'a> {
 
 /// The metadata that the projector manages of a projection, besides the labels that travel: compared by
 /// [`fedhub_api::facts::instance::managed`], and written by [`desired`].
-pub fn managed(seen: &Snapshot, instance: &Uid, owner: Owner<'_>) -> ObjectMeta {
+pub fn managed(seen: &Snapshot, instance: &Uid, owner: ProjectionOwner<'_>) -> ObjectMeta {
     let labels = [encode_plane(&seen.target.plane), seen.target.namespace.clone(), owner.uid.to_string()];
-    let mark = Mark {
+    let mark = ProjectedFrom {
         namespace: seen.hub_namespace.name(),
         namespace_uid: seen.hub_namespace.uid(),
         instance_uid: &instance.to_string(),
@@ -67,7 +67,7 @@ pub fn render(seen: &Snapshot, draft: &Draft, bodies: &Bodies) -> Option<Intent>
     let current = projection.as_ref().and_then(|projection| bodies.get(&projection.key)).cloned();
     match draft.part {
         DraftPart::Object => {
-            let owner = Owner { name: seen.deployment.as_deref()?, uid: &seen.owner.as_ref()?.uid };
+            let owner = ProjectionOwner { name: seen.deployment.as_deref()?, uid: &seen.owner.as_ref()?.uid };
             let managed = managed(seen, &seen.instance.as_ref()?.uid, owner);
             let object = Box::new(desired(&seen.target.namespace, managed, instance, current.as_deref()));
             let write = match current {
@@ -102,7 +102,7 @@ fn own(references: &mut Vec<OwnerReference>, mut missing: Vec<OwnerReference>) {
     references.append(&mut missing);
 }
 
-fn reference(owner: Owner<'_>) -> OwnerReference {
+fn reference(owner: ProjectionOwner<'_>) -> OwnerReference {
     let resource = Kind::WorkloadDeployment.resource();
     OwnerReference {
         api_version: resource.api_version.clone(),

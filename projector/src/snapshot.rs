@@ -1,4 +1,4 @@
-//! What the caches say of one hub Instance and its surroundings: digests, and few small objects.
+//! The state of the caches for one hub Instance and its surroundings: digests, and few small objects.
 
 use std::time::Duration;
 
@@ -43,9 +43,9 @@ pub struct Snapshot {
     pub live: Option<Live>,
     /// The Instance's cell, where it is down (C11).
     pub down: Option<CellDown>,
-    /// What the project plane made of the last spec that was sent.
+    /// How the project plane stored the last spec that was sent.
     pub spec_normalization: Option<ServerNormalization>,
-    /// What the project plane made of the last status that was sent.
+    /// How the project plane stored the last status that was sent.
     pub status_normalization: Option<ServerNormalization>,
     /// Whether fedhub may write for the project.
     pub writes: WriteState,
@@ -60,7 +60,7 @@ pub struct Snapshot {
     pub now: Timestamp,
 }
 
-/// What a live read said of a WD that the project plane's cache lacks (P2).
+/// The result of a live read of a WD that the project plane's cache lacks (P2).
 #[derive(Clone, Debug)]
 pub struct Confirmed {
     /// The WD, if the plane has it.

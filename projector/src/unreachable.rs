@@ -49,9 +49,9 @@ pub fn too_early(down: &CellDown, now: Timestamp) -> Option<Duration> {
 
 /// The cities with all cells down, by the hash that digests of Instances have of them.
 #[derive(Default)]
-pub struct Unreachable(RwLock<Arc<BTreeMap<u32, CellDown>>>);
+pub struct UnreachableCities(RwLock<Arc<BTreeMap<u32, CellDown>>>);
 
-impl Unreachable {
+impl UnreachableCities {
     /// The cell of that city, if it is down.
     pub fn get(&self, city: u32) -> Option<CellDown> {
         self.0.read().get(&city).cloned()
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn i10_a_city_is_down_where_all_of_its_cells_are() {
         let (dfw, ord) = (city(Some("DFW")), city(Some("ORD")));
-        let known = Unreachable::default();
+        let known = UnreachableCities::default();
         assert!(known.learn(&[cluster("a", "DFW", "True"), cluster("b", "ORD", "True")]).is_empty());
         assert_eq!(known.learn(&[cluster("a", "DFW", "False"), cluster("b", "ORD", "True")]), [dfw]);
         assert!(known.get(dfw).is_some() && known.get(ord).is_none());

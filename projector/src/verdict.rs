@@ -1,4 +1,4 @@
-//! What a plan says of a hub Instance that is not projected, or of a projection that is kept.
+//! The verdict of a plan on a hub Instance that is not projected, or of a projection that is kept.
 
 use std::time::Duration;
 
@@ -10,29 +10,29 @@ use fedhub_planes::Distrust;
 use crate::quarantine::Reason;
 
 /// What is done about one hub Instance and its projection; a verdict where it is not projected.
-pub type ProjectionPlan = Plan<Option<Verdict>>;
+pub type ProjectionPlan = Plan<Option<ProjectionVerdict>>;
 
 /// Waits for an event, as that of a living owner (I5), and for this time at most.
 pub(crate) fn park(wait: Option<Duration>) -> ProjectionPlan {
     let end = wait.map_or(Outcome::AwaitChange, Outcome::RequeueAfter);
-    Plan::new(Intent::End(end), Some(Verdict::Parked))
+    Plan::new(Intent::End(end), Some(ProjectionVerdict::Parked))
 }
 
 /// Why an Instance is not projected for now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ProjectionVerdict {
     /// Its owner is not there yet; the owner's event brings it back (I5).
     Parked,
     /// No retry can change it (P7).
     Quarantined(Reason),
-    /// It is gone, and its projection is kept for this reason (I4).
+    /// The Instance is gone, and its projection is kept for this reason (I4).
     Withheld(DeletionUnconfirmed),
 }
 
 /// The Instances that are not projected, and why.
-pub type UnprojectedInstances = ObjectStates<Verdict>;
+pub type UnprojectedInstances = ObjectStates<ProjectionVerdict>;
 
-impl ObjectState for Verdict {
+impl ObjectState for ProjectionVerdict {
     fn count(self, metrics: &Metrics, change: i64) {
         let objects = |state| metrics.objects.with_label_values(&["projector", state]);
         match self {

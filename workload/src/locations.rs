@@ -15,13 +15,13 @@ use fedhub_planes::Plane;
 /// The cities of a project, as far as they are asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Locations {
-    /// What decides on them.
+    /// The authority on them.
     pub by: Authority,
     /// The city codes as written there.
     pub cities: BTreeSet<String>,
 }
 
-/// What decides on the cities of a project.
+/// The authority on the cities of a project.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Authority {
     /// The `LocationBinding`s of the project plane.

@@ -9,7 +9,7 @@ use fedhub_core::message::{Quoted, named};
 use fedhub_core::object::Kind;
 use fedhub_planes::Plane;
 
-/// What is known of the networks that a template names.
+/// The networks that a template names, as far as they are known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Networks {
     /// Nothing: the plane does not tell.
@@ -34,7 +34,7 @@ impl Networks {
         }
     }
 
-    /// What is said of them on that Workload, if anything: the message of its condition `NetworkNotFound`.
+    /// Returns the message of the condition `NetworkNotFound` of that Workload, if it has one.
     pub fn message(&self, workload: &Workload) -> Option<String> {
         let missing = match self {
             Self::Unknown => return workload.missing_networks.as_deref().map(str::to_owned),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use fedhub_api::conditions::next_deadline;
 use fedhub_api::transitions;
-use fedhub_cache::Part;
+use fedhub_cache::ObjectPart;
 use fedhub_cache::digest::Version;
 use fedhub_cache::normalization::settled;
 use fedhub_core::errors::{self, Category, Error, RequestError};
@@ -27,7 +27,7 @@ use crate::domain::status::network::Network;
 use crate::{network_snapshot, writer};
 
 /// The writes of a reconcile so far, and what is left to say in the status.
-pub(super) struct Progress<'a> {
+pub(super) struct WritesSoFar<'a> {
     /// The pass that writes.
     pub(super) pass: &'a Pass,
     /// Something was stored whose event requeues the WD.
@@ -38,11 +38,11 @@ pub(super) struct Progress<'a> {
     pub(super) updated: bool,
     /// The first write that the cell refused.
     pub(super) refused: Option<RequestError>,
-    /// What keeps Instances from being made.
+    /// The obstacle to creating Instances, if there is one.
     obstacle: Option<ConditionUpdate>,
-    /// What the cell answers where it does not let an Instance go.
+    /// The cell's refusal to delete an Instance.
     pub(super) held: Option<ConditionUpdate>,
-    /// What the autoscaler does, where there is to be one.
+    /// The condition of the autoscaler, if there is to be one.
     pub(super) scaling: Option<ConditionUpdate>,
     /// When the status has more to say although nothing changes.
     pub(super) deadline: Option<Duration>,
@@ -50,7 +50,7 @@ pub(super) struct Progress<'a> {
     pub(super) debounce: Option<Duration>,
 }
 
-impl<'a> Progress<'a> {
+impl<'a> WritesSoFar<'a> {
     /// Creates the progress of a pass that has not written anything.
     pub(super) fn new(pass: &'a Pass) -> Self {
         Self {
@@ -116,10 +116,10 @@ impl DeploymentController {
         writer(&self.cell, pass).patch_metadata(Kind::WorkloadDeployment, wd, metadata).await
     }
 
-    /// Asks for the networks that are lacking; how far they are then.
+    /// Requests the networks that are missing. Returns how far the networks are then.
     pub(super) async fn networks(
         &self,
-        progress: &mut Progress<'_>,
+        progress: &mut WritesSoFar<'_>,
         wd: &Object,
     ) -> Result<Networking, Error> {
         let cell = self.cell.anchor();
@@ -152,7 +152,7 @@ impl DeploymentController {
     /// Performs the plan of the Instances.
     pub(super) async fn apply(
         &self,
-        progress: &mut Progress<'_>,
+        progress: &mut WritesSoFar<'_>,
         plan: DeploymentPlan<'_>,
     ) -> Result<(), Error> {
         let DeploymentPlan { create: new, delete, patches, obstacle, at_rest } = plan;
@@ -206,7 +206,7 @@ impl DeploymentController {
     /// Writes the status, where it is another than the one that stands.
     pub(super) async fn write_status(
         &self,
-        progress: &mut Progress<'_>,
+        progress: &mut WritesSoFar<'_>,
         wd: &Object,
         deployment: &Deployment<'_>,
         networking: &Networking,
@@ -236,7 +236,7 @@ impl DeploymentController {
         let status = status(&facts);
         // One that wants no Instance waits for nothing, at no time.
         progress.deadline = next_deadline(&status, moved(&facts), now).filter(|_| facts.desired > 0);
-        let normalization = store.normalization(wd.namespace(), wd.name(), Part::Status);
+        let normalization = store.normalization(wd.namespace(), wd.name(), ObjectPart::Status);
         if settled(&status, wd.status(), normalization) {
             return Ok(());
         }

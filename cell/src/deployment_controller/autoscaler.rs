@@ -8,7 +8,7 @@ use fedhub_planes::{PlaneWriter, Precondition};
 use serde_json::json;
 
 use super::DeploymentController;
-use super::apply::{Progress, is_refused};
+use super::apply::{WritesSoFar, is_refused};
 use crate::domain::autoscaling::{AutoscalerStep, plan};
 use crate::domain::status::blocker::ConditionUpdate;
 use crate::writer;
@@ -20,7 +20,7 @@ impl DeploymentController {
     /// read or written.
     pub(super) async fn autoscale(
         &self,
-        progress: &mut Progress<'_>,
+        progress: &mut WritesSoFar<'_>,
         mut wd: ObjectRef,
     ) -> Result<ObjectRef, Error> {
         let writer = writer(&self.cell, progress.pass);
@@ -44,7 +44,7 @@ impl DeploymentController {
     }
 }
 
-/// Says whether anything was written.
+/// Returns whether anything was written.
 async fn perform(
     writer: &PlaneWriter<'_>,
     step: AutoscalerStep,

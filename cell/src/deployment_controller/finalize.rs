@@ -8,35 +8,35 @@ use fedhub_engine::Outcome;
 use fedhub_planes::Pass;
 
 use super::DeploymentController;
-use super::apply::Progress;
-use crate::domain::instances::{Deployment, Step, plan};
+use super::apply::WritesSoFar;
+use crate::domain::instances::{Deployment, InstanceStep, plan};
 use crate::writer;
 
 impl DeploymentController {
     /// Reconciles a terminating WD.
     pub(super) async fn finalize(&self, pass: &Pass, wd: &ObjectRef) -> Result<Outcome, Error> {
         // Where the cell refuses that, its garbage collector takes the autoscaler behind the WD.
-        self.autoscale(&mut Progress::new(pass), wd.clone()).await?;
+        self.autoscale(&mut WritesSoFar::new(pass), wd.clone()).await?;
         let all = self.cell.anchor().store(Kind::Instance).objects(Some(wd.namespace()));
         let deployment = Deployment::of(wd);
         let views: Vec<_> = all.iter().map(|i| self.view(&deployment, i)).collect();
         match plan(&deployment, 0, &views).step {
-            Step::Delete(them) => {
-                let mut progress = Progress::new(pass);
+            InstanceStep::Delete(them) => {
+                let mut progress = WritesSoFar::new(pass);
                 for instance in all.iter().filter(|i| them.iter().any(|it| it.uid == i.uid())) {
                     progress.deleted(instance, self.delete(pass, instance).await)?;
                 }
                 self.report_held(progress, wd, &deployment).await?;
                 Ok(Outcome::AwaitChange)
             }
-            Step::Rest if wd.has_finalizer(WORKLOAD_FINALIZER) => {
+            InstanceStep::Rest if wd.has_finalizer(WORKLOAD_FINALIZER) => {
                 let left = finalizers::without(wd, WORKLOAD_FINALIZER);
                 writer(&self.cell, pass).patch_metadata(Kind::WorkloadDeployment, wd, left).await?;
                 Ok(Outcome::Updated)
             }
-            Step::Rest => Ok(Outcome::Unchanged),
-            Step::Create(_) | Step::Replace(_) | Step::Wait(_) => {
-                self.report_held(Progress::new(pass), wd, &deployment).await?;
+            InstanceStep::Rest => Ok(Outcome::Unchanged),
+            InstanceStep::Create(_) | InstanceStep::Replace(_) | InstanceStep::Wait(_) => {
+                self.report_held(WritesSoFar::new(pass), wd, &deployment).await?;
                 Ok(Outcome::AwaitChange)
             }
         }

@@ -51,7 +51,7 @@ use crate::network_index::NetworkIndex;
 use cell_schema::CellSchema;
 use parking_lot::{Mutex, MutexGuard};
 
-/// What the cell's other parts do.
+/// The features of the cell that decide how Instances are created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeploymentControllerConfig {
     /// Instances need quota.
@@ -62,7 +62,7 @@ pub struct DeploymentControllerConfig {
     pub referenced_data: bool,
 }
 
-/// Gives the WDs of a cell their Instances.
+/// Creates and deletes the Instances of a cell's WDs.
 pub struct DeploymentController {
     cell: Arc<Planes>,
     queue: Arc<Queue>,

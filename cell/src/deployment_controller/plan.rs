@@ -1,4 +1,4 @@
-//! What to do about the Instances of a WD that is to live. Pure.
+//! The decision about the Instances of a WD that is not being deleted. Pure.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::DeploymentControllerConfig;
 use crate::domain::autoscaling::{desired, excess};
-use crate::domain::instances::{self, Deployment, Gate, Instance, Step, Wait, build};
+use crate::domain::instances::{self, Deployment, Gate, Instance, InstanceStep, InstanceWait, build};
 use crate::domain::network::{Networking, place};
 use crate::domain::referenced_data;
 use crate::domain::status::blocker::ConditionUpdate;
@@ -31,7 +31,7 @@ pub(super) struct Snapshot<'a> {
     pub(super) networking: &'a Networking,
 }
 
-/// What to do about the Instances of a WD.
+/// The decision about the Instances of a WD.
 pub(super) struct DeploymentPlan<'a> {
     /// The Instance to create.
     pub(super) create: Option<Object>,
@@ -39,7 +39,7 @@ pub(super) struct DeploymentPlan<'a> {
     pub(super) delete: Vec<&'a ObjectRef>,
     /// Merge patches of the others.
     pub(super) patches: Vec<(&'a ObjectRef, Value)>,
-    /// What keeps Instances from being created, where no Instance reports that itself (C9).
+    /// The obstacle to creating Instances, if no Instance reports it itself (C9).
     pub(super) obstacle: Option<ConditionUpdate>,
     /// Whether all Instances are as they should be.
     pub(super) at_rest: bool,
@@ -52,12 +52,12 @@ pub(super) fn plan<'a>(snapshot: &Snapshot<'a>) -> DeploymentPlan<'a> {
     let rollout = instances::plan(deployment, desired(wd), &views);
     let (mut create, mut leaving, mut obstacle) = (None, Vec::new(), None);
     match &rollout.step {
-        Step::Create(ordinal) => create = Some(new_instance(snapshot, *ordinal)),
-        Step::Replace(_) if suspended(wd) => {}
-        Step::Replace(instance) => leaving.push(instance.uid),
-        Step::Delete(them) => leaving.extend(them.iter().map(|i| i.uid)),
-        Step::Wait(wait) => obstacle = obstacle_of(wait),
-        Step::Rest => {}
+        InstanceStep::Create(ordinal) => create = Some(new_instance(snapshot, *ordinal)),
+        InstanceStep::Replace(_) if suspended(wd) => {}
+        InstanceStep::Replace(instance) => leaving.push(instance.uid),
+        InstanceStep::Delete(them) => leaving.extend(them.iter().map(|i| i.uid)),
+        InstanceStep::Wait(wait) => obstacle = obstacle_of(wait),
+        InstanceStep::Rest => {}
     }
     obstacle = obstacle.or_else(|| excess(wd));
     let labels: BTreeMap<&str, _> = rollout.labels.iter().map(|p| (p.instance.uid, &p.set)).collect();
@@ -79,7 +79,7 @@ pub(super) fn plan<'a>(snapshot: &Snapshot<'a>) -> DeploymentPlan<'a> {
         let labels = labels.get(instance.uid).copied();
         patches.extend(patch(object, labels, place.as_ref(), hash, opens).map(|patch| (*object, patch)));
     }
-    DeploymentPlan { create, delete, patches, obstacle, at_rest: rollout.step == Step::Rest }
+    DeploymentPlan { create, delete, patches, obstacle, at_rest: rollout.step == InstanceStep::Rest }
 }
 
 fn new_instance(snapshot: &Snapshot<'_>, ordinal: u32) -> Object {
@@ -96,8 +96,8 @@ fn new_instance(snapshot: &Snapshot<'_>, ordinal: u32) -> Object {
     build(deployment, ordinal, place.as_ref(), gates)
 }
 
-/// All that is to be put right of an Instance, in one merge patch: labels, the location, the hash of its
-/// template, and, where the gate `Network` opens, every gate that does by then. `None` where nothing is.
+/// Returns all repairs of an Instance in one merge patch: labels, the location, the hash of its template,
+/// and, if the gate `Network` opens, every gate that does by then. `None` if there are none.
 fn patch(
     instance: &Object,
     labels: Option<&BTreeMap<&'static str, String>>,
@@ -125,11 +125,11 @@ fn patch(
     (!patch.is_null()).then_some(patch)
 }
 
-fn obstacle_of(wait: &Wait<'_>) -> Option<ConditionUpdate> {
+fn obstacle_of(wait: &InstanceWait<'_>) -> Option<ConditionUpdate> {
     let reason = match wait {
-        Wait::Deleting(_) | Wait::NotReady(_) => return None,
-        Wait::NameTaken(_) => Reason::InstanceNameTaken,
-        Wait::UnknownPolicy(_) | Wait::NoTemplate => Reason::ConfigurationError,
+        InstanceWait::Deleting(_) | InstanceWait::NotReady(_) => return None,
+        InstanceWait::NameTaken(_) => Reason::InstanceNameTaken,
+        InstanceWait::UnknownPolicy(_) | InstanceWait::NoTemplate => Reason::ConfigurationError,
     };
     Some(ConditionUpdate::no(reason, wait.to_string()))
 }

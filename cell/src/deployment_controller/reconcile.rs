@@ -5,12 +5,12 @@ use fedhub_api::transitions::TERMINATION_OVERDUE;
 use fedhub_core::errors::Error;
 use fedhub_core::names::WORKLOAD_FINALIZER;
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, PlaneId};
-use fedhub_core::trace::Change;
+use fedhub_core::trace::TracedGeneration;
 use fedhub_engine::{Controller, Job, Outcome};
 use fedhub_planes::{Pass, Precondition};
 
 use super::DeploymentController;
-use super::apply::Progress;
+use super::apply::WritesSoFar;
 use super::plan::{Snapshot, plan};
 use crate::domain::instances::{Deployment, Instance};
 use crate::domain::network::Networking;
@@ -20,7 +20,7 @@ use crate::domain::status::termination::is_overdue;
 impl DeploymentController {
     /// Reconciles a WD that is to live.
     async fn sync(&self, pass: &Pass, wd: ObjectRef) -> Result<Outcome, Error> {
-        let mut progress = Progress::new(pass);
+        let mut progress = WritesSoFar::new(pass);
         let wd = if wd.has_finalizer(WORKLOAD_FINALIZER) {
             wd
         } else {
@@ -64,7 +64,7 @@ impl DeploymentController {
     /// does not let go (C12). What else its status says matters no more.
     pub(super) async fn report_held(
         &self,
-        mut progress: Progress<'_>,
+        mut progress: WritesSoFar<'_>,
         wd: &Object,
         deployment: &Deployment<'_>,
     ) -> Result<(), Error> {
@@ -103,7 +103,7 @@ impl Controller for DeploymentController {
         if !cell.synced() {
             return self.report_unread(&job.pass, wd.as_deref()).await;
         }
-        job.answered.say(|| Change::of_mark(wd.as_ref()?));
+        job.answered.say(|| TracedGeneration::of_mark(wd.as_ref()?));
         match wd {
             None => Ok(Outcome::Unchanged),
             Some(wd) if wd.is_terminating() => self.finalize(&job.pass, &wd).await,

@@ -60,7 +60,7 @@ impl Listener for DeploymentController {
                 self.enqueue(&seen.namespace, &seen.name);
             }
             Kind::Instance => {
-                // Also where another one took its name.
+                // This also covers an Instance whose name another one took.
                 let gone = change.old().filter(|old| old.digest.uid != seen.digest.uid);
                 let gone = gone.or_else(|| matches!(change, Change::Deleted { .. }).then_some(seen));
                 if let Some(gone) = gone {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use fedhub_api::conditions::{find, is_true, put, standing};
 use fedhub_api::facts::deployment::put_counters;
 use fedhub_api::reason::Reason;
-use fedhub_cache::Part;
+use fedhub_cache::ObjectPart;
 use fedhub_cache::normalization::settled;
 use fedhub_core::errors::Error;
 use fedhub_core::message::named;
@@ -51,7 +51,7 @@ fn status(wd: &Object, unread: &[String], now: Timestamp) -> Value {
 }
 
 impl DeploymentController {
-    /// Says on a WD of a cell that is not in sync why that is so, once it lasts.
+    /// Reports on a WD why its cell is not in sync, once that lasts.
     pub(super) async fn report_unread(&self, pass: &Pass, wd: Option<&Object>) -> Result<Outcome, Error> {
         let cell = self.cell.anchor();
         let unread = unread(cell);
@@ -64,7 +64,7 @@ impl DeploymentController {
         }
         let (kind, now) = (Kind::WorkloadDeployment, self.cell.clock().now());
         let status = status(wd, &unread, now);
-        let normalization = cell.store(kind).normalization(wd.namespace(), wd.name(), Part::Status);
+        let normalization = cell.store(kind).normalization(wd.namespace(), wd.name(), ObjectPart::Status);
         if !settled(&status, wd.status(), normalization) {
             let write = StatusWrite { status, mode: WriteMode::of(true, false, normalization) };
             writer(&self.cell, pass).write_status(kind, wd, write).await?;

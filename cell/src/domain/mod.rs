@@ -1,4 +1,4 @@
-//! What the cell's controllers decide by: pure functions over values.
+//! The decisions of the cell's controllers: pure functions over values.
 //!
 //! - [`instances`]: which Instances a WD has, and in which order they come and go.
 //! - [`status`]: what WDs and Instances say of themselves; gates; termination.

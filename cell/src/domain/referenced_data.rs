@@ -128,7 +128,7 @@ pub fn refusal(reason: &str, message: &str) -> ConditionUpdate {
 struct Expected {
     /// The generation of the project's WD that it was computed for; `None` from an older project's side.
     generation: Option<i64>,
-    /// Each as it was written, with its kind and name.
+    /// The entries as they were written, each with its kind and name.
     entries: Vec<(String, Kind, String)>,
 }
 

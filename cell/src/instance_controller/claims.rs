@@ -12,14 +12,14 @@ use fedhub_planes::{Pass, Plane, Precondition};
 use super::InstanceController;
 use crate::domain::quota::claim::{self, is_free};
 
-/// What became of a claim.
+/// The result of releasing a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Released {
     /// Its Instance is not proven gone.
     Kept,
     /// The claim is terminating: a finalizer is on it.
     Terminating,
-    /// It is gone.
+    /// The claim is gone.
     Gone,
 }
 
@@ -51,7 +51,7 @@ impl InstanceController {
         self.is_free(claim, &cell, self.instance_of(claim, &cell).as_deref())
     }
 
-    /// What the watch of the cell shows under the name of the Instance that a claim is for.
+    /// Returns the Instance of the name that a claim is for, as the cell's watch shows it.
     fn instance_of(&self, claim: &Object, cell: &CellId) -> Option<ObjectRef> {
         let (namespace, name) = claim::instance_of(claim, cell)?;
         self.cell.anchor().store(Kind::Instance).object(namespace, name)
@@ -61,7 +61,7 @@ impl InstanceController {
         self.quota.as_ref().is_some_and(|quota| quota.enabled)
     }
 
-    /// Who the cell is, where quota can be spoken to and the cell has shown it.
+    /// Returns the identity of the cell, if quota is configured and the cell has shown it.
     pub(super) fn cell_id(&self) -> Option<CellId> {
         self.quota.as_ref()?.identity.get()
     }

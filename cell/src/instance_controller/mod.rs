@@ -48,11 +48,11 @@ pub use plan::{InstancePlan, plan};
 use crate::identity::Identity;
 use crate::network_index::NetworkIndex;
 
-/// What is needed to ask for quota.
+/// The clients and settings of quota.
 pub struct Quota {
     /// The registry whose project planes show the claims of this cell.
     pub projects: Arc<Planes>,
-    /// Who this cell is: by its name its claims are watched, by its UID they are known (C10).
+    /// The identity of this cell: its claims are watched by its name, and recognised by its UID (C10).
     pub identity: Arc<Identity>,
     /// Whether Instances need quota. Where they do not, the claims of this cell are given back (C6).
     pub enabled: bool,

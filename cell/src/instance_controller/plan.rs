@@ -1,4 +1,4 @@
-//! What there is to do about an Instance, once its quota and its data are known. Pure.
+//! The decision about an Instance, once its quota and its data are known. Pure.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::domain::status::gates::{self, Opens, opening};
 use crate::domain::status::instance::{InstanceFacts, status};
 use crate::domain::status::{QUOTA_GRANTED, READY, REFERENCED_DATA_READY, termination};
 
-/// What there is to do about an Instance.
+/// The decision about an Instance.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct InstancePlan {
     /// The status to write, where it is news.
@@ -40,7 +40,7 @@ pub fn plan(seen: &InstanceFacts<'_>, normalization: Option<ServerNormalization>
     let again = requeue_after(instance, seen.quota, seen.now);
     let deadline = next_deadline(&status, None, seen.now);
     let old = instance.status();
-    // All conditions stand as they are meant, and yet the whole does not: something was not kept.
+    // All conditions are as they should be, and yet the status is not: the server did not keep a part of it.
     let written_before = !status["conditions"].is_null() && old.get("conditions") == status.get("conditions");
     InstancePlan {
         status: (news && wait.is_none())
@@ -97,7 +97,7 @@ fn opened(seen: &InstanceFacts<'_>) -> Option<Object> {
     Some(opened)
 }
 
-/// What the Instance's deployment opens. Its networking is the deployment controller's.
+/// Returns what the Instance's deployment opens. Its networking is the deployment controller's.
 fn opens(seen: &InstanceFacts<'_>) -> Opens {
     Opens { network: false, resumed: !seen.suspended }
 }

@@ -16,13 +16,15 @@ use super::InstanceController;
 use super::claims::Released;
 use crate::domain::quota::claim::{self, ClaimOwnership, is_same_request, ownership, renamed};
 use crate::domain::quota::sizing::size;
-use crate::domain::quota::verdict::{Answer, Failure, is_granted, quota_granted, remake_after, retry_after};
+use crate::domain::quota::verdict::{
+    QuotaAnswer, QuotaFailure, is_granted, quota_granted, remake_after, retry_after,
+};
 use crate::domain::status::{QUOTA_GRANTED, gates};
 
 /// How long after the start a project plane may still be discovered.
 const DISCOVERY: Duration = Duration::from_secs(30);
 
-/// What the caches, or its project's plane, say of an Instance's quota.
+/// The state of an Instance's quota, from the caches or its project's plane.
 pub(super) enum QuotaState {
     Off,
     Claim(ObjectRef),
@@ -42,12 +44,12 @@ pub(super) enum QuotaState {
     NoSize(String),
     /// The plane is coming into sync, or an event is on the way: the condition stays.
     Soon,
-    Failed(Failure),
+    Failed(QuotaFailure),
     /// The project's plane has to be asked.
     Ask(QuotaRequest),
 }
 
-/// What it takes to ask.
+/// The parameters of a request for quota.
 #[derive(Clone)]
 pub(super) struct QuotaRequest {
     cell: CellId,
@@ -57,11 +59,11 @@ pub(super) struct QuotaRequest {
     wanted: ObjectRef,
 }
 
-/// What came of asking.
+/// The outcome of a request for quota.
 pub(super) struct QuotaOutcome {
     /// `QuotaGranted` as it should stand.
     pub quota: Value,
-    /// What failed, where the plane is to be left in peace for a while.
+    /// The error, if the plane is not to be asked again for a while.
     pub failed: Option<Error>,
     /// When it is to be asked again, although what was granted before stands.
     pub again: Option<Duration>,
@@ -73,7 +75,7 @@ impl InstanceController {
         ProjectNamespace::of(&*self.cell.anchor().store(Kind::Namespace).object("", namespace)?)
     }
 
-    /// What is known without a request.
+    /// Returns what is known without a request.
     pub(super) fn quota_state(&self, instance: &Object) -> QuotaState {
         let Some(quota) = self.quota.as_ref().filter(|quota| quota.enabled) else {
             return QuotaState::Off;
@@ -81,7 +83,7 @@ impl InstanceController {
         // Its event brings everything back.
         let Some(cell) = quota.identity.get() else { return QuotaState::Soon };
         let Some(consumer) = self.consumer(instance.namespace()) else {
-            return QuotaState::Failed(Failure::ProjectUnresolvable);
+            return QuotaState::Failed(QuotaFailure::ProjectUnresolvable);
         };
         let project = match quota.projects.project(&consumer.plane) {
             Some(project) if project.synced() => project,
@@ -91,7 +93,7 @@ impl InstanceController {
             None if self.began.elapsed() < DISCOVERY => return QuotaState::Soon,
             _ => {
                 let words = format!("this cell has no connection to project {}", consumer.plane);
-                return QuotaState::Failed(Failure::Unavailable(words));
+                return QuotaState::Failed(QuotaFailure::Unavailable(words));
             }
         };
         let claims = project.store(Kind::ResourceClaim);
@@ -100,7 +102,7 @@ impl InstanceController {
             if let Some(state) = in_the_way(claim, instance, &cell, &project) {
                 return state;
             }
-            // What was granted to an Instance that runs stays, whatever its type has become.
+            // A running Instance keeps the quota that it was granted, whatever its type has become.
             if !waits(instance) {
                 return QuotaState::Claim(claim.clone());
             }
@@ -119,7 +121,7 @@ impl InstanceController {
         }
     }
 
-    /// What the Instance's own claim is to it.
+    /// Judges the Instance's own claim.
     fn judge(&self, instance: &Object, ask: &QuotaRequest, claim: ObjectRef) -> QuotaState {
         let other = waits(instance) && !is_same_request(&claim, &ask.wanted);
         match remake_after(instance, &claim, other, self.cell.clock().now()) {
@@ -137,23 +139,23 @@ impl InstanceController {
     /// `QuotaGranted` as it should stand by what is known.
     pub(super) fn verdict(&self, instance: &Object, known: &QuotaState) -> Value {
         let answer = match known {
-            QuotaState::Off => Answer::Off,
-            QuotaState::Remake { other: true, .. } => Answer::Other,
-            QuotaState::Claim(claim) | QuotaState::Remake { claim, .. } => Answer::Claim(claim),
-            QuotaState::Earlier(..) | QuotaState::Occupied => Answer::Occupied,
-            QuotaState::Taken(claim) => Answer::Taken(claim),
-            QuotaState::NoSize(why) => Answer::NoSize(why),
+            QuotaState::Off => QuotaAnswer::Off,
+            QuotaState::Remake { other: true, .. } => QuotaAnswer::Other,
+            QuotaState::Claim(claim) | QuotaState::Remake { claim, .. } => QuotaAnswer::Claim(claim),
+            QuotaState::Earlier(..) | QuotaState::Occupied => QuotaAnswer::Occupied,
+            QuotaState::Taken(claim) => QuotaAnswer::Taken(claim),
+            QuotaState::NoSize(why) => QuotaAnswer::NoSize(why),
             QuotaState::Soon => match find(instance.status(), QUOTA_GRANTED) {
                 Some(stands) => return stands.clone(),
-                None => Answer::Asked,
+                None => QuotaAnswer::Asked,
             },
-            QuotaState::Failed(failure) => Answer::Failed(failure),
-            QuotaState::Ask(_) => Answer::Asked,
+            QuotaState::Failed(failure) => QuotaAnswer::Failed(failure),
+            QuotaState::Ask(_) => QuotaAnswer::Asked,
         };
         quota_granted(instance, answer, self.cell.clock().now())
     }
 
-    /// Asks for the Instance's quota, if that is not done yet, or is due again.
+    /// Requests the Instance's quota, unless that was done and is not due again.
     pub(super) async fn ask(&self, pass: &Pass, instance: &Object) -> Result<QuotaOutcome, Error> {
         let mut again = None;
         let mut failed = None;
@@ -196,7 +198,7 @@ impl InstanceController {
         Ok(QuotaOutcome { quota: self.verdict(instance, &known), failed, again })
     }
 
-    /// Makes the Instance's claim.
+    /// Creates the Instance's claim.
     async fn make(
         &self,
         pass: &Pass,
@@ -280,15 +282,16 @@ fn waits(instance: &Object) -> bool {
 
 /// Why a cell that is declared lost has no quota for what is new.
 fn lost() -> QuotaState {
-    QuotaState::Failed(Failure::Unavailable("this cell is declared lost".to_owned()))
+    QuotaState::Failed(QuotaFailure::Unavailable("this cell is declared lost".to_owned()))
 }
 
-/// What to say of a request that failed, and whether the plane is to be left in peace for a while: after a
-/// refusal it is asked again by the Instance's age, after silence when its circuit allows it (I8).
+/// Returns how to report a failed request, and the error if the plane is not to be asked again for a while:
+/// after a refusal it is asked again by the Instance's age, after silence when its circuit breaker allows it
+/// (I8).
 fn refusal(error: RequestError, ask: &QuotaRequest) -> (QuotaState, Option<Error>) {
     let ProjectNamespace { plane, namespace } = &ask.consumer;
     let words = readable(&error);
-    let failure = Failure::of_create(error.code(), plane.as_str(), namespace, &words);
+    let failure = QuotaFailure::of_create(error.code(), plane.as_str(), namespace, &words);
     let silence = matches!(error.category(), Category::Transient | Category::Throttled);
     (QuotaState::Failed(failure), silence.then(|| error.into()))
 }

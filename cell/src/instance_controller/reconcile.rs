@@ -40,7 +40,7 @@ impl InstanceController {
         instance.has_finalizer(INSTANCE_FINALIZER).then_some(instance)
     }
 
-    /// Takes that finalizer off. The Instance's event brings its own turn.
+    /// Removes the finalizer. The event of the Instance enqueues it again.
     async fn remove_finalizer(&self, pass: &Pass, instance: &Object) -> Result<Outcome, Error> {
         let metadata = finalizers::without(instance, INSTANCE_FINALIZER);
         match writer(&self.cell, pass).patch_metadata(Kind::Instance, instance, metadata).await {

@@ -1,6 +1,6 @@
-//! What the caches say of an Instance and its surroundings, and the plan by that.
+//! The state of the caches for an Instance and its surroundings, and the plan that follows from it.
 
-use fedhub_cache::Part;
+use fedhub_cache::ObjectPart;
 use fedhub_core::object::{Key, Kind, Object, ObjectRef, ObjectView};
 use serde_json::Value;
 
@@ -15,11 +15,14 @@ use crate::domain::status::network::Network;
 use crate::{maker, network_snapshot};
 
 impl InstanceController {
-    /// What there is to do about an Instance that is being deleted.
+    /// Plans an Instance that is being deleted.
     pub(super) fn plan_terminating(&self, instance: &Object) -> InstancePlan {
         let cell = self.cell.anchor();
-        let normalization =
-            cell.store(Kind::Instance).normalization(instance.namespace(), instance.name(), Part::Status);
+        let normalization = cell.store(Kind::Instance).normalization(
+            instance.namespace(),
+            instance.name(),
+            ObjectPart::Status,
+        );
         plan_terminating(instance, self.termination_deadline, self.cell.clock().now(), normalization)
     }
 
@@ -29,19 +32,22 @@ impl InstanceController {
         (!instance.is_terminating()).then_some(instance)
     }
 
-    /// What there is to do about an Instance with that verdict on its quota.
+    /// Plans an Instance with this verdict on its quota.
     pub(super) fn plan(&self, instance: &Object, quota: &Value) -> InstancePlan {
         let cell = self.cell.anchor();
         let deployment = maker(cell, instance);
-        // Without its WD, the suspension that stands is kept (C6).
+        // Without its WD, the present suspension is kept (C6).
         let gated = || gates::of(instance).contains(&gates::SUSPENDED);
         let stands = || instance.status()["suspended"] == true || gated();
         let suspended = deployment.as_deref().map_or_else(stands, suspended);
         let network = self.network(instance, deployment.as_deref());
         let now = self.cell.clock().now();
         let data = self.data(instance, deployment.as_deref());
-        let normalization =
-            cell.store(Kind::Instance).normalization(instance.namespace(), instance.name(), Part::Status);
+        let normalization = cell.store(Kind::Instance).normalization(
+            instance.namespace(),
+            instance.name(),
+            ObjectPart::Status,
+        );
         let bindings = cell.store(Kind::NetworkBinding).objects(Some(instance.namespace()));
         let contexts = network::contexts(instance, bindings.iter().map(AsRef::as_ref));
         let (data, contexts) = (data.as_ref(), contexts.as_ref());

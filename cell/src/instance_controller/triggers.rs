@@ -1,6 +1,6 @@
 //! Events to keys: which change concerns which Instance and which claim.
 
-use fedhub_api::cells::Source;
+use fedhub_api::cells::CellSource;
 use fedhub_api::conditions::{find, said};
 use fedhub_api::facts::{Change, Known, View};
 use fedhub_core::names::{
@@ -22,7 +22,8 @@ use crate::identity::Identity;
 /// Why an Instance is enqueued.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Cause {
-    /// It changed itself: no reason to ask for quota again before its time, where that has just failed.
+    /// The Instance itself changed: no reason to ask for quota again before its time, if that has just
+    /// failed.
     Itself,
     /// Something changed that it depends on.
     Related,
@@ -50,7 +51,7 @@ impl InstanceController {
                 };
                 due.then(|| ask.project.id.clone())
             }
-            // The claim is to be made anew.
+            // The claim has to be recreated.
             QuotaState::Remake { ask, .. } => Some(ask.project.id.clone()),
             known => {
                 let plan = self.plan(instance, &self.verdict(instance, &known));
@@ -184,7 +185,7 @@ impl InstanceController {
         }
     }
 
-    /// All Instances, and the claims that may have to go.
+    /// Enqueues all Instances, and the claims that may have to be released.
     fn resync(&self) {
         self.enqueue_all(None, |_| true);
         for project in self.quota.iter().flat_map(|quota| quota.projects.projects()) {
@@ -198,7 +199,7 @@ impl InstanceController {
         for project in quota.projects.projects() {
             for claim in project.store(Kind::ResourceClaim).objects(None) {
                 let key = project.key(Kind::ResourceClaim, claim.namespace(), claim.name());
-                quota.identity.note(&key, Source::of(&claim).as_ref());
+                quota.identity.note(&key, CellSource::of(&claim).as_ref());
             }
         }
     }
@@ -207,7 +208,7 @@ impl InstanceController {
         let (Some(quota), Some(claim)) = (&self.quota, change.known().object.as_deref()) else { return };
         let there = matches!(change, Change::Applied { .. });
         let key = project.key(Kind::ResourceClaim, claim.namespace(), claim.name());
-        quota.identity.note(&key, Source::of(claim).filter(|_| there).as_ref());
+        quota.identity.note(&key, CellSource::of(claim).filter(|_| there).as_ref());
         let Some(cell) = self.cell_id() else { return };
         if let Some((namespace, name)) = claim::instance_of(claim, &cell) {
             self.enqueue(namespace, name, Cause::Related);

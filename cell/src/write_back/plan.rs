@@ -1,4 +1,4 @@
-//! What to do about one Instance and its copy: a pure function of a snapshot.
+//! The decision about one Instance and its copy: a pure function of a snapshot.
 //!
 //! Decides C7.
 
@@ -14,8 +14,8 @@ use fedhub_core::object::{Key, Kind, Object, ObjectRef, ObjectView, PlaneId};
 use fedhub_engine::{Intent, Outcome, Plan, Subject};
 use fedhub_planes::{Precondition, StatusWrite, Write, WriteMode};
 
-use super::refusal::{Verdict, WriteBackRefusal};
-use super::render::{Owner, desired, managed};
+use super::refusal::{WriteBackRefusal, WriteBackVerdict};
+use super::render::{CopyOwner, desired, managed};
 use super::snapshot::{CopyFacts, LiveRead, Ownership, Snapshot};
 use crate::domain::status::debounce::{debounce, on_the_way};
 use crate::domain::status::gates;
@@ -24,7 +24,7 @@ use crate::domain::status::gates;
 const NAME_TAKEN_RETRY: Duration = Duration::from_secs(10);
 
 /// What is done about one Instance and its copy; a verdict where it is not written back.
-pub type WriteBackPlan = Plan<Option<Verdict>>;
+pub type WriteBackPlan = Plan<Option<WriteBackVerdict>>;
 
 /// Decides (C7).
 pub fn plan(snapshot: &Snapshot) -> WriteBackPlan {
@@ -44,14 +44,14 @@ fn decide(snapshot: &Snapshot) -> Option<WriteBackPlan> {
 
 /// Waits for an event that requeues the Instance: nothing can be done, and it is no error.
 fn park() -> WriteBackPlan {
-    Plan::new(Intent::End(Outcome::AwaitChange), Some(Verdict::Parked))
+    Plan::new(Intent::End(Outcome::AwaitChange), Some(WriteBackVerdict::Parked))
 }
 
 /// The Instance cannot be written back as it is.
 fn refuse(snapshot: &Snapshot, refusal: WriteBackRefusal) -> WriteBackPlan {
     let unseen = refusal.is_by_copy() && !snapshot.copy_shown;
     let end = if unseen { Outcome::RequeueAfter(NAME_TAKEN_RETRY) } else { Outcome::AwaitChange };
-    Plan::new(Intent::End(end), Some(Verdict::Refused(refusal)))
+    Plan::new(Intent::End(end), Some(WriteBackVerdict::Refused(refusal)))
 }
 
 /// The Instance is coming up: gates or a status are written only if they last for so long.
@@ -102,7 +102,7 @@ fn stay(snapshot: &Snapshot, instance: &Object, copy: Option<&CopyFacts>) -> Opt
     if snapshot.declared_lost {
         return Some(refuse(snapshot, WriteBackRefusal::DeclaredLost));
     }
-    let owner = match Owner::of(instance, snapshot) {
+    let owner = match CopyOwner::of(instance, snapshot) {
         Ok(owner) => owner,
         Err(refusal) => return Some(refusal.map_or_else(park, |refusal| refuse(snapshot, refusal))),
     };
@@ -130,7 +130,8 @@ fn stay(snapshot: &Snapshot, instance: &Object, copy: Option<&CopyFacts>) -> Opt
     status(snapshot, instance, copy)
 }
 
-/// What keeps an Instance from being written to the copy that stands under its name.
+/// Returns the plan if the Instance must not be written to the copy of that name: to refuse it, or to remove
+/// the copy.
 fn obstacle(
     snapshot: &Snapshot,
     instance: &Object,
@@ -147,7 +148,7 @@ fn obstacle(
     match refusal {
         Some(refusal) if !snapshot.of_lost_cell => Some(refuse(snapshot, refusal)),
         None if !earlier && !copy.digest.terminating => None,
-        // Also one of a lost cell, which an operator declared (C11).
+        // This includes the copy of a cell that an operator declared lost (C11).
         _ => Some(remove(snapshot, copy)),
     }
 }
@@ -158,7 +159,7 @@ fn obstacle(
 ///
 /// Gates that open in a moment are not published: each would be written again on the hub and in the project
 /// (C6).
-fn create(snapshot: &Snapshot, instance: &Object, owner: &Owner, managed: Object) -> WriteBackPlan {
+fn create(snapshot: &Snapshot, instance: &Object, owner: &CopyOwner, managed: Object) -> WriteBackPlan {
     let waits = !instance.is_terminating() && !gates::of(instance).is_empty();
     if let Some(left) = debounce(instance, instance.status(), snapshot.now).filter(|_| waits) {
         return wait(left);

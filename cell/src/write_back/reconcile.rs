@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fedhub_api::cells::{CellId, Source};
+use fedhub_api::cells::{CellId, CellSource};
 use fedhub_cache::digest::Version;
 use fedhub_core::errors::Error;
 use fedhub_core::metrics::Hop;
@@ -17,12 +17,12 @@ use tokio::time::Instant;
 
 use super::WriteBack;
 use super::plan::{WriteBackPlan, plan};
-use super::refusal::{Verdict, WriteBackState};
+use super::refusal::{WriteBackState, WriteBackVerdict};
 use super::snapshot::{CopyRead, LiveRead, LiveReads, Snapshot};
 use crate::trace::change_of;
 use crate::writer;
 
-/// One reconcile of one Instance.
+/// A reconcile of one Instance.
 pub(super) struct CopyReconciler<'a> {
     pub(super) controller: &'a WriteBack,
     pub(super) job: &'a Job,
@@ -37,11 +37,11 @@ impl CopyReconciler<'_> {
         &self.job.key
     }
 
-    /// Takes note of a copy that was read or stored, or that there is none.
+    /// Notes a copy that was read or stored, or that there is none.
     fn note_copy(&mut self, body: Option<ObjectRef>, confirmed: bool) {
         let (controller, key) = (self.controller, self.key());
         let copy = controller.hub.hub().key(Kind::Instance, &key.namespace, &key.name);
-        controller.identity.note(&copy, body.as_deref().and_then(Source::of).as_ref());
+        controller.identity.note(&copy, body.as_deref().and_then(CellSource::of).as_ref());
         self.reads.copy = Some(CopyRead { body, confirmed });
     }
 
@@ -70,10 +70,10 @@ impl Reconciler for CopyReconciler<'_> {
     async fn apply(&mut self, snapshot: &Snapshot, plan: WriteBackPlan) -> Result<Step, Error> {
         let (controller, key) = (self.controller, &self.job.key);
         match &plan.verdict {
-            Some(Verdict::Parked) => {
+            Some(WriteBackVerdict::Parked) => {
                 controller.set_state(key, Some(WriteBackState::Parked));
             }
-            Some(Verdict::Refused(refusal)) => controller.refuse(key, refusal),
+            Some(WriteBackVerdict::Refused(refusal)) => controller.refuse(key, refusal),
             // The rest waits for a moment.
             None if matches!(plan.intents[..], [Intent::End(_)]) => {
                 controller.set_state(key, None);
@@ -116,7 +116,7 @@ impl Effects for CopyReconciler<'_> {
                 }
             }
             Answer::Deleted { gone: true } => {
-                // What follows must not take it for an orphan.
+                // The next steps must not take the copy for an orphan.
                 self.controller.seen_gone.lock().remove(self.key());
                 self.note_copy(None, true);
             }

@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-use fedhub_api::cells::{CellId, Source};
+use fedhub_api::cells::{CellId, CellSource};
 use fedhub_core::metrics::Metrics;
 use fedhub_engine::object_states::ObjectState;
 
 /// The reason why an Instance is not written back until something changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WriteBackRefusal {
-    /// These linking labels are missing, or empty.
+    /// The labels that link it are missing, or empty.
     Unlinked(Vec<&'static str>),
     /// The labels of its hub namespace are missing or name no plane.
     Unidentifiable,
@@ -17,10 +17,10 @@ pub enum WriteBackRefusal {
     /// city's.
     NameTaken(Option<String>),
     /// The copy is that of another cluster under this cell's name (C10).
-    CellNameTaken(Source),
+    CellNameTaken(CellSource),
     /// An older version marked the copy with this cell's name alone, for an Instance that this cell does not
     /// have (C10).
-    UnprovenMark(Source),
+    UnprovenMark(CellSource),
     /// The cell is declared lost (C11).
     DeclaredLost,
     /// The hub does not allow it, in these words: credentials, rights, or its policies, which know each cell.
@@ -29,7 +29,7 @@ pub enum WriteBackRefusal {
 
 impl WriteBackRefusal {
     /// Why a copy with that mark, which is not one of `cell`, is left alone.
-    pub fn of_another(source: Source, cell: &CellId) -> Self {
+    pub fn of_another(source: CellSource, cell: &CellId) -> Self {
         match &source.cell_uid {
             _ if *source.cell != *cell.name => Self::NameTaken(Some(source.cell)),
             Some(_) => Self::CellNameTaken(source),
@@ -92,7 +92,7 @@ impl fmt::Display for WriteBackRefusal {
 
 /// Why an Instance is not written back, as a plan says it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum WriteBackVerdict {
     /// The hub has no living WD, or no namespace, for the Instance, or its former copy is terminating: their
     /// events requeue it.
     Parked,
@@ -100,12 +100,12 @@ pub enum Verdict {
     Refused(WriteBackRefusal),
 }
 
-/// What is remembered of an Instance that is not written back as it should be.
+/// The state of an Instance that is not written back as it should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteBackState {
     /// The hub has no living WD for the Instance, or its former copy is terminating: their events requeue it.
     Parked,
-    /// It is refused, for the reason of this label.
+    /// Writing back is refused, for the reason of this label.
     Refused(&'static str),
 }
 

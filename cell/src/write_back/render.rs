@@ -18,14 +18,14 @@ use crate::domain::instances::owner_reference;
 
 /// The project namespace and the hub WD that an Instance is written back for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Owner {
+pub struct CopyOwner {
     /// The project namespace, by the hub namespace's labels and nothing else (I6).
     pub project: ProjectNamespace,
     /// The UID that its WD has on the hub now.
     pub uid: Uid,
 }
 
-impl Owner {
+impl CopyOwner {
     /// The owner of an Instance (C7): it needs all linking labels, a hub namespace that names its project,
     /// and a WD that lives on the hub, which is the Instance's own or has its copy already (I5). Otherwise
     /// why there is none; `None` until the hub has namespace and WD.
@@ -50,9 +50,9 @@ impl Owner {
 
 /// The metadata of a copy that the write-back manages: labels, the mark and the owner. No annotation of the
 /// Instance travels. Without an `owner`, what depends on it is left out.
-pub fn managed(instance: &Object, cell: &CellId, owner: Option<&Owner>) -> Object {
+pub fn managed(instance: &Object, cell: &CellId, owner: Option<&CopyOwner>) -> Object {
     let linking = LINKING_LABELS.into_iter().filter_map(|key| Some((key, instance.label(key)?.to_owned())));
-    let upstream = owner.map(|Owner { project, .. }| {
+    let upstream = owner.map(|CopyOwner { project, .. }| {
         [(UPSTREAM_CLUSTER, encode_plane(&project.plane)), (UPSTREAM_NAMESPACE, project.namespace.clone())]
     });
     let labels = linking.chain(upstream.into_iter().flatten());

@@ -1,10 +1,10 @@
-//! What the caches say of an Instance and its copy, with what this reconcile has read past them.
+//! The state of the caches for an Instance and its copy, with what this reconcile has read past them.
 
-use fedhub_api::cells::{CellId, Source};
+use fedhub_api::cells::{CellId, CellSource};
 use fedhub_api::facts::deployment::mark_hash;
 use fedhub_api::facts::{Digest, DigestExt};
 use fedhub_cache::digest::{Uid, Version};
-use fedhub_cache::{Part, ServerNormalization};
+use fedhub_cache::{ObjectPart, ServerNormalization};
 use fedhub_core::hash::KeyedHasher;
 use fedhub_core::names::{SOURCE_UID, WORKLOAD_DEPLOYMENT_NAME};
 use fedhub_core::object::{Key, Kind, Object, ObjectRef, ObjectView, PlaneId};
@@ -43,9 +43,9 @@ pub struct Snapshot {
     pub live_instance: Option<LiveRead>,
     /// The hub's WD that the Instance names, where it was read live.
     pub live_deployment: Option<LiveRead>,
-    /// What the hub made of the last spec that was sent.
+    /// How the hub stored the last spec that was sent.
     pub spec_normalization: Option<ServerNormalization>,
-    /// What the hub made of the last status that was sent.
+    /// How the hub stored the last status that was sent.
     pub status_normalization: Option<ServerNormalization>,
     /// The time now.
     pub now: Timestamp,
@@ -55,7 +55,7 @@ pub struct Snapshot {
 #[derive(Clone, Debug, PartialEq)]
 pub struct LiveRead(pub Option<ObjectRef>);
 
-/// What is known of a copy.
+/// The facts about a copy.
 #[derive(Clone, Debug)]
 pub struct CopyFacts {
     /// Its identity and hashes.
@@ -90,19 +90,19 @@ impl CopyFacts {
 /// The cell that made a copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ownership {
-    /// This cell, for its Instance of that UID.
+    /// The copy is this cell's, for its Instance of that UID.
     Ours(String),
     /// Unknown: there is no mark, or none that can be read, as on copies from before there were marks.
     Unmarked,
     /// Another cell, which may have this cell's name; or an older version marked it with this cell's name
     /// alone, for an Instance that this cell does not have.
-    Foreign(Source),
+    Foreign(CellSource),
 }
 
 impl Ownership {
     /// The owner by the copy's mark, in `cell` where `instance` stands under its name.
     pub fn of(copy: &Object, cell: &CellId, instance: Option<&Object>) -> Self {
-        match Source::of(copy) {
+        match CellSource::of(copy) {
             None => Self::Unmarked,
             Some(source) if source.is_of(cell, |uid| instance.is_some_and(|i| i.uid() == uid)) => {
                 Self::Ours(source.instance_uid)
@@ -151,7 +151,7 @@ impl Snapshot {
     }
 }
 
-/// What a reconcile has read and stored, past the watches.
+/// The objects that a reconcile has read and stored, past the watches.
 #[derive(Default)]
 pub(super) struct LiveReads {
     /// The copy.
@@ -171,7 +171,7 @@ pub(super) struct CopyRead {
 }
 
 impl WriteBack {
-    /// What the caches say, with what was read past them.
+    /// Returns the state of the caches, with what was read past them.
     pub(super) fn snapshot(&self, key: &Key, cell: &CellId, reads: &LiveReads) -> Snapshot {
         let (hub, namespace, name) = (self.hub.hub(), &*key.namespace, &*key.name);
         let instance = self.cell.anchor().store(Kind::Instance).object(namespace, name);
@@ -204,8 +204,8 @@ impl WriteBack {
             seen_gone: self.seen_gone.lock().get(key).copied(),
             live_instance: reads.instance.clone(),
             live_deployment: reads.deployment.clone(),
-            spec_normalization: copies.normalization(namespace, name, Part::Spec),
-            status_normalization: copies.normalization(namespace, name, Part::Status),
+            spec_normalization: copies.normalization(namespace, name, ObjectPart::Spec),
+            status_normalization: copies.normalization(namespace, name, ObjectPart::Status),
             now: self.cell.clock().now(),
             instance,
         }

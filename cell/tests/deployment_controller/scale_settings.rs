@@ -1,6 +1,6 @@
 //! What a WD's scale settings come to, by tables and at random: the plan of its autoscaler (C13).
 
-use fedhub_cell::domain::autoscaling::{AutoscalerPlan, AutoscalerStep, Settings, desired, plan};
+use fedhub_cell::domain::autoscaling::{AutoscalerPlan, AutoscalerStep, AutoscalingSettings, desired, plan};
 use fedhub_core::object::{Kind, Object, ObjectView, bare};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -14,9 +14,9 @@ fn deployment(replicas: Value, settings: Value) -> Object {
     wd
 }
 
-fn by(metrics: Value) -> Settings {
+fn by(metrics: Value) -> AutoscalingSettings {
     let settings = json!({"minReplicas": 1, "maxReplicas": 3, "metrics": metrics});
-    Settings::of(&deployment(Value::Null, settings))
+    AutoscalingSettings::of(&deployment(Value::Null, settings))
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn c13_what_an_autoscaler_cannot_be_told_is_named_all_of_it() {
         ),
     ] {
         match by(metrics.clone()) {
-            Settings::Invalid(faults) => assert!(faults.contains(fault), "{metrics}: {faults}"),
+            AutoscalingSettings::Invalid(faults) => assert!(faults.contains(fault), "{metrics}: {faults}"),
             other => panic!("{metrics}: {other:?}"),
         }
     }
@@ -57,8 +57,8 @@ fn c13_what_an_autoscaler_cannot_be_told_is_named_all_of_it() {
         (json!(4), 3, "maxReplicas is 3, it must be 1 or more and not below minReplicas"),
     ] {
         let settings = json!({"minReplicas": min, "maxReplicas": max, "metrics": [{}]});
-        match Settings::of(&deployment(Value::Null, settings)) {
-            Settings::Invalid(faults) => {
+        match AutoscalingSettings::of(&deployment(Value::Null, settings)) {
+            AutoscalingSettings::Invalid(faults) => {
                 assert!(faults.contains(fault) && faults.contains("metrics[0]"), "{faults}");
             }
             other => panic!("{other:?}"),
@@ -79,7 +79,7 @@ fn c13_a_wd_scales_with_a_maximum_and_metrics_only() {
         (json!({"minReplicas": 1, "maxReplicas": 3, "metrics": metrics}), true),
     ] {
         let wd = deployment(json!(7), settings.clone());
-        assert_eq!(Settings::of(&wd) != Settings::Fixed, scales, "{settings}");
+        assert_eq!(AutoscalingSettings::of(&wd) != AutoscalingSettings::Fixed, scales, "{settings}");
         assert_eq!(desired(&wd), if scales { 3 } else { 7 }, "{settings}");
     }
 }
@@ -154,8 +154,8 @@ proptest! {
         if terminating {
             wd.metadata.deletion_timestamp = Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(jiff::Timestamp::UNIX_EPOCH));
         }
-        let scales = !terminating && Settings::of(&wd) != Settings::Fixed;
-        let works = !terminating && matches!(Settings::of(&wd), Settings::Scaled { .. });
+        let scales = !terminating && AutoscalingSettings::of(&wd) != AutoscalingSettings::Fixed;
+        let works = !terminating && matches!(AutoscalingSettings::of(&wd), AutoscalingSettings::Scaled { .. });
         let foreign = standing.as_ref().is_some_and(|s| s.metadata.owner_references.as_ref().unwrap()[0].uid == "another");
         let before = desired(&wd);
         let first = plan(&wd, standing.as_ref());
@@ -181,13 +181,13 @@ proptest! {
         let wd = deployment(replicas.clone(), settings.clone());
         let wanted = i64::from(desired(&wd));
         let min = settings["minReplicas"].as_i64().unwrap_or(0).max(0);
-        match Settings::of(&wd) {
-            Settings::Fixed => prop_assert_eq!(wanted, replicas.as_i64().unwrap_or(min).clamp(0, 1000)),
-            Settings::Scaled { min: least, max, .. } => {
+        match AutoscalingSettings::of(&wd) {
+            AutoscalingSettings::Fixed => prop_assert_eq!(wanted, replicas.as_i64().unwrap_or(min).clamp(0, 1000)),
+            AutoscalingSettings::Scaled { min: least, max, .. } => {
                 prop_assert!(least >= 1 && i64::from(least) <= wanted && wanted <= i64::from(max));
             }
-            Settings::Stopped => prop_assert_eq!(wanted, 0),
-            Settings::Invalid(_) => prop_assert!(wanted >= min.min(1000)),
+            AutoscalingSettings::Stopped => prop_assert_eq!(wanted, 0),
+            AutoscalingSettings::Invalid(_) => prop_assert!(wanted >= min.min(1000)),
         }
     }
 }

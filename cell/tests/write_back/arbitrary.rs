@@ -8,8 +8,8 @@ use fedhub_api::facts::Digest;
 use fedhub_cache::ServerNormalization;
 use fedhub_cell::domain::instances::owner_reference;
 use fedhub_cell::write_back::plan;
-use fedhub_cell::write_back::refusal::{Verdict, WriteBackRefusal};
-use fedhub_cell::write_back::render::{Owner, desired, managed};
+use fedhub_cell::write_back::refusal::{WriteBackRefusal, WriteBackVerdict};
+use fedhub_cell::write_back::render::{CopyOwner, desired, managed};
 use fedhub_cell::write_back::snapshot::{CopyFacts, LiveRead, Snapshot};
 use fedhub_core::names::{
     CELL_SOURCE, INSTANCE_CITY, LINKING_LABELS, SERVICE_NAME, SOURCE_UID, UPSTREAM_CLUSTER,
@@ -57,8 +57,8 @@ pub fn plan(snapshot: &Snapshot) -> Decision {
     assert!(intents.is_empty(), "{intents:?} before {intent:?}");
     let body = snapshot.copy.as_ref().and_then(|copy| copy.body.clone());
     match (intent, verdict) {
-        (Intent::End(Outcome::AwaitChange), Some(Verdict::Parked)) => Decision::Park,
-        (Intent::End(end), Some(Verdict::Refused(refusal))) => {
+        (Intent::End(Outcome::AwaitChange), Some(WriteBackVerdict::Parked)) => Decision::Park,
+        (Intent::End(end), Some(WriteBackVerdict::Refused(refusal))) => {
             assert!(end == Outcome::AwaitChange || !snapshot.copy_shown, "an event follows");
             Decision::Refuse(refusal)
         }
@@ -153,7 +153,7 @@ impl Facts {
     pub fn rendered(&self) -> Option<Object> {
         let snapshot = self.known(None);
         let instance = self.instance.as_ref()?;
-        let owner = Owner::of(instance, &snapshot).ok()?;
+        let owner = CopyOwner::of(instance, &snapshot).ok()?;
         Some(desired(instance, managed(instance, &snapshot.cell, Some(&owner)), self.copy.as_ref()))
     }
 

@@ -1,4 +1,4 @@
-//! What the platform's catalogue says of compute: pure.
+//! Compute in the platform's catalogue. Pure.
 
 use fedhub_core::names::{SERVICE_NAME, SERVICE_OBJECTS};
 use kube::ResourceExt;
@@ -7,17 +7,17 @@ use kube::core::DynamicObject;
 /// How compute is enabled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Whoever asks gets it.
+    /// Everybody who asks gets access.
     SelfService,
     /// The provider has to approve.
     Gated,
     /// The catalogue may not be read: as if approval were needed.
     Unknown,
-    /// It is not offered.
+    /// Access is not offered.
     Unavailable,
 }
 
-/// What can be asked for.
+/// The access that can be requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offer {
     /// Name of the service in the catalogue, which the request refers to.
@@ -27,7 +27,7 @@ pub struct Offer {
 }
 
 impl Offer {
-    /// What a catalogue offers; `None` for one that may not be read.
+    /// Reads the offer of a catalogue; `None` stands for a catalogue that may not be read.
     pub fn of(services: Option<&[DynamicObject]>) -> Self {
         let usual = SERVICE_OBJECTS.last().copied().unwrap_or_default().to_owned();
         let Some(services) = services else { return Self { name: usual, mode: Mode::Unknown } };

@@ -168,7 +168,7 @@ fn is_overdue(access: &Access) -> bool {
 /// The end of a request: that it stands is success, unless access was waited for in vain.
 fn ended(session: &Session, access: &Access, standing_is_fine: bool) -> Result<(), Problem> {
     match access.state {
-        // What is not requested any more was deleted by another writer.
+        // If it is no longer requested, another writer deleted the request.
         State::Denied | State::Revoked | State::Unavailable | State::NotRequested => {
             Err(stopped(session, access))
         }

@@ -1,4 +1,4 @@
-//! What follows from the state of access: pure.
+//! The decisions that follow from the state of access. Pure.
 
 use std::time::Duration;
 
@@ -13,18 +13,18 @@ pub const USUAL: SignedDuration = SignedDuration::from_mins(2);
 /// How long a command waits for the first answer.
 pub const FIRST_ANSWER: Duration = Duration::from_secs(30);
 
-/// What happens before a command of the project runs.
+/// Whether a command of the project runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gate {
-    /// It runs.
+    /// The command runs.
     Pass,
-    /// It runs, and whoever called it is told that nothing else will.
+    /// The command runs, and the user is warned that nothing else will.
     Warn,
     /// The platform is about to answer: wait for that.
     Await,
-    /// Nobody has asked: see what the platform offers.
+    /// Nobody has requested access: see what the platform offers.
     Ask,
-    /// It does not run.
+    /// The command does not run.
     Stop,
 }
 
@@ -52,11 +52,11 @@ pub fn is_overdue(access: &Access, now: Timestamp) -> bool {
 pub enum Consent {
     /// Without a question: it is enabled there and then, and that is said.
     Given,
-    /// Somebody has to say yes, for somebody else has to approve.
+    /// The user is asked to confirm, because somebody else has to approve.
     Question,
     /// There is no terminal to ask on, or the command only reads.
     Missing,
-    /// There is nothing to ask for.
+    /// There is nothing to request.
     Impossible,
 }
 
@@ -71,16 +71,16 @@ pub fn consent(offer: &Offer, can_ask: bool, writes: bool) -> Consent {
     }
 }
 
-/// What `access request` does.
+/// The step that `access request` takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request {
     /// Ask for it.
     Create,
     /// Take back what was refused, and ask anew.
     Renew,
-    /// It was asked for already, or is there: tell how far it is.
+    /// Access was requested already, or exists: report its state.
     Stands,
-    /// It cannot be asked for as it is.
+    /// Access cannot be requested in its present state.
     Refused,
 }
 

@@ -1,4 +1,4 @@
-//! What is read and written of access.
+//! The requests that read and write access.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ const REREAD: Duration = Duration::from_mins(1);
 const PAUSE: Duration = Duration::from_secs(1);
 /// How long an entitlement that was taken back may take to go.
 const DRAIN: Duration = Duration::from_secs(30);
-/// What every read here is for.
+/// The purpose of every read here, for errors.
 const DOING: &str = "see whether compute is enabled";
 
 fn services() -> ApiResource {
@@ -54,7 +54,7 @@ async fn read(session: &Session) -> kube::Result<Access> {
     }
 }
 
-/// What the platform offers.
+/// Reads what the platform offers.
 pub async fn offer(session: &Session) -> Result<Offer, Problem> {
     let Some(root) = &session.root else { return Ok(Offer::of(None)) };
     let services: Api<DynamicObject> = Api::all_with(root.clone(), &services());
@@ -66,7 +66,7 @@ pub async fn offer(session: &Session) -> Result<Offer, Problem> {
     }
 }
 
-/// Asks for compute. That it was asked for already is as good.
+/// Requests access to compute. An existing request is fine.
 pub async fn ask(session: &Session, offer: &Offer, message: Option<&str>) -> Result<(), Problem> {
     match create(session, offer, message).await {
         Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
@@ -75,7 +75,7 @@ pub async fn ask(session: &Session, offer: &Offer, message: Option<&str>) -> Res
     }
 }
 
-/// Takes back what was refused, and asks anew once that is gone.
+/// Deletes a refused request, and requests access again once it is gone.
 pub async fn renew(
     session: &Session,
     old: &str,

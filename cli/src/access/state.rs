@@ -1,4 +1,4 @@
-//! What a project's entitlements say of compute: pure.
+//! The state of compute by a project's entitlements. Pure.
 
 use fedhub_api::conditions::{find, is_true, said};
 use fedhub_api::entitlement::{is_ours, is_unpublished, resolved, was_granted};
@@ -12,19 +12,19 @@ use serde_json::Value;
 pub enum State {
     /// The platform keeps no entitlements: nothing has to be asked for.
     CatalogUnavailable,
-    /// Nobody has asked.
+    /// Nobody has requested access.
     NotRequested,
-    /// It was asked for, and the platform has not recorded an answer.
+    /// Access was requested, and the platform has not recorded an answer.
     Processing,
     /// The provider has to approve.
     PendingApproval,
-    /// It may be used.
+    /// Compute may be used.
     Active,
-    /// It was enabled and is suspended: nothing runs until it is resumed.
+    /// Compute was enabled and is suspended: nothing runs until it is resumed.
     Suspended,
     /// The provider said no.
     Denied,
-    /// It was enabled once, and taken back.
+    /// Compute was enabled once, and withdrawn.
     Revoked,
     /// The platform does not offer it.
     Unavailable,
@@ -51,13 +51,13 @@ impl Access {
         Self { state, message: None, requested: None, entitled: None, entitlement: None }
     }
 
-    /// What the entitlements of a project say; `None` where its plane does not serve them.
+    /// Reads the entitlements of a project; `None` stands for a plane that does not serve them.
     pub fn of(entitlements: Option<&[DynamicObject]>) -> Self {
         let Some(entitlements) = entitlements else { return Self::without(State::CatalogUnavailable) };
         select(entitlements).map_or_else(|| Self::without(State::NotRequested), Self::of_entitlement)
     }
 
-    /// What one entitlement says.
+    /// Reads one entitlement.
     pub fn of_entitlement(entitlement: &DynamicObject) -> Self {
         let status = &entitlement.data["status"];
         let state = state(status);

@@ -10,7 +10,7 @@ use super::state::{Access, State};
 use crate::exit::Exit;
 use crate::problem::Problem;
 
-/// Where somebody stands who reads the sentences.
+/// The situation of the reader of the sentences.
 pub struct Reader<'a> {
     /// The project: `project "shop"`.
     pub project: &'a str,

@@ -1,4 +1,4 @@
-//! What the help of commands ends with.
+//! Texts that are shown after the help of commands.
 
 /// Shown after the help of the program.
 pub const TOP: &str = "\

@@ -13,7 +13,7 @@ use crate::reading::{is_unserved, missing, note};
 use crate::session::Session;
 use crate::view::Look;
 
-/// What the help ends with.
+/// Shown after the help.
 pub const EXAMPLES: &str = "\
 Examples:
   datumctl compute cities

@@ -35,7 +35,7 @@ pub struct City {
     pub workloads: Option<Vec<String>>,
 }
 
-/// Which cities there are, by the project's locations and Workloads; `None` for what could not be read.
+/// Returns the cities of the project's locations and Workloads; `None` stands for what could not be read.
 pub fn cities(bindings: Option<&[Object]>, workloads: Option<&[Object]>) -> Cities {
     let mut all: BTreeMap<String, City> = BTreeMap::new();
     let mut city = |code: &str, change: &mut dyn FnMut(&mut City)| {

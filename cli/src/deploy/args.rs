@@ -57,7 +57,7 @@ pub enum DryRun {
     Server,
 }
 
-/// What is to be deployed.
+/// The Workloads to deploy.
 pub enum Asked<'a> {
     /// A workload by name and flags.
     Flags(&'a str, &'a Flags),
@@ -75,7 +75,7 @@ impl Asked<'_> {
         if faults.is_empty() { Ok(()) } else { Err(refused(&faults)) }
     }
 
-    /// One after another.
+    /// Returns the Workloads, one after another.
     pub fn wanted(&self) -> Vec<Wanted<'_>> {
         match self {
             Self::Flags(name, flags) => vec![Wanted::Flags(name, flags)],
@@ -84,8 +84,8 @@ impl Asked<'_> {
     }
 }
 
-/// What the flags ask for, with all files read and checked as far as that can be done without a project.
-/// `command` makes an example of a command line.
+/// Reads what the flags ask for, with all files read and checked as far as that can be done without a
+/// project. `command` makes an example of a command line.
 pub async fn asked(args: &DeployArgs, command: impl Fn(&str) -> String) -> Result<Asked<'_>, Problem> {
     if let (Some(name), true) = (&args.name, args.file.is_empty()) {
         return Ok(Asked::Flags(name, &args.flags));

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::view::object::is_city;
 
-/// What holds for the cities of a placement: a server with admission says so too, and one without it stores
+/// The rule for the cities of a placement: a server with admission enforces it too, and one without it stores
 /// both.
 pub const CITY_RULE: &str = "a city stands once in a placement, in whatever case";
 

@@ -6,7 +6,7 @@ use super::view;
 /// The remedy where a question has no terminal to be asked on.
 pub const NEEDS_YES: &str = "There is no terminal to ask on: pass --yes to go ahead.";
 
-/// What the plans need before anything is sent.
+/// The consent that the plans need before anything is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Consent {
     /// Nothing: they are carried out.

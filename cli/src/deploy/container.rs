@@ -13,7 +13,7 @@ pub const NAME: &str = "app";
 /// The name of the port that is published.
 pub const HTTP: &str = "http";
 
-/// What [`is_image`] asks for.
+/// The rule of [`is_image`], for messages.
 pub const IMAGE_RULE: &str = "it must be the name of an image, without white space";
 
 /// Whether a text can be the name of an image; whether there is such an image, its registry knows.
@@ -21,10 +21,10 @@ pub fn is_image(text: &str) -> bool {
     !text.is_empty() && !text.contains(char::is_whitespace)
 }
 
-/// Where a template's containers are.
+/// The path of a template's containers.
 const CONTAINERS: &str = "/runtime/sandbox/containers";
 
-/// Makes a template what the flags say of its container.
+/// Edits the container of a template as the flags say.
 pub fn edit(template: &mut Value, flags: &Flags) -> Result<(), Fault> {
     let Some(flag) = flags.of_container() else { return Ok(()) };
     let index = index(template, flag)?;
@@ -113,7 +113,7 @@ struct Source {
     /// The field of a volume, and in it that of the object's name.
     field: &'static str,
     name: &'static str,
-    /// What the names of its volumes begin with.
+    /// The prefix of its volumes' names.
     prefix: &'static str,
 }
 

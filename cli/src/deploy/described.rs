@@ -43,7 +43,7 @@ pub fn desired(
     if faults.is_empty() { Ok(object) } else { Err(faults) }
 }
 
-/// What names are wrong: nothing is sent under one.
+/// Returns the faults of names: nothing is sent with an invalid one.
 fn names(flags: &Flags) -> Vec<Fault> {
     let label = (is_dns_label as fn(&str) -> bool, DNS_LABEL_RULE);
     let object = (is_object_name as fn(&str) -> bool, OBJECT_NAME_RULE);
@@ -62,7 +62,7 @@ fn names(flags: &Flags) -> Vec<Fault> {
     wrong.map(|(flag, name, (_, rule))| Fault::new(format!("{flag} {}", Quoted(name)), rule)).collect()
 }
 
-/// What a new Workload cannot do without.
+/// Returns the faults of a new Workload that lacks required parts.
 fn missing(flags: &Flags) -> Vec<Fault> {
     let needed = [
         ("--image", flags.image.is_none(), "a new workload needs an image"),

@@ -15,8 +15,8 @@ use super::fault::Fault;
 use super::schema;
 use crate::scale::settings::maximum_fault;
 
-/// What a server and its controllers write into metadata: a file that was made from an object has it, and it
-/// says nothing.
+/// The metadata that a server and its controllers write. A file that was made from an object has it, and it
+/// is ignored.
 const SERVERS_METADATA: [&str; 10] = [
     "creationTimestamp",
     "deletionGracePeriodSeconds",
@@ -38,7 +38,7 @@ const RECORDS: [&str; 3] =
 /// A Workload of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
-    /// Where it is from, as messages say it: `web.yaml`, or `web.yaml, document 2`.
+    /// The name of its source in messages: `web.yaml`, or `web.yaml, document 2`.
     pub source: String,
     /// The name of the Workload.
     pub name: String,

@@ -19,7 +19,7 @@ pub fn edit_list(object: &mut Value, field: &str, edit: impl FnOnce(&mut Vec<Val
     }
 }
 
-/// Where the item of that name is.
+/// Returns the index of the item of that name.
 pub fn find(items: &[Value], name: &str) -> Option<usize> {
     items.iter().position(|item| item["name"] == name)
 }

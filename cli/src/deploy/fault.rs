@@ -1,13 +1,13 @@
-//! What is wrong with what a user asks for, known before anything is sent.
+//! Faults of a user's input that are found before anything is sent.
 
 use std::fmt;
 
-/// One fault of the flags or of a file.
+/// A fault of the flags or of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// The flag, or the file and the field in it.
     pub at: String,
-    /// What is wrong there.
+    /// The rule that is violated.
     pub rule: String,
 }
 

@@ -60,12 +60,12 @@ pub struct Flags {
     pub label: Vec<Edit<Variable>>,
 }
 
-/// One change that a flag asks for, by a key.
+/// A change that a flag asks for, by key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Edit<T> {
-    /// It is to be there, and so.
+    /// Sets this entry.
     Set(T),
-    /// What has this key is to go.
+    /// Removes the entry of this key.
     Remove(String),
 }
 
@@ -133,7 +133,7 @@ fn named<T: Keyed>(edit: Option<Edit<T>>, rule: &str) -> Result<Edit<T>, String>
     edit.filter(|edit| !edit.key().is_empty()).ok_or_else(|| rule.to_owned())
 }
 
-/// What has a key.
+/// An entry of a list, which has a key.
 pub trait Keyed {
     /// The key.
     fn key(&self) -> &str;

@@ -69,7 +69,7 @@ pub async fn run(session: &Session, args: &DeployArgs, asked: &Asked<'_>) -> Res
     publish::finish(session, args, asked, &stored, failed).await
 }
 
-/// What becomes of each workload; all that is wrong is told at once.
+/// Plans each Workload; all faults are reported at once.
 async fn plans(session: &Session, wanted: &[Wanted<'_>]) -> Result<Vec<DeployPlan>, Problem> {
     let (mut plans, mut faults) = (Vec::new(), Vec::new());
     for wanted in wanted {
@@ -129,7 +129,7 @@ async fn agree(session: &Session, args: &DeployArgs, plans: &[DeployPlan]) -> Re
     }
 }
 
-/// Makes the networks that are missing, if that is wanted. What was made, as messages say it.
+/// Creates the networks that are missing, if that is wanted. Returns what was created, for messages.
 async fn networks(
     session: &Session,
     args: &DeployArgs,

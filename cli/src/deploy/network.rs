@@ -33,7 +33,7 @@ pub async fn missing(session: &Session, names: BTreeSet<String>) -> Vec<String> 
     missing
 }
 
-/// Makes a network whose addresses the network service chooses.
+/// Creates a network whose addresses the network service chooses.
 pub async fn create(session: &Session, name: &str) -> Result<(), Problem> {
     let mut network = Object::new(name, &resource());
     network.data = json!({"spec": {"ipam": {"mode": "Auto"}}});

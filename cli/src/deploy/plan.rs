@@ -1,4 +1,4 @@
-//! What a deployment does: a pure function of what the user asks for and of the Workload that is there.
+//! The plan of a deployment: a pure function of the user's input and of the existing Workload.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use super::fault::Fault;
 use super::flags::Flags;
 use crate::changes::{self, Change};
 
-/// What the user asks for.
+/// A Workload as the user asks for it.
 #[derive(Clone, Copy, Debug)]
 pub enum Wanted<'a> {
     /// A Workload by its name, and what flags say of it.
@@ -31,14 +31,14 @@ impl Wanted<'_> {
     }
 }
 
-/// What becomes of one Workload.
+/// The plan for one Workload.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeployPlan {
     /// The Workload as it is to be; with the resourceVersion that the plan was made for, where it is there.
     pub object: Object,
     /// The Workload as it is; `None` where there is none.
     pub before: Option<Object>,
-    /// What changes of it; all of a new one is new, and not listed.
+    /// The changes of an existing Workload. Those of a new one are not listed.
     pub changes: Vec<Change>,
     /// Placements and cities whose instances go.
     pub leaves: Vec<(String, String)>,
@@ -76,7 +76,7 @@ pub fn decide(
     Ok(DeployPlan { object, before: Some(before.clone()), changes, leaves, replaces })
 }
 
-/// What users say of a Workload.
+/// Returns the part of a Workload that users write.
 fn said(object: &Object) -> Value {
     json!({
         "metadata": {"labels": object.metadata.labels, "annotations": object.metadata.annotations},

@@ -1,4 +1,4 @@
-//! What follows the write of workloads: their URLs, what is printed, and the wait for their rollouts.
+//! The steps after the write of workloads: their URLs, what is printed, and the wait for their rollouts.
 
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ pub async fn finish(
     let began = Instant::now();
     let waited = wait(session, args.wait, stored).await;
     let mut problems: Vec<Problem> = failed.into_iter().chain(waited).chain(unpublished).collect();
-    // Ctrl-C is how it ended; what went wrong before is told all the same.
+    // Ctrl-C decides how the command ended; earlier problems are still reported.
     problems.sort_by_key(|problem| problem.exit != Exit::Interrupted);
     if problems.is_empty() {
         problems = urls(session, &published, || url_timeout(args.wait, began.elapsed())).await;
@@ -51,7 +51,7 @@ pub async fn finish(
     first.map_or(Ok(()), Err)
 }
 
-/// Makes or removes URLs. The workloads that have one, and what went wrong.
+/// Creates or removes URLs. Returns the workloads that have one, and what went wrong.
 async fn settle<'a>(session: &Session, intent: Intent, stored: &'a [Object]) -> (Vec<&'a str>, Vec<Problem>) {
     let (mut published, mut problems) = (Vec::new(), Vec::new());
     for workload in stored {
@@ -94,7 +94,8 @@ fn url_timeout(args: WaitArgs, spent: Duration) -> Duration {
     timeout::limit(args.timeout).map_or(URL_TIMEOUT, |limit| limit.saturating_sub(spent).min(URL_TIMEOUT))
 }
 
-/// Only a flag makes something public; a file that has a port of that name may not have meant it.
+/// Returns what to do with URLs. Only a flag publishes a workload: a file with a port of that name may not
+/// have meant it.
 fn intent(asked: &Asked<'_>) -> Intent {
     match asked {
         Asked::Flags(_, flags) if flags.http_port.is_some() => Intent::Publish,
@@ -118,7 +119,7 @@ fn tell(session: &Session, name: &str, intent: Intent, settled: Settled) {
 
 /// Waits for all rollouts within one span of time, and says what went wrong.
 async fn wait(session: &Session, args: WaitArgs, stored: &[Object]) -> Vec<Problem> {
-    // What the wait prints for programs is not what a deployment prints.
+    // The wait has an output of its own for programs, which is not that of a deployment.
     let mut session = session.clone();
     session.global.output = Format::Table;
     let (began, mut problems) = (Instant::now(), Vec::new());

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::container::HTTP;
 use super::plan::Wanted;
 
-/// One sentence for each cause of a refusal; `None` where the server names no causes.
+/// Returns one sentence for each cause of a refusal; `None` if the server names no causes.
 pub fn sentences(status: &Status, wanted: Wanted<'_>, spec: &Value) -> Option<Vec<String>> {
     let causes = status.details.as_ref().map(|details| &details.causes[..]).unwrap_or_default();
     let said = causes.iter().map(|cause| {
@@ -107,7 +107,7 @@ fn of_container(field: &str, container: &Value, spec: &Value) -> Option<String> 
     Some(flag)
 }
 
-/// What comes after an item of a list: `min` of `list[0].min`; empty for the list itself.
+/// Returns the path within an item of a list: `min` for `list[0].min`; empty for the list itself.
 fn within<'a>(field: &'a str, list: &str) -> Option<&'a str> {
     let rest = field.strip_prefix(list)?;
     Some(rest.split_once("].").map_or("", |(_, rest)| rest))

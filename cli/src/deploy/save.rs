@@ -11,18 +11,18 @@ use tempfile::NamedTempFile;
 /// The name of the file, where the user names none.
 pub const FILE: &str = "workload.yaml";
 
-/// What is done about the file.
+/// The decision about the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Saving {
-    /// It says the same already.
+    /// The file has this content already.
     Same,
-    /// It is written.
+    /// The file is written.
     Write,
-    /// It says what the workload was before: it is written anew.
+    /// The file has the former state of the workload: it is overwritten.
     Replace,
-    /// It says something else: it is written if the user agrees.
+    /// The file has another content: it is overwritten if the user agrees.
     Ask,
-    /// It says something else, and there is no terminal to ask on: it stays.
+    /// The file has another content, and there is no terminal to ask on: it is left alone.
     Keep,
 }
 

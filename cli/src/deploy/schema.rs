@@ -83,7 +83,7 @@ fn object(schema: &Value, fields: &Map<String, Value>, at: &str, faults: &mut Ve
     }
 }
 
-/// What is said of a field that there is not, with the one that may be meant.
+/// Returns the rule for a field that does not exist, with the one that may be meant.
 pub fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     const ALIKE: f64 = 0.8;
     let likeness = |other: &str| strsim::jaro_winkler(&name.to_lowercase(), &other.to_lowercase());

@@ -1,4 +1,4 @@
-//! What a user is shown of a deployment.
+//! The output of a deployment.
 
 use fedhub_api::facts::workload::is_paused;
 use fedhub_core::message::excerpt;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::cities::named;
 use super::plan::DeployPlan;
 
-/// What is going to be done, line by line. What is written in a file is no line of its own.
+/// Lists what is going to be done, line by line. What is written in a file is no line of its own.
 pub fn plan(plan: &DeployPlan) -> Vec<String> {
     lines(plan).iter().map(|line| plain(line).into_owned()).collect()
 }
@@ -40,7 +40,7 @@ fn lines(plan: &DeployPlan) -> Vec<String> {
     lines
 }
 
-/// What is said of the cities whose instances go.
+/// Warns about the cities whose instances are removed.
 pub fn leaves(plan: &DeployPlan) -> Option<String> {
     let of = |(placement, city): &(String, String)| format!("{city} (placement {placement})");
     let cities: Vec<_> = plan.leaves.iter().map(of).collect();

@@ -10,7 +10,7 @@ use kube::Client;
 use kube::client::Body;
 use tower::util::service_fn;
 
-/// What a server warned of.
+/// Collects the warnings of a server.
 #[derive(Clone, Debug, Default)]
 pub struct Warnings(Arc<Mutex<Vec<String>>>);
 
@@ -39,7 +39,7 @@ impl Warnings {
         }
     }
 
-    /// What was collected, each warning once and on one line.
+    /// Takes the collected warnings, each once and on one line.
     pub fn take(&self) -> Vec<String> {
         std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -51,7 +51,7 @@ fn text(value: &str) -> Option<String> {
     let mut characters = quoted.trim().strip_prefix('"')?.strip_suffix('"')?.chars();
     let mut text = String::new();
     while let Some(c) = characters.next() {
-        // A backslash stands before what would end the text.
+        // A backslash escapes a character that would end the text.
         text.extend(if c == '\\' { characters.next() } else { Some(c) });
     }
     Some(plain(&text).into_owned())

@@ -61,8 +61,8 @@ pub async fn run(session: &Session, args: &DestroyArgs) -> Result<(), Problem> {
 async fn delete_with_url(session: &Session, workload: &Object, url: Option<&str>) -> Result<(), Problem> {
     let api = workloads(session);
     delete(&api, workload, true).await?;
-    // What is published of it goes with it by its owner reference, too: without a right to it, the workload
-    // goes first.
+    // The URL is also removed through its owner reference: without a right to it, the workload is deleted
+    // first.
     match (url::settle(session, workload, Intent::Unpublish).await, url) {
         (Ok(Settled::None), Some(url)) => session.tell(&format!("Removed its URL {url}.")),
         (Ok(_), _) => {}

@@ -1,4 +1,4 @@
-//! What is deleted, and whether it may be: pure.
+//! The decision whether a workload may be deleted. Pure.
 
 use fedhub_core::object::{Object, ObjectView};
 use fedhub_terminal::table::counted;
@@ -7,9 +7,9 @@ use serde_json::Value;
 /// How it is known that somebody wants a workload deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Consent {
-    /// It was said on the command line.
+    /// The user consented on the command line.
     Given,
-    /// Somebody is there to say it.
+    /// The user can be asked on a terminal.
     Question,
     /// Nobody is.
     Missing,
@@ -38,7 +38,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// What an object says.
+    /// Reads a Workload.
     pub fn of(workload: &Object) -> Self {
         let placements = workload.spec()["placements"].as_array().into_iter().flatten();
         let codes = placements.flat_map(|placement| placement["cityCodes"].as_array().into_iter().flatten());
@@ -53,7 +53,7 @@ impl Target {
         }
     }
 
-    /// What is deleted: `workload "api" with 4 instances in DFW, LHR`.
+    /// Describes what is deleted: `workload "api" with 4 instances in DFW, LHR`.
     pub fn in_words(&self) -> String {
         let instances = match self.instances.map(usize::try_from) {
             Some(Ok(count)) => format!(" with {}", counted(count, "instance")),

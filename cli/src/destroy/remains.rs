@@ -1,4 +1,4 @@
-//! What is left of a workload that is being deleted: pure.
+//! The remains of a workload that is being deleted. Pure.
 
 use fedhub_api::conditions::{find, said};
 use fedhub_core::names::INSTANCE_CITY;

@@ -1,4 +1,4 @@
-//! What is read and written.
+//! The requests that read and delete a workload.
 
 use fedhub_core::names::WORKLOAD_UID;
 use fedhub_core::object::{Kind, Object, ObjectView};
@@ -27,7 +27,7 @@ pub async fn delete(api: &Api<Object>, workload: &Object, dry_run: bool) -> Resu
     }
 }
 
-/// What is left of a workload, a line for each city; `None` where nothing is.
+/// Describes what is left of a workload, a line for each city; `None` if nothing is.
 pub async fn remains(session: &Session, workload: &Object) -> Option<String> {
     let of = format!("{WORKLOAD_UID}={}", workload.uid());
     let Ok(deployments) = model::list(session, Kind::WorkloadDeployment, &of).await else {

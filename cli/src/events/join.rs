@@ -20,7 +20,7 @@ pub struct Names {
     deployments: BTreeMap<String, Deployment>,
 }
 
-/// What a deployment stands for.
+/// The Workload and the city of a deployment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Deployment {
     workload: String,
@@ -67,7 +67,7 @@ impl Names {
     }
 }
 
-/// What an event is about, as a user calls it.
+/// The subject of an event, in the user's terms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct About {
     /// The Workload, where it is known.
@@ -79,7 +79,7 @@ pub struct About {
 }
 
 impl About {
-    /// What an event's reference names; `None` for what is not of compute.
+    /// Reads the reference of an event; `None` if it is not to an object of compute.
     fn of(reference: &Value, names: &Names) -> Option<Self> {
         let name = reference["name"].as_str()?;
         let is = |kind: Kind| {
@@ -115,7 +115,7 @@ pub struct Entry {
     pub count: i64,
     /// Whether somebody should look.
     pub is_warning: bool,
-    /// What it is about.
+    /// The subject of the event.
     pub about: About,
     /// Its reason, in one word.
     pub reason: String,
@@ -123,7 +123,7 @@ pub struct Entry {
     pub note: String,
 }
 
-/// Which events are asked for.
+/// Selects events.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Filter<'a> {
     /// Selects the events of this Workload.

@@ -17,7 +17,7 @@ use crate::reading::{self, Query, known, note};
 use crate::session::Session;
 use crate::view::Look;
 
-/// What the help ends with.
+/// Shown after the help.
 pub const EXAMPLES: &str = "\
 Examples:
   datumctl compute events
@@ -74,7 +74,7 @@ pub async fn run(session: &Session, args: &EventsArgs) -> Result<(), Problem> {
     Ok(())
 }
 
-/// What was looked for, and not found.
+/// Describes what was looked for and not found.
 fn sought(args: &EventsArgs) -> String {
     match &args.name {
         _ if args.warnings || !args.city.is_empty() => "such events".to_owned(),

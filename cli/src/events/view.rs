@@ -61,7 +61,7 @@ fn note(entry: &Entry) -> String {
     }
 }
 
-/// What an event is about: an instance, a workload in a city, a workload.
+/// Formats the subject of an event: an instance, a workload in a city, a workload.
 fn about(about: &About) -> String {
     let workload = about.workload.as_deref().unwrap_or(UNKNOWN);
     match (&about.instance, &about.city) {
@@ -71,7 +71,7 @@ fn about(about: &About) -> String {
     }
 }
 
-/// One on a line of its own, for a list that grows.
+/// Formats an event as a line, for a list that grows.
 pub fn line(entry: &Entry, look: &Look) -> String {
     let kind = kind(entry);
     let colour = kind.colour.filter(|_| look.terminal.colours);
@@ -82,7 +82,7 @@ pub fn line(entry: &Entry, look: &Look) -> String {
     format!("{at}  {kind}  {}", plain(&said))
 }
 
-/// One for programs.
+/// Returns an event for `--output json` and `yaml`.
 pub fn value(entry: &Entry) -> Value {
     let About { workload, city, instance } = &entry.about;
     json!({

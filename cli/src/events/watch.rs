@@ -24,7 +24,7 @@ use crate::view::Look;
 
 /// Why nothing more is shown.
 enum End {
-    /// Nobody reads any more.
+    /// The reader has gone away.
     Unread,
     /// Something is wrong.
     Problem(Problem),
@@ -40,7 +40,7 @@ impl From<Problem> for End {
 /// read the roles and the kinds for yet.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// What was shown of an event: one that is counted on is shown again.
+/// The state in which each event was last shown: an event whose count is raised is shown again.
 type Shown = HashMap<String, (Option<Timestamp>, i64)>;
 
 /// Shows what there is, and then what comes, until Ctrl-C.
@@ -74,7 +74,7 @@ struct Following<'a> {
     filter: Filter<'a>,
     names: Names,
     shown: Shown,
-    /// What a list has brought, until it is whole.
+    /// The objects of a list that is not complete yet.
     listed: Vec<Object>,
     /// Whether the connection is lost.
     lost: bool,
@@ -141,7 +141,7 @@ impl Following<'_> {
             list(self.session, Kind::Workload, ""),
             list(self.session, Kind::WorkloadDeployment, "")
         );
-        // What was deleted meanwhile keeps its name.
+        // The names of objects that were deleted meanwhile are kept.
         self.names.extend(Names::of(known(&workloads), known(&deployments)));
     }
 
@@ -180,7 +180,7 @@ impl Following<'_> {
             Some(error) if is_final(&error) && self.is_refused() => {
                 Err(Problem::of(error, "watch the events"))
             }
-            // The watch is too old, and begins anew.
+            // The watch has expired, and starts again.
             Some(kube::Error::Api(status)) if status.code == 410 => Ok(()),
             _ => {
                 if !std::mem::replace(&mut self.lost, true) {

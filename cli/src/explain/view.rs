@@ -22,7 +22,7 @@ use crate::view::{Look, number};
 pub struct Explanation<'a> {
     /// The name of the Workload.
     pub name: &'a str,
-    /// What it says of itself; `None` where that is that all is well.
+    /// The finding of the Workload itself; `None` if all is well.
     pub own: Option<Finding>,
     /// Its cities, as far as they are known.
     pub cities: Vec<City<'a>>,
@@ -38,18 +38,18 @@ pub struct Explanation<'a> {
 pub struct City<'a> {
     /// How far it is.
     pub row: Row,
-    /// What stands in the way.
+    /// The obstacle in the city.
     pub obstacle: Option<Finding>,
     /// Its Instances.
     pub instances: Vec<&'a Object>,
 }
 
-/// What comes of an explanation.
+/// The outcome of an explanation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// All is as it should be.
+    /// Everything is as it should be.
     Well,
-    /// It goes on by itself.
+    /// Everything is in progress.
     OnItsWay,
     /// The rollout is paused, which holds back changes.
     Paused,
@@ -94,9 +94,9 @@ impl<'a> Explanation<'a> {
         self.strays.clear();
     }
 
-    /// What comes of it.
+    /// Returns the outcome.
     pub fn outcome(&self) -> Outcome {
-        // What the Workload says may be about what it was before the last change: its cities are nearer.
+        // The Workload's own status may be of the time before the last change: that of its cities is newer.
         let own = self.own.as_ref().filter(|_| !self.has_deployments);
         let own = own.is_some_and(|it| it.standing() == Standing::Blocked);
         let whole = self.judgement.obstacle.is_some() && self.has_deployments;
@@ -179,7 +179,8 @@ pub fn text(explanation: &Explanation<'_>, resume: &str, look: &Look, now: Times
     parts.join("\n\n")
 }
 
-/// One city, with its Instances below it. An obstacle that several of them share is printed with the first.
+/// Renders one city, with its Instances below it. An obstacle that several cities share is printed with the
+/// first.
 fn city(
     city: &City<'_>,
     same: Option<&City<'_>>,

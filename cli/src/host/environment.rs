@@ -1,6 +1,6 @@
 //! The variables that `datumctl` sets for its plugins. One that is empty is one that is not set.
 
-/// What of the environment the program goes by.
+/// The environment variables that the program reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Environment {
     /// `DATUM_PROJECT`: the project.

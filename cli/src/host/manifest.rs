@@ -1,4 +1,4 @@
-//! What the plugin says of itself to `datumctl`, at installation and before each start.
+//! The manifest by which the plugin describes itself to `datumctl`, at installation and before each start.
 
 use std::ffi::OsString;
 

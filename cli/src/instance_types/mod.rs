@@ -13,7 +13,7 @@ use crate::session::Session;
 use crate::view::Look;
 use crate::view::condition::sentence;
 
-/// What the help ends with.
+/// Shown after the help.
 pub const EXAMPLES: &str = "\
 Examples:
   datumctl compute instance-types
@@ -27,7 +27,7 @@ pub struct InstanceTypesArgs {
     pub all: bool,
 }
 
-/// What to list.
+/// The query for instance types.
 pub const TYPES: Query<'static> = Query {
     what: "instance types",
     group: fedhub_api::GROUP,

@@ -36,7 +36,7 @@ impl Offer {
     }
 }
 
-/// What a catalogue offers, smallest first.
+/// Returns the types that a catalogue offers, smallest first.
 pub fn offers(types: &[Object]) -> Vec<Offer> {
     let default = NAMES.iter().find(|name| types.iter().any(|it| it.name() == **name));
     let size =

@@ -15,7 +15,7 @@ use crate::reading::{self, note};
 use crate::session::Session;
 use crate::view::Look;
 
-/// What the help ends with.
+/// Shown after the help.
 pub const EXAMPLES: &str = "\
 Examples:
   datumctl compute instances
@@ -23,7 +23,7 @@ Examples:
   datumctl compute instances describe web-default-dfw-0
   datumctl compute instances --city DFW -o json";
 
-/// What the help of `describe` ends with.
+/// Shown after the help of `describe`.
 const DESCRIBE: &str = "\
 Examples:
   datumctl compute instances describe web-default-dfw-0
@@ -65,7 +65,8 @@ pub async fn run(session: &Session, args: &InstancesArgs) -> Result<(), Problem>
 }
 
 async fn table(session: &Session, args: &InstancesArgs) -> Result<(), Problem> {
-    // Not by a label of the Workload: an instance without its labels would be left out and not missed.
+    // A label of the Workload does not select them: an instance without its labels would be omitted
+    // unnoticed.
     let instances = list(session, Kind::Instance, "").await?;
     let deployments = deployments_for(session, &instances).await;
     let index = reading::index(&deployments);

@@ -13,19 +13,19 @@ use crate::view::text::spaced;
 /// How an Instance is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It runs, and is reachable.
+    /// The instance runs, and is reachable.
     Available,
-    /// It is being started.
+    /// The instance is being started.
     Starting,
-    /// It is being stopped.
+    /// The instance is being stopped.
     Stopping,
-    /// It is kept, and does not run.
+    /// The instance is kept, and does not run.
     Suspended,
-    /// It waits, where known for this.
+    /// The instance waits, for this if it is known.
     Pending(Option<String>),
-    /// It failed, by this.
+    /// The instance failed, for this reason.
     Failed(String),
-    /// Nobody can tell for now, because of this.
+    /// The state is not known for now, for this reason.
     Unknown(String),
 }
 
@@ -66,7 +66,7 @@ impl State {
         }
     }
 
-    /// What follows from it, which its reason alone does not say.
+    /// Returns whether somebody has to act, which the reason alone does not say.
     pub fn standing(&self, instance: &Object) -> Standing {
         match self {
             Self::Available => Standing::Ready,

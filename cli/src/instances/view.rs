@@ -25,13 +25,13 @@ use crate::view::{Look, UNKNOWN};
 pub struct Row<'a> {
     /// The Instance.
     pub object: &'a Object,
-    /// Where it belongs.
+    /// The workload and city that it belongs to.
     pub place: Place<'a>,
     /// How it is.
     pub state: State,
 }
 
-/// Which Instances are asked for.
+/// Selects Instances.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Filter<'a> {
     /// Selects the Instances of this Workload.
@@ -117,7 +117,7 @@ pub fn json(rows: &[Row<'_>]) -> Value {
 }
 
 impl Row<'_> {
-    /// One for programs.
+    /// Returns the row for `--output json` and `yaml`.
     pub fn json(&self) -> Value {
         let spec = instance_spec(self.object);
         let address = |which| Some(address(self.object, which)).filter(|it| it.contains(['.', ':']));
@@ -140,7 +140,7 @@ impl Row<'_> {
     }
 }
 
-/// One Instance in full.
+/// Describes an Instance in full.
 pub fn described(row: &Row<'_>, look: &Look, now: Timestamp) -> String {
     let width = look.terminal.width;
     let spec = instance_spec(row.object);
@@ -168,7 +168,7 @@ pub fn described(row: &Row<'_>, look: &Look, now: Timestamp) -> String {
     parts.join("\n\n")
 }
 
-/// What an Instance, or a template, runs.
+/// Returns what an Instance, or a template, runs.
 pub fn what_runs(spec: &Value) -> Vec<(&'static str, Cell)> {
     let mut lines: Vec<(_, Cell)> =
         vec![("Type", format!("{}, {}", runtime(spec), instance_type(spec)).into())];

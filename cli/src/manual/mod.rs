@@ -1,4 +1,4 @@
-//! What is printed without a connection: help, completions, manual pages.
+//! The output that needs no connection: help, completions, manual pages.
 
 use std::path::Path;
 

@@ -37,7 +37,7 @@ pub struct Workload<'a> {
     pub has_deployments: bool,
 }
 
-/// One city of a placement.
+/// A city of a placement.
 #[derive(Clone, Debug)]
 pub struct Site<'a> {
     /// The name of the placement.

@@ -1,4 +1,4 @@
-//! What is read of a project: Workloads, their deployments by city, and Instances.
+//! The objects of a project: Workloads, their deployments by city, and Instances.
 //!
 //! # The way through
 //!

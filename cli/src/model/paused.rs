@@ -1,4 +1,4 @@
-//! What a Workload says of a pause of its rollout.
+//! The pause of a Workload's rollout.
 
 use fedhub_api::conditions::{find, said};
 use fedhub_api::facts::workload::is_paused;
@@ -17,7 +17,7 @@ const BEGINS: &str = "The rollout is paused";
 pub struct Paused {
     /// Whether the platform has said that a change of the newest generation is held back.
     pub holds: bool,
-    /// What follows [`BEGINS`] in the platform's words; empty until it has taken the pause up.
+    /// The text after [`BEGINS`], in the platform's words; empty until the platform has observed the pause.
     details: String,
 }
 

@@ -19,7 +19,7 @@ const PAGE: u32 = 500;
 /// The objects of one kind, by name, or why they could not be read.
 pub type Listed = Result<Vec<Object>, Problem>;
 
-/// What a project has of the three kinds.
+/// The objects of a project, by the three kinds.
 #[derive(Debug)]
 pub struct Project {
     /// Workloads.
@@ -52,7 +52,7 @@ impl Project {
         Self { workloads: workload.map(|workload| vec![workload]), deployments, instances }
     }
 
-    /// What could be read of deployments and Instances, joined.
+    /// Joins the deployments and Instances that could be read.
     pub fn index(&self) -> Index<'_> {
         Index::new(self.deployments.iter().flatten(), self.instances.iter().flatten())
     }
@@ -68,7 +68,7 @@ pub async fn list(session: &Session, kind: Kind, labels: &str) -> Listed {
     pages(&api(session.client.clone(), &session.namespace, kind), labels, &words(kind)).await
 }
 
-/// All objects behind an API with these labels, by name, page by page. `what` is what users call them.
+/// Lists all objects of an API with these labels, by name, page by page. `what` is the users' name of them.
 pub async fn pages(api: &Api<Object>, labels: &str, what: &str) -> Listed {
     let doing = format!("list {what}");
     let mut params = ListParams::default().limit(PAGE).labels(labels);
@@ -84,7 +84,7 @@ pub async fn pages(api: &Api<Object>, labels: &str, what: &str) -> Listed {
     }
 }
 
-/// One object.
+/// Reads an object.
 pub async fn get(session: &Session, kind: Kind, name: &str) -> Result<Object, Problem> {
     let api = api(session.client.clone(), &session.namespace, kind);
     api.get(name).await.map_err(|error| match &error {
@@ -98,7 +98,7 @@ fn names_object(status: &kube::core::Status) -> bool {
     status.details.as_ref().is_some_and(|details| !details.name.is_empty())
 }
 
-/// There is no object of that name.
+/// Returns the error for a name of which there is no object.
 pub fn absent(session: &Session, kind: Kind, name: &str) -> Problem {
     let here = if kind.namespaced() { session.place_in_words() } else { session.project_in_words() };
     let problem = Problem::failed(format!("There is no {} {} in {here}.", word(kind), Quoted(name)));

@@ -1,4 +1,4 @@
-//! What one object says of itself: numbers, conditions, and what keeps it from being ready.
+//! The status of one object: numbers, conditions, and what keeps it from being ready.
 
 use fedhub_api::conditions::{find, is_default, is_true, said};
 use fedhub_api::reason::{Reason, Responsible, needs_action, separated};
@@ -66,7 +66,7 @@ pub enum Health {
     Unknown,
 }
 
-/// What keeps an object from being ready until its user or the platform's operator acts.
+/// An obstacle that stays until the user or the platform's operator acts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Obstacle {
     /// The reason of the condition, such as `ImageUnavailable`.
@@ -76,7 +76,8 @@ pub struct Obstacle {
 }
 
 impl Obstacle {
-    /// What a condition says; `None` for one that is True, that is the schema's, or that passes by itself.
+    /// Reads a condition; `None` for one that is True, that is the schema's default, or that passes by
+    /// itself.
     pub fn of(condition: &Value) -> Option<Self> {
         let (status, reason, message) = said(condition);
         // A deployment repeats the message of its Instances under a reason of its own: the ending of that

@@ -9,18 +9,18 @@ pub enum Failure {
     /// The server did not begin to answer in time.
     #[error("no answer within {} s", .0.as_secs())]
     Silent(Duration),
-    /// There is no token.
+    /// The user has no token.
     #[error("no token: {why}")]
     NoToken {
         /// Why, as the program that gives tokens says it.
         why: String,
-        /// What that program advises, where it does.
+        /// The advice of the program that was asked for one, if it gave any.
         advice: Option<String>,
     },
 }
 
 impl Failure {
-    /// There is no token, for a reason without a known remedy.
+    /// Returns the failure to get a token, for a reason without a known remedy.
     pub fn no_token(why: impl Into<String>) -> Self {
         Self::NoToken { why: why.into(), advice: None }
     }

@@ -15,9 +15,9 @@ use crate::view::text::wrapped;
 /// Why a command did not do what it was asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// What is wrong, in one sentence.
+    /// The problem, in one sentence.
     pub sentence: String,
-    /// What to do about it.
+    /// The remedy.
     pub remedy: Option<String>,
     /// The server's or the library's own words, told with `--verbose`.
     pub raw: Option<String>,
@@ -58,13 +58,13 @@ impl Problem {
         Self { raw: Some(raw.into()), ..self }
     }
 
-    /// Tells it on standard error, and says how the program ends.
+    /// Prints the problem on standard error, and returns how the program ends.
     pub fn tell(&self, verbose: bool) -> Exit {
         output::print_error(&self.told(verbose, Terminal::of_process().error_width));
         self.exit
     }
 
-    /// What is told on a terminal of that width: its lines are wrapped between words.
+    /// Returns the text for a terminal of this width: its lines are wrapped between words.
     pub fn told(&self, verbose: bool, width: Option<usize>) -> String {
         let text = self.text(verbose);
         // Before it is wrapped: an escaped character is wider.
@@ -73,7 +73,7 @@ impl Problem {
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    /// What is told.
+    /// Returns the text.
     pub fn text(&self, verbose: bool) -> String {
         let raw = self.raw.as_ref().filter(|_| verbose).map(|raw| format!("Details: {raw}"));
         let lines = [Some(format!("Error: {}", self.sentence)), self.remedy.clone(), raw];

@@ -1,4 +1,4 @@
-//! What a request that failed means to a user.
+//! The meaning of a failed request to a user.
 
 use fedhub_api::cells::denial;
 use fedhub_core::errors::chain;
@@ -11,7 +11,7 @@ use kube::runtime::watcher;
 use super::{Failure, Problem};
 use crate::exit::Exit;
 
-/// What to do where a login is missing or has ended.
+/// The remedy if a login is missing or has expired.
 const LOG_IN: &str = "Log in again with `datumctl login`.";
 
 impl Problem {
@@ -130,7 +130,7 @@ fn unreachable(doing: &str) -> Problem {
         .remedy("Check your network and the host, then run the command again; --verbose says more.")
 }
 
-/// What is wrong with the fields of an object: a line for each where there are several.
+/// Describes the faults of an object's fields, a line for each if there are several.
 fn faults(status: &Status) -> String {
     let causes = status.details.iter().flat_map(|details| &details.causes);
     let told: Vec<String> = causes

@@ -21,7 +21,7 @@ use crate::view::Look;
 /// The namespace of a project in which its platform counts.
 const SYSTEM: &str = "milo-system";
 
-/// What the help ends with.
+/// Shown after the help.
 pub const EXAMPLES: &str = "\
 Examples:
   datumctl compute quota
@@ -41,7 +41,7 @@ pub struct QuotaArgs {
     pub city: Vec<String>,
 }
 
-/// What is read for the command.
+/// The lists that the command reads.
 struct Readings {
     buckets: Listed,
     units: Listed,
@@ -73,8 +73,8 @@ impl Readings {
         Self { buckets, units, claims, instances, deployments }
     }
 
-    /// What could not be read, limits first. Units are known without their registrations, and where an
-    /// Instance belongs mostly without its deployment.
+    /// Returns the problems of what could not be read, limits first. Units are known without their
+    /// registrations, and where an Instance belongs mostly without its deployment.
     fn unknown(&self) -> Vec<&Problem> {
         [&self.buckets, &self.claims, &self.instances]
             .into_iter()
@@ -82,7 +82,7 @@ impl Readings {
             .collect()
     }
 
-    /// What there is to say of the limits where there are none to show.
+    /// Says why there are no limits to show.
     fn limits_in_words(&self, session: &Session, args: &QuotaArgs) -> String {
         match &self.buckets {
             Err(_) if is_unserved(&self.buckets) => "This project's platform shows no quota.".to_owned(),

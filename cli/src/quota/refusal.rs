@@ -28,7 +28,7 @@ pub struct Refusal {
     pub asked: String,
     /// Why it was refused.
     pub why: String,
-    /// Who has to act on it, and how.
+    /// Who has to act, and how.
     action: String,
 }
 
@@ -38,8 +38,8 @@ fn is_for(claim: &Object, instance: &str) -> bool {
     of["kind"] == "Instance" && of["name"] == instance
 }
 
-/// What was refused to these Instances. An Instance is refused by its own word; which resource was short, its
-/// claim says.
+/// Returns the refusals of these Instances. An Instance says that it is refused; its claim says which
+/// resource was short.
 pub fn refusals(rows: &[Row<'_>], claims: &[Object], registrations: &[Object]) -> Vec<Refusal> {
     let refused = rows.iter().filter(|row| is_refused_quota(row.object));
     refused.flat_map(|row| of_instance(row, claims, registrations)).collect()
@@ -87,7 +87,7 @@ fn denied(claim: &Object) -> Vec<(&str, Option<i64>, Option<&str>)> {
         .collect()
 }
 
-/// Who has to act on them, and how, each once.
+/// Says who has to act on the refusals, and how, each once.
 pub fn advice(refused: &[Refusal], width: Option<usize>) -> String {
     let actions: BTreeSet<&str> = refused.iter().map(|it| it.action.as_str()).collect();
     let lines = actions.into_iter().map(|action| wrapped(action, 0, width));

@@ -5,17 +5,17 @@ use fedhub_core::object::{Object, ObjectView};
 use crate::view::UNKNOWN;
 use crate::view::number::Number;
 
-/// What resources of compute are called begins with this.
+/// The prefix of the names of compute's resources.
 pub const PREFIX: &str = "compute.datumapis.com/";
 
-/// What a unit is, where its registration cannot be read: those that the platform registers for compute.
+/// The units that the platform registers for compute, for resources whose registration cannot be read.
 pub const KNOWN_UNITS: [(&str, &str, i64); 3] =
     [("instances", "instance", 1), ("vcpus", "vCPU", 1000), ("memory", "MiB", 1)];
 
 /// A unit for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unit {
-    /// What it is called.
+    /// The name of the unit.
     pub name: String,
     /// How many base units it is.
     pub factor: i64,

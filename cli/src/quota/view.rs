@@ -12,7 +12,7 @@ use crate::view::number::{Number, number};
 use crate::view::sheet::{Cell, Column, annotated, sheet};
 use crate::view::{Look, UNKNOWN};
 
-/// What a project may use of a resource.
+/// The allowance of a project for one resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Allowance {
     /// The resource, such as `vcpus`.
@@ -21,13 +21,13 @@ pub struct Allowance {
     pub unit: Unit,
     /// The most that may be used, in base units, as the other two.
     pub limit: Number,
-    /// What is used.
+    /// The amount that is used.
     pub used: Number,
-    /// What is left.
+    /// The amount that is left.
     pub available: Number,
 }
 
-/// What a project may use of compute, by its buckets: one for each resource.
+/// Returns the allowances of a project for compute, by its buckets: one for each resource.
 pub fn allowances(buckets: &[Object], registrations: &[Object]) -> Vec<Allowance> {
     let mut all: BTreeMap<usize, BTreeMap<&str, Allowance>> = BTreeMap::new();
     for bucket in buckets {
@@ -84,7 +84,7 @@ const REFUSED: [Column; 4] = [
     Column::whole("ASKED").optional(2),
 ];
 
-/// Both tables, where there is anything in them, and what to do about refusals.
+/// Renders the tables that have rows, and what to do about refusals.
 pub fn text(allowances: &[Allowance], refused: &[Refusal], look: &Look) -> String {
     let limits = |it: &Allowance| {
         let colour = it.is_used_up().then_some(Colour::Red);

@@ -1,4 +1,4 @@
-//! What `restart` writes. Pure.
+//! The writes of `restart`. Pure.
 
 use fedhub_api::facts::restarts::restarted_at;
 use fedhub_core::clock::stamp;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::model::Workload;
 use crate::problem::Problem;
 
-/// What is written.
+/// The writes of a restart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Restart<'a> {
     /// The objects: the Workload, or the deployments of some of its cities.
@@ -22,7 +22,7 @@ pub struct Restart<'a> {
     pub cities: Vec<&'a str>,
 }
 
-/// One object that is written.
+/// An object to write.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Target<'a> {
     /// Its kind.
@@ -61,7 +61,7 @@ impl Refusal {
 /// Decides what restarting a workload in those cities writes; everywhere, where none is named. Cities are
 /// found in whatever case.
 pub fn plan<'a>(workload: &Workload<'a>, cities: &[String], now: Timestamp) -> Result<Restart<'a>, Refusal> {
-    // A later restart stands against an earlier one, and two in one second would be one.
+    // A restart replaces an earlier one by its time, and two in one second would be one.
     let deployments = workload.sites.iter().filter_map(|site| site.deployment);
     let earlier = deployments.chain([workload.object]).map(|it| restarted_at(&it.spec()["template"])).max();
     let earlier = earlier.and_then(|seconds| Timestamp::from_second(seconds.checked_add(1)?).ok());

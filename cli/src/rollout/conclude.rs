@@ -38,7 +38,7 @@ pub fn conclude(session: &Session, wait: &Wait, end: &End) -> Result<(), Problem
     }
 }
 
-/// What is known without waiting: an error unless the rollout is done.
+/// Returns the result without waiting: an error unless the rollout is done.
 pub fn at_once(session: &Session, name: &str, judgement: &Judgement) -> Result<(), Problem> {
     if let (Verdict::Paused, Some(paused)) = (judgement.verdict, &judgement.paused) {
         return Err(paused::problem(session, name, paused));
@@ -111,7 +111,7 @@ fn spoken(time: Duration) -> String {
         1 => format!("1 {what}"),
         _ => format!("{count} {what}s"),
     };
-    // What was spent before the wait began is less than that.
+    // The time that passed before the wait began is less than that.
     match time.saturating_add(Duration::from_millis(500)).as_secs() {
         seconds if seconds >= 120 && seconds % 60 == 0 => counted(seconds / 60, "minute"),
         seconds => counted(seconds, "second"),

@@ -1,4 +1,4 @@
-//! Where a rollout is shown: redrawn in place on a terminal, a line for each change elsewhere. Both on
+//! The display of a rollout: redrawn in place on a terminal, a line for each change elsewhere. Both on
 //! standard error.
 
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ const TICK: Duration = Duration::from_millis(120);
 pub trait Display {
     /// Shows what is known now.
     fn show(&mut self, judgement: &Judgement);
-    /// Says something beside it, such as that the connection was lost.
+    /// Shows a note beside the rollout, such as that the connection was lost.
     fn note(&mut self, text: &str);
     /// Ends the display. `told`: whether an error with the obstacles follows, so that they are not repeated
     /// here.
@@ -49,9 +49,9 @@ impl<W: Write> Plain<W> {
         Self { out, shown: BTreeMap::new(), whole: None }
     }
 
-    /// One line, whatever others wrote of it.
+    /// Writes one line, escaping what others wrote.
     fn line(&mut self, text: &str) {
-        // Nobody reads it any more: the exit code still tells how it ended.
+        // Nobody reads the output any more: the exit code still reports the result.
         let _written = writeln!(self.out, "{}", plain(text)).and_then(|()| self.out.flush());
     }
 }

@@ -69,8 +69,8 @@ fn newest_first(revisions: &[Revision]) -> impl Iterator<Item = (&Revision, Stri
     revisions.iter().enumerate().rev().map(move |(at, revision)| (revision, changes(before(at), revision)))
 }
 
-/// What a revision changed, by the paths that `deploy` and `rollout undo` say; in the platform's words where
-/// a template was not kept. When a restart was asked for is no field that anybody wrote.
+/// Describes what a revision changed, by the same paths as `deploy` and `rollout undo`; in the platform's
+/// words if a template was not kept. The time of a restart is omitted: nobody wrote that field.
 fn changes(before: Option<&Revision>, revision: &Revision) -> String {
     let before = before.filter(|before| before.number + 1 == revision.number).and_then(Revision::kept);
     let (Some(before), Some(after)) = (before, revision.kept()) else { return revision.changes.clone() };

@@ -22,7 +22,7 @@ use super::template::{carries_spec, carries_template};
 use crate::model::status::{awaited, generation, is_going, is_observed, is_ready};
 use crate::model::{Counts, Obstacle, Paused, Site, Workload};
 
-/// One city of one placement. Its key is both: a city may be in several placements.
+/// A city of a placement. Its key is both: a city may be in several placements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// The name of the placement.
@@ -35,18 +35,18 @@ pub struct Row {
     pub counts: Option<Counts>,
     /// How many Instances are there that are to go.
     pub old: i64,
-    /// What keeps it from going on.
+    /// The obstacle in its way.
     pub obstacle: Option<Obstacle>,
-    /// What it waits for, in the platform's words.
+    /// What the city waits for, in the platform's words.
     pub awaits: Option<String>,
 }
 
-/// What is to be said of the whole.
+/// The state of a rollout as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display)]
 pub enum Verdict {
     /// The newest generation runs everywhere, and nothing else does.
     Done,
-    /// It is on its way.
+    /// The rollout is in progress.
     Progressing,
     /// The rollout makes no progress until somebody acts.
     Blocked,
@@ -56,7 +56,7 @@ pub enum Verdict {
     Deleted,
 }
 
-/// What is known of a rollout.
+/// The judgement of a rollout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judgement {
     /// The generation that is rolled out.
@@ -67,13 +67,13 @@ pub struct Judgement {
     pub rows: Vec<Row>,
     /// Instances that are in no city of it any more.
     pub strays: usize,
-    /// What keeps the Workload as a whole from going on.
+    /// The obstacle in the way of the Workload as a whole.
     pub obstacle: Option<Obstacle>,
     /// The pause of its rollout.
     pub paused: Option<Paused>,
     /// Whether a revision is recorded that it can go back to.
     pub has_earlier: bool,
-    /// What comes of all that.
+    /// The verdict that follows from all of it.
     pub verdict: Verdict,
 }
 
@@ -115,8 +115,8 @@ fn verdict(workload: &Object, judgement: &Judgement) -> Verdict {
         return Verdict::Paused;
     }
     let blocked = unfinished().all(|row| row.phase == Phase::Blocked);
-    // A refused write of a deployment may not show in its row: planes prune, and what only the Workload has
-    // tells nothing.
+    // A refused write of a deployment may not show in its row: planes prune fields, so that those of the
+    // Workload alone prove nothing.
     let refused = obstacle.is_some() && (rows.is_empty() || progressing);
     let is_late = overdue(workload).is_some() && unfinished().next().is_some();
     if is_late || blocked && (unfinished().next().is_some() || refused) {
@@ -282,8 +282,8 @@ fn old(site: &Site<'_>, counts: Option<Counts>) -> i64 {
     listed.max(counts.map_or(0, surplus))
 }
 
-/// What the project's own side says of a deployment that its cell has not taken up. Only words about its
-/// newest generation count.
+/// Returns the obstacle that the project's own side reports for a deployment that its cell has not observed.
+/// Only reports about its newest generation count.
 fn project_obstacle(deployment: &Object) -> Option<Obstacle> {
     let status = deployment.status();
     let newest = |kind: &str| {
@@ -296,7 +296,7 @@ fn project_obstacle(deployment: &Object) -> Option<Obstacle> {
     [refused, federated, newest("ReferencedDataReady")].into_iter().flatten().find_map(Obstacle::of)
 }
 
-/// What keeps a deployment of the newest generation from going on: the nearest words first.
+/// Returns the obstacle of a deployment of the newest generation: the nearest report first.
 fn obstacle(site: &Site<'_>, deployment: &Object) -> Option<Obstacle> {
     let current = site.instances.iter().filter(|instance| !is_stale(deployment, instance));
     let instances = current.filter_map(|instance| find(instance.status(), "Ready")).find_map(Obstacle::of);

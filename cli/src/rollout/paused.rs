@@ -1,4 +1,4 @@
-//! What is said of a rollout that is paused.
+//! The messages about a paused rollout.
 
 use fedhub_api::facts::workload::is_paused;
 use fedhub_core::message::Quoted;
@@ -14,12 +14,13 @@ pub fn problem(session: &Session, name: &str, paused: &Paused) -> Problem {
     Problem::new(Exit::Blocked, paused.sentence(name)).remedy(format!("{}.", resumes(session, name)))
 }
 
-/// Says of a change that was stored, and is held back, that it is.
+/// Reports that a stored change is held back.
 pub fn tell(session: &Session, name: &str, paused: &Paused) {
     session.tell(&format!("The change is stored. {} {}.", paused.sentence(name), resumes(session, name)));
 }
 
-/// Says so where the rollout is paused, without waiting for what the platform makes of it; whether it did.
+/// Reports that the rollout is paused, if it is, without waiting for the platform to observe it. Returns
+/// whether it is.
 pub async fn tell_at_once(session: &Session, name: &str) -> bool {
     let Ok(workload) = model::get(session, Kind::Workload, name).await else { return false };
     let is_paused = is_paused(&workload);

@@ -13,9 +13,9 @@ pub enum Refusal {
     NoHistory,
     /// The present template is not in the history, and would be lost.
     NotRecorded,
-    /// There is no revision before the present one.
+    /// The present revision is the first.
     NoneBefore,
-    /// There is none of that number; those that there are.
+    /// The revision does not exist; the numbers of those that do.
     NoSuchRevision(u64, Vec<u64>),
     /// Its template was too large to be kept.
     NotKept(u64),

@@ -22,7 +22,7 @@ pub struct Revision {
     pub image: String,
     /// The paths of the fields that differ from the revision before.
     pub changes: String,
-    /// Who wrote it.
+    /// The user who wrote it.
     pub actor: String,
     /// Its template.
     pub template: Template,
@@ -31,11 +31,11 @@ pub struct Revision {
 /// The template of a revision, as far as it was kept.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Template {
-    /// It is whole.
+    /// The template is complete.
     Kept(Value),
-    /// It was too large to be kept.
+    /// The template was too large to be kept.
     NotKept,
-    /// It is not what was recorded: somebody edited it.
+    /// The template is not what was recorded: somebody edited it.
     Damaged,
 }
 

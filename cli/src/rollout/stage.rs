@@ -5,17 +5,17 @@ use crate::model::Obstacle;
 /// How far a city has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display)]
 pub enum Phase {
-    /// It has not taken the newest generation on.
+    /// The city has not observed the newest generation.
     Pending,
     /// Instances are being made or replaced.
     Updating,
-    /// All that is wanted runs, and old Instances are still there.
+    /// All wanted instances run, and old ones are still there.
     Draining,
-    /// It needs an action of the user or the operator.
+    /// The city needs the user or the operator to act.
     Blocked,
     /// A pause of the rollout holds back what is to be done.
     Paused,
-    /// It is done.
+    /// The city is done.
     Done,
 }
 

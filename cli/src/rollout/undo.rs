@@ -27,14 +27,14 @@ const ATTEMPTS: usize = 5;
 /// The path of what is restored.
 pub(super) const TEMPLATE: &str = "spec.template";
 
-/// What an undo does.
+/// The write of an undo.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Undo {
     /// The revision that is restored.
     pub revision: u64,
     /// Its template.
     pub template: Value,
-    /// What differs from the present template, by the paths of fields; nothing where it is the present one.
+    /// The differences from the present template, by the paths of fields; empty if there are none.
     pub changes: Vec<Change>,
 }
 

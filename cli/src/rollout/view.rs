@@ -62,7 +62,7 @@ pub fn said(obstacle: &Obstacle) -> String {
     Finding::of_obstacle(obstacle).line()
 }
 
-/// What stands in the way and what is awaited, a line each.
+/// Lists obstacles and what is awaited, a line each.
 pub fn remarks(judgement: &Judgement) -> Vec<String> {
     let rows = by_place(judgement, |row| {
         row.obstacle.as_ref().map(said).or_else(|| row.awaits.as_deref().map(without_attribution))
@@ -73,7 +73,7 @@ pub fn remarks(judgement: &Judgement) -> Vec<String> {
     whole.chain(rows).chain(strays).collect()
 }
 
-/// What rows say behind their places; those that say the same share a line.
+/// Lists the remarks of rows after their places; equal remarks share a line.
 fn by_place(judgement: &Judgement, words: impl Fn(&Row) -> Option<String>) -> Vec<String> {
     let mut lines: Vec<(Vec<String>, String)> = Vec::new();
     for row in &judgement.rows {
@@ -86,7 +86,7 @@ fn by_place(judgement: &Judgement, words: impl Fn(&Row) -> Option<String>) -> Ve
     lines.into_iter().map(|(places, words)| format!("{}: {words}", places.join(", "))).collect()
 }
 
-/// One city in a line of its own.
+/// Formats one city as a line.
 pub fn line(row: &Row) -> String {
     let place = place(row);
     let numbers = match row.counts {
@@ -109,7 +109,7 @@ pub fn place(row: &Row) -> String {
     plain(&format!("{} ({})", row.city, row.placement)).into_owned()
 }
 
-/// What is blocked, in one sentence.
+/// Describes what is blocked, in one sentence.
 pub fn blocked(name: &str, judgement: &Judgement) -> String {
     let rows = by_place(judgement, |row| row.obstacle.as_ref().map(said));
     let words: Vec<String> = judgement.obstacle.iter().map(said).chain(rows).collect();
@@ -120,7 +120,7 @@ pub fn blocked(name: &str, judgement: &Judgement) -> String {
     }
 }
 
-/// What came of it when all went well.
+/// Describes the result of a rollout that is done.
 pub fn done(name: &str, judgement: &Judgement) -> String {
     let ready: i64 = judgement.rows.iter().filter_map(|row| row.counts).map(|counts| counts.ready).sum();
     let ready = counted(usize::try_from(ready).unwrap_or_default(), "instance");

@@ -28,7 +28,7 @@ const RECHECK: Duration = Duration::from_secs(2);
 /// read the roles and the kinds for yet.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// What is waited for.
+/// The rollout that is waited for.
 #[derive(Clone)]
 pub struct Wait {
     /// Client of the project's plane.
@@ -46,7 +46,7 @@ pub struct Wait {
 pub struct End {
     /// How.
     pub outcome: Outcome,
-    /// What was known; `None` where that was not enough to judge.
+    /// The last judgement; `None` if too little was known to judge.
     pub judgement: Option<Judgement>,
 }
 
@@ -56,7 +56,7 @@ pub struct End {
 pub enum Outcome {
     /// The newest generation runs everywhere.
     Done,
-    /// It goes on only when somebody acts.
+    /// The rollout needs somebody to act.
     Blocked,
     /// A pause holds back a part of it.
     Paused,
@@ -66,7 +66,7 @@ pub enum Outcome {
     Interrupted,
     /// The Workload was deleted.
     Deleted,
-    /// There is none of that name.
+    /// The Workload does not exist.
     Missing,
 }
 
@@ -158,7 +158,7 @@ impl<'a> Waiting<'a> {
         self.recheck.or_else(|| self.blocked_since.map(|since| since + SETTLE))
     }
 
-    /// Takes what a watch has brought; an error where it can bring nothing more.
+    /// Handles an event of a watch; an error if the watch cannot go on.
     fn take(&mut self, (kind, event): News) -> Result<(), Problem> {
         let error = match event {
             Ok(event) => {
@@ -180,7 +180,7 @@ impl<'a> Waiting<'a> {
                 let problem = Problem::of(error, &format!("watch the rollout of {:?}", self.wait.workload));
                 Err(Problem { sentence: format!("{} The rollout goes on.", problem.sentence), ..problem })
             }
-            // The watch is too old, and begins anew.
+            // The watch has expired, and starts again.
             Some(kube::Error::Api(status)) if status.code == 410 => Ok(()),
             _ => {
                 if self.lost.is_empty() {
@@ -220,8 +220,9 @@ impl<'a> Waiting<'a> {
         self.settle(verdict).await
     }
 
-    /// What a verdict means for the wait. What ends it is confirmed by lists, one after another: watches of
-    /// several kinds bring what happened in no common order, and one that is lost brings nothing.
+    /// Decides what a verdict means for the wait. A verdict that ends it is confirmed by lists, one after
+    /// another: the watches of several kinds are not ordered among each other, and one that is lost brings
+    /// nothing.
     async fn settle(&mut self, verdict: Verdict) -> Option<Outcome> {
         let now = Instant::now();
         self.recheck = None;
@@ -254,7 +255,7 @@ impl<'a> Waiting<'a> {
     async fn listed(&self) -> Option<Judgement> {
         let Wait { client, namespace, workload, .. } = self.wait;
         let list = async |kind: Kind, params: ListParams| -> Option<Vec<Object>> {
-            // A watch tells what is wrong with the connection.
+            // A watch reports what is wrong with the connection.
             Some(api(client.clone(), namespace, kind).list(&params).await.ok()?.items)
         };
         let owned = || ListParams::default().labels(&selector(workload));

@@ -1,4 +1,4 @@
-//! What is known of one Workload by watches, each of which resumes by itself.
+//! One Workload as watches show it, each of which resumes by itself.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::session::transport::watch_config;
 /// The kinds that are watched.
 const KINDS: [Kind; 3] = [Kind::Workload, Kind::WorkloadDeployment, Kind::Instance];
 
-/// What comes of a watch.
+/// An event of a watch, or its error.
 pub type News = (Kind, Result<Event<Object>, watcher::Error>);
 
 /// Watches a Workload and what belongs to it. A watch that fails is begun again with a list, after a growing
@@ -60,7 +60,7 @@ impl Seen {
         seen
     }
 
-    /// Takes news of a kind.
+    /// Applies an event of a kind.
     pub fn apply(&mut self, kind: Kind, event: Event<Object>) {
         let cache = self.caches.entry(kind).or_default();
         let named = |object: Object| (object.name().to_owned(), object);

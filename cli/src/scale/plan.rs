@@ -1,4 +1,4 @@
-//! What `scale` changes. Pure.
+//! The changes of `scale`. Pure.
 
 use fedhub_core::message::Quoted;
 use fedhub_core::object::{Object, ObjectView};
@@ -15,7 +15,7 @@ use crate::rollout::version_test;
 pub struct Scale {
     /// The scale settings by the position of their placement: those that change.
     settings: Vec<(usize, Value)>,
-    /// What changes, by the paths of fields.
+    /// The changes, by the paths of fields.
     pub changes: Vec<Change>,
 }
 

@@ -1,10 +1,10 @@
-//! What flags change of the scale settings of a placement: one rule for `scale` and `deploy`.
+//! The changes of flags to the scale settings of a placement: one rule for `scale` and `deploy`.
 
 use serde_json::{Value, json};
 
 use crate::deploy::edit::edit_list;
 
-/// What the flags say; what they do not name stands.
+/// The values of the flags; values that are not given are left unchanged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Numbers {
     /// `--min`: instances that each city has at least.
@@ -22,11 +22,11 @@ pub struct Numbers {
 pub struct Contradiction {
     /// The flag that it is told of.
     pub flag: &'static str,
-    /// What is wrong with it.
+    /// The rule that is violated.
     pub rule: String,
 }
 
-/// What is wrong with a measure where scaling is turned off.
+/// The rule for a measure that is given while scaling is turned off.
 const OFF: &str = "0 turns scaling off: leave --cpu-percent and --memory-percent out, or name a maximum";
 
 /// Changes the settings.
@@ -40,7 +40,7 @@ pub fn edit(settings: &mut Value, numbers: Numbers) -> Result<(), Contradiction>
         fields.insert("minReplicas".to_owned(), json!(min));
     }
     match numbers.max {
-        // What is measured only moves the number below a maximum.
+        // Metrics only change the number of instances below a maximum.
         Some(0) => ["maxReplicas", "metrics"].into_iter().for_each(|field| drop(fields.remove(field))),
         Some(max) => drop(fields.insert("maxReplicas".to_owned(), json!(max))),
         None => {}
@@ -60,7 +60,7 @@ fn inverted(settings: &Value) -> Option<(i64, i64)> {
     (max < min).then_some((min, max))
 }
 
-/// What is wrong with the maximum of settings, where it is below the minimum.
+/// Returns the fault of settings whose maximum is below the minimum.
 pub fn maximum_fault(settings: &Value) -> Option<String> {
     inverted(settings).map(|(min, max)| format!("{max} is less than the minimum, {min}"))
 }

@@ -19,7 +19,7 @@ use crate::problem::Problem;
 pub const NAMESPACE: &str = "default";
 /// How long a connection may take to be made.
 const CONNECT: Duration = Duration::from_secs(10);
-/// What stands before the name of a project in the path of its plane, and behind it.
+/// The parts of a plane's path before and after the name of the project.
 const PROJECTS: &str = "/apis/resourcemanager.miloapis.com/v1alpha1/projects/";
 const CONTROL_PLANE: &str = "/control-plane";
 
@@ -35,7 +35,7 @@ pub struct Connection {
     pub namespace: String,
 }
 
-/// Makes the clients of a target.
+/// Creates the clients of a target.
 pub async fn connect(target: Target) -> Result<Connection, Problem> {
     // One provider is compiled in; that it is installed already is as good.
     let _installed = rustls::crypto::ring::default_provider().install_default();
@@ -78,7 +78,7 @@ fn clients(
     Ok(Connection { client: client(&place.prefix), root, project: place.project, namespace })
 }
 
-/// Where a plane is.
+/// The address of a plane.
 #[derive(Debug, PartialEq, Eq)]
 struct Place {
     /// The server, with what of the path belongs to it.
@@ -89,8 +89,8 @@ struct Place {
     project: Option<String>,
 }
 
-/// Where the plane of a project is, by the URL of a kubeconfig: that of the platform or of any of its
-/// projects. Without a project, the URL is taken as it is.
+/// Returns the address of a project's plane, given the URL of a kubeconfig: that of the platform or of any of
+/// its projects. Without a project, the URL is used as it is.
 fn place(url: &Uri, project: Option<String>) -> Place {
     let whole = url.path().trim_end_matches('/');
     let known = whole

@@ -18,7 +18,7 @@ use crate::host::environment::Environment;
 use crate::host::program::Program;
 use crate::problem::Problem;
 
-/// What every command gets.
+/// The context that every command gets.
 #[derive(Clone)]
 pub struct Session {
     /// Client of the project's plane.
@@ -32,9 +32,9 @@ pub struct Session {
     pub project: Option<String>,
     /// Flags of every command.
     pub global: Global,
-    /// What the process is connected to.
+    /// The properties of the process's standard streams.
     pub terminal: Terminal,
-    /// As what the program was called.
+    /// The program that was called.
     pub program: Program,
 }
 
@@ -72,7 +72,7 @@ impl Session {
         })
     }
 
-    /// Tells something that is no data, on standard error.
+    /// Prints a text that is no data, on standard error.
     pub fn tell(&self, text: &str) {
         output::print_error(text);
     }
@@ -89,7 +89,7 @@ impl Session {
         self.global.command(self.program, rest)
     }
 
-    /// Where objects of a namespace are looked for, in a sentence: `namespace "default" of this project`.
+    /// Names the place where objects of a namespace are looked for: `namespace "default" of this project`.
     pub fn place_in_words(&self) -> String {
         format!("namespace {:?} of {}", self.namespace, self.project_in_words())
     }

@@ -1,4 +1,4 @@
-//! Which server a command goes to: a pure decision by flags and variables.
+//! The server that a command is sent to: a pure decision by flags and variables.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use crate::host::environment::Environment;
 use crate::host::program::Program;
 use crate::problem::Problem;
 
-/// Where to connect to.
+/// The server to connect to, and the credentials for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// The platform that datumctl is logged in to.
@@ -20,10 +20,10 @@ pub enum Target {
         project: String,
         /// Path of the program that gives tokens.
         helper: String,
-        /// Which login that is to use.
+        /// The login to use.
         session: Option<String>,
     },
-    /// What a kubeconfig says.
+    /// A kubeconfig's target.
     Kubeconfig {
         /// The file, in place of `KUBECONFIG` and `~/.kube/config`.
         file: Option<PathBuf>,

@@ -78,7 +78,7 @@ impl Tokens {
     }
 }
 
-/// What the helper printed, as a token.
+/// Reads the token that the helper printed.
 fn token(output: Output, now: Timestamp) -> Result<Token, Failure> {
     let printed = Zeroizing::new(output.stdout);
     if !output.status.success() {

@@ -35,7 +35,7 @@ pub fn client(server: Client, tokens: Option<Arc<Tokens>>, prefix: &str, namespa
     Client::new(service, namespace)
 }
 
-/// What the watches of rollouts and events begin with.
+/// Returns the common configuration of the watches of rollouts and events.
 pub fn watch_config() -> watcher::Config {
     watcher::Config::default().timeout(WATCH)
 }

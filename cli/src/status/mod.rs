@@ -14,7 +14,7 @@ use crate::reading::{self, note};
 use crate::session::Session;
 use crate::view::Look;
 
-/// What the help ends with.
+/// Shown after the help.
 pub const EXAMPLES: &str = "\
 Examples:
   datumctl compute status

@@ -20,7 +20,7 @@ use crate::view::site;
 use crate::view::text::wrapped;
 use crate::workloads::view::{colour, progress};
 
-/// What is shown of a project.
+/// The overview of a project.
 #[derive(Clone, Copy, Debug)]
 pub struct Overview<'a> {
     /// The project's name.

@@ -20,31 +20,31 @@ use plan::{NameTaken, Url};
 /// How often a write is tried that other writers were faster than.
 const ATTEMPTS: usize = 5;
 
-/// What a deployment wants of the URL.
+/// What a deployment wants to do with the URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Intent {
-    /// There is to be one.
+    /// Publish a URL.
     Publish,
-    /// There is to be none.
+    /// Remove the URL.
     Unpublish,
-    /// One that is there, and this very workload's, is to lead to the port that the workload has.
+    /// Make an existing URL of this very workload lead to the workload's port.
     Follow,
 }
 
-/// What became of it.
+/// The result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Settled {
-    /// There is a URL, or will be.
+    /// The URL exists, or will.
     Published,
-    /// There is none.
+    /// The workload has no URL.
     None,
-    /// There cannot be one: the project does not serve the kinds.
+    /// A URL is not possible: the project does not serve the kinds.
     Unserved,
-    /// There is something of the workload's name that is not its own, and stays as it is.
+    /// An object of the workload's name is not the workload's, and is left alone.
     Taken,
 }
 
-/// Makes or removes what the URL needs.
+/// Creates or removes the objects of a URL.
 pub async fn settle(session: &Session, workload: &Object, intent: Intent) -> Result<Settled, Problem> {
     let name = workload.name();
     let doing = match intent {
@@ -92,7 +92,7 @@ async fn put_both(
     }
 }
 
-/// Writes an object where it is not as it is to be, and again where somebody was faster.
+/// Writes an object if it differs, and retries if another writer was faster.
 async fn put(
     api: &Api<Object>,
     name: &str,
@@ -140,7 +140,7 @@ async fn unpublish(session: &Session, workload: &Object) -> kube::Result<Settled
     Ok(Settled::None)
 }
 
-/// Where this very workload answers, or will; `None` where that is nowhere, or cannot be read.
+/// Returns the address at which the workload answers, or will; `None` if there is none, or it cannot be read.
 pub async fn address(session: &Session, workload: &Object) -> Option<String> {
     match find(&api(session, &plan::proxy_resource()), workload.name()).await.ok()? {
         Found::There(proxy) if plan::is_of(&proxy, workload) => plan::address(&proxy),

@@ -3,12 +3,12 @@
 use fedhub_core::object::Object;
 use kube::Api;
 
-/// What a read of one object finds.
+/// The result of reading an object.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Found {
     /// The project does not serve the kind.
     Unserved,
-    /// There is no object of that name.
+    /// The object does not exist.
     Absent,
     /// The object.
     There(Box<Object>),

@@ -133,9 +133,9 @@ fn changed(object: Object, existing: Option<&Object>) -> Option<Object> {
 /// How far a URL has come.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Url {
-    /// It answers.
+    /// The URL answers.
     Live(String),
-    /// It does not yet: why, in the platform's words.
+    /// The URL does not answer yet, for this reason in the platform's words.
     Pending(String),
 }
 
@@ -158,7 +158,7 @@ pub fn url(proxy: &Object) -> Url {
     }
 }
 
-/// Where a proxy answers, or will.
+/// Returns the address at which a proxy answers, or will.
 pub fn address(proxy: &Object) -> Option<String> {
     let host = proxy.status()["canonicalHostname"].as_str().filter(|host| !host.is_empty())?;
     Some(format!("https://{host}"))

@@ -15,9 +15,9 @@ use crate::model::Obstacle;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::Display)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Standing {
-    /// As it should be.
+    /// Everything is as it should be.
     Ready,
-    /// It passes by itself.
+    /// The state passes by itself.
     OnItsWay,
     /// The state is not known yet, or not any more.
     Unknown,
@@ -41,12 +41,12 @@ impl Standing {
 pub struct Finding {
     /// The condition's reason.
     pub reason: String,
-    /// What is the matter.
+    /// The problem, in words.
     pub what: String,
     /// The reason that says who has to act and what to do: that of the condition, or of an Instance's that it
     /// repeats; `None` where this version does not know it.
     pub attributed: Option<Reason>,
-    /// Who has to act, also where the remedy is another version's.
+    /// Who has to act, also if the reason is another version's.
     responsible: Option<Responsible>,
     /// When it began.
     pub since: Option<Timestamp>,
@@ -54,7 +54,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// What a condition says.
+    /// Reads a condition.
     pub fn of(condition: &Value) -> Self {
         let (status, reason, message) = said(condition);
         let apart = separated(reason, message);
@@ -70,12 +70,12 @@ impl Finding {
         }
     }
 
-    /// What an obstacle says.
+    /// Describes an obstacle.
     pub fn of_obstacle(obstacle: &Obstacle) -> Self {
         Self::of(&json!({"status": "False", "reason": obstacle.reason, "message": obstacle.message}))
     }
 
-    /// Who has to act; `None` where this version does not know the reason.
+    /// Returns who has to act; `None` if this version does not know the reason.
     pub fn responsible(&self) -> Option<Responsible> {
         self.responsible
     }
@@ -85,7 +85,7 @@ impl Finding {
         self.attributed.filter(|reason| Some(reason.responsible()) == self.responsible)
     }
 
-    /// What follows from it.
+    /// Returns whether somebody has to act.
     pub fn standing(&self) -> Standing {
         match self.responsible() {
             Some(Responsible::User | Responsible::Operator) => Standing::Blocked,
@@ -94,12 +94,12 @@ impl Finding {
         }
     }
 
-    /// Who has to act, and on what, in a sentence to the user.
+    /// Says who has to act, and on what, in a sentence to the user.
     pub fn action(&self) -> String {
         match self.responsible {
             None => "If this lasts, the platform operator has to act".to_owned(),
             Some(Responsible::User) => {
-                // Another version's remedy stands in the message.
+                // The remedy of another version is part of the message.
                 let remedy = self.remedied().map_or("what the message says", Reason::remedy_for_users);
                 format!("What you can do: {remedy}")
             }
@@ -114,7 +114,7 @@ impl Finding {
         }
     }
 
-    /// What is the matter, who has to act, and on what, on one line.
+    /// Says what is wrong, who has to act, and on what, on one line.
     pub fn line(&self) -> String {
         format!("{}. {}", self.what, self.action())
     }
@@ -151,15 +151,15 @@ pub fn sentence(text: &str) -> String {
 /// Conditions of a deployment, in the order in which they explain it.
 const OF_DEPLOYMENT: [&str; 4] = ["Available", "ReplicasReady", "ReferencedDataReady", "Federated"];
 
-/// What the status of a deployment says that it is not as it should be; `None` where nothing does. Of what
-/// several conditions say, what somebody has to act on goes first.
+/// Returns why a deployment is not as it should be, by its status; `None` if it is. Of several conditions,
+/// those on which somebody has to act go first.
 pub fn of_deployment(status: &Value) -> Option<Finding> {
     let overdue = find(status, TERMINATION_OVERDUE).filter(|it| it["status"] == "True");
     foremost(OF_DEPLOYMENT.iter().filter_map(|kind| unmet(status, kind)).chain(overdue.map(Finding::of)))
 }
 
-/// What the status of an Instance says that it is not Ready; `None` where it is. `Ready` says it all but what
-/// a refusal of quota is called.
+/// Returns why an Instance is not Ready, by its status; `None` if it is. `Ready` says everything but the
+/// reason of a refusal of quota.
 pub fn of_instance(status: &Value) -> Option<Finding> {
     let ready = unmet(status, "Ready")?;
     let quota = || unmet(status, "QuotaGranted").filter(|it| it.reason.as_str() != Reason::PendingEvaluation);
@@ -176,7 +176,7 @@ pub fn of_rollout(status: &Value) -> Option<Finding> {
     find(status, "Progressing").filter(|it| said(it).1 == Reason::ProgressDeadlineExceeded).map(Finding::of)
 }
 
-/// What the status of a Workload says that it is not available; `None` where it is.
+/// Returns why a Workload is not available, by its status; `None` if it is.
 pub fn of_workload(status: &Value) -> Option<Finding> {
     unmet(status, "Available")
 }

@@ -5,7 +5,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 /// Columns of a terminal between two columns of a table.
 const GAP: usize = 3;
 
-/// Which end of a text is cut off.
+/// The end of a text that is cut off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
     /// The end: of a list, of a sentence.

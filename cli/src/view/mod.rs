@@ -17,9 +17,9 @@ use fedhub_terminal::output::Format;
 
 use crate::session::Session;
 
-/// What stands where something is not known.
+/// Stands for a value that is not known.
 pub const UNKNOWN: &str = "?";
-/// What stands where there is none of something that could be.
+/// Stands for a value that does not exist and could.
 pub const NONE: &str = "—";
 
 /// How a command is to print.
@@ -29,12 +29,12 @@ pub struct Look {
     pub format: Format,
     /// Whether tables come without their header.
     pub no_headers: bool,
-    /// What standard output is.
+    /// The properties of standard output.
     pub terminal: Terminal,
 }
 
 impl Look {
-    /// As the command line of a session says.
+    /// Returns the look that the command line of a session asks for.
     pub fn of(session: &Session) -> Self {
         let (format, no_headers) = (session.global.output, session.global.no_headers);
         Self { format, no_headers, terminal: session.terminal }

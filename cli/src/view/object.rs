@@ -1,4 +1,4 @@
-//! What objects of the project say of themselves, by their names and labels: never by a UID, which differs
+//! The display of the project's objects, by their names and labels: never by a UID, which differs
 //! from plane to plane.
 
 use fedhub_api::facts::instance::deployment_name;
@@ -28,7 +28,8 @@ pub fn bare(object: &Object) -> Value {
     serde_json::to_value(object).unwrap_or_default()
 }
 
-/// Where an Instance belongs. What its labels do not say, its deployment does, which is found by its name.
+/// The workload and city that an Instance belongs to. What its labels do not say is read from its deployment,
+/// which is found by its name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place<'a> {
     /// The name of its Workload.
@@ -140,7 +141,7 @@ pub fn address(instance: &Object, which: Address) -> String {
     address.map_or_else(|| NONE.to_owned(), |it| it.split('/').next().unwrap_or(it).to_owned())
 }
 
-/// Which address.
+/// The kind of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Address {
     /// The address on the network.

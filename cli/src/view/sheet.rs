@@ -33,12 +33,12 @@ enum Rank {
 }
 
 impl Column {
-    /// One that is never cut: what a user copies.
+    /// Creates a column that is never cut: what a user copies.
     pub const fn whole(title: &'static str) -> Self {
         Self { title, cut: None, rank: Rank::Needed }
     }
 
-    /// One that is cut on a narrow terminal.
+    /// Creates a column that is cut on a narrow terminal.
     pub const fn cut(title: &'static str, cut: Cut) -> Self {
         Self { title, cut: Some((cut, NARROWEST)), rank: Rank::Needed }
     }
@@ -68,7 +68,7 @@ impl Column {
 /// A cell of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cell {
-    /// What it says.
+    /// The text of the cell.
     pub text: String,
     /// How it is painted where colours are.
     pub colour: Option<Colour>,
@@ -148,7 +148,7 @@ pub fn annotated(
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Which columns fit, as narrow as they may become.
+/// Returns which columns fit, as narrow as they may become.
 fn shown(columns: &[Column], rows: &[Vec<String>], width: Option<usize>, is_wide: bool) -> Vec<usize> {
     let cuts: Vec<Cuttable> = columns.iter().map(|column| column.cut).collect();
     let (_, least) = widths(rows, &cuts);

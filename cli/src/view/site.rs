@@ -16,7 +16,7 @@ pub fn progress(site: &Site<'_>) -> (String, String) {
     (number::of(counts.map(|it| it.ready), desired), number::of(updated, desired))
 }
 
-/// What a city says that it is not as it should be.
+/// Returns why a city is not as it should be.
 pub fn finding(site: &Site<'_>) -> Option<Finding> {
     match site.deployment {
         Some(deployment) => of_deployment(deployment.status()),

@@ -74,7 +74,7 @@ fn scale(spec: &Value, placement: &str) -> String {
     }
 }
 
-/// One city, with what it waits for.
+/// Renders one city, with what it waits for.
 fn city(site: &Site<'_>, look: &Look) -> String {
     let width = look.terminal.width;
     let (ready, updated) = site::progress(site);

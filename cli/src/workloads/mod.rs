@@ -17,7 +17,7 @@ use crate::reading::{self, note};
 use crate::session::Session;
 use crate::view::Look;
 
-/// What the help ends with.
+/// Shown after the help.
 pub const EXAMPLES: &str = "\
 Examples:
   datumctl compute workloads
@@ -27,7 +27,7 @@ Examples:
 
 What is not known is shown as `?`, in JSON as null; a URL that there is none of as a dash.";
 
-/// What the help of `describe` ends with.
+/// Shown after the help of `describe`.
 const DESCRIBE: &str = "\
 Examples:
   datumctl compute workloads describe web
@@ -125,7 +125,7 @@ async fn describe(session: &Session, name: &str) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Says why URLs are not known; a platform that has none needs no word.
+/// Reports why URLs are not known; a platform without URLs needs no report.
 fn tell_unknown_urls(session: &Session, urls: &Listed) {
     if let Err(problem) = urls
         && !reading::is_unserved(urls)

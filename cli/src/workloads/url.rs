@@ -9,7 +9,7 @@ use crate::reading::{Query, is_unserved};
 use crate::url::plan;
 use crate::view::{NONE, UNKNOWN};
 
-/// What to list for it in a namespace.
+/// Returns the query for the proxies of a namespace.
 pub fn proxies(namespace: &str) -> Query<'_> {
     Query {
         what: "URLs",
@@ -24,11 +24,11 @@ pub fn proxies(namespace: &str) -> Query<'_> {
 /// The URL of a Workload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Url {
-    /// It is not published.
+    /// The Workload is not published.
     None,
-    /// It answers there.
+    /// The Workload answers at this URL.
     Live(String),
-    /// It is published, and does not answer yet.
+    /// The Workload is published, and does not answer yet.
     Pending(Option<String>),
     /// Whether it is published is not known, for this reason.
     Unknown(String),
@@ -49,7 +49,7 @@ impl Url {
         }
     }
 
-    /// As tables have it.
+    /// Formats the URL for a table.
     pub fn cell(&self) -> String {
         match self {
             Self::None => NONE.to_owned(),
@@ -59,7 +59,7 @@ impl Url {
         }
     }
 
-    /// As a sentence has it.
+    /// Formats the URL for a sentence.
     pub fn words(&self) -> String {
         match self {
             Self::None => "not published".to_owned(),

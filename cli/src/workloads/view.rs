@@ -23,7 +23,7 @@ pub struct Row<'a> {
     pub url: Url,
 }
 
-/// Which Workloads are asked for.
+/// Selects Workloads.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Filter<'a> {
     /// Selects the Workloads of this health.
@@ -121,7 +121,7 @@ pub fn json(rows: &[Row<'_>], now: Timestamp) -> Value {
 }
 
 impl Row<'_> {
-    /// One for programs.
+    /// Returns the row for `--output json` and `yaml`.
     pub fn json(&self, now: Timestamp) -> Value {
         let object = self.workload.object;
         let spec = instance_spec(object);

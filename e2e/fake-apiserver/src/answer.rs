@@ -146,7 +146,7 @@ impl Refusal {
         Self::new(500, "", message, Value::Null)
     }
 
-    /// What an injected status code looks like.
+    /// Returns the answer with an injected status code.
     pub(crate) fn of_code(code: u16) -> Self {
         let (reason, message) = match code {
             400 => ("BadRequest", "the server rejected our request for an unknown reason"),
@@ -169,7 +169,7 @@ impl Refusal {
         Self::new(code, reason, message, details)
     }
 
-    /// 429: to be asked again after so many seconds.
+    /// Returns a 429 that asks the client to retry after `seconds` seconds.
     pub(crate) fn throttled(seconds: u32) -> Self {
         Self { details: json!({ "retryAfterSeconds": seconds }), ..Self::of_code(429) }
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value;
 
-/// One request.
+/// A request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AuditEntry {
     /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete` or `deletecollection`.
@@ -17,9 +17,9 @@ pub struct AuditEntry {
     pub resource: String,
     /// Such as `status`.
     pub subresource: Option<String>,
-    /// Nothing for cluster-scoped requests, lists over all namespaces included.
+    /// Empty for cluster-scoped requests, lists over all namespaces included.
     pub namespace: Option<String>,
-    /// Nothing for collections.
+    /// Empty for collections.
     pub name: Option<String>,
     /// The header of that name.
     pub user_agent: Option<String>,

@@ -26,7 +26,7 @@ pub(crate) enum Reply {
     Watch(Box<Session>),
 }
 
-/// What a request brings along.
+/// The parts of a request.
 pub(crate) struct Sent<'a> {
     body: &'a Bytes,
     /// The object that is to be created or replaced; null of other requests.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// What goes wrong.
+/// A fault of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// Requests are never answered and change nothing; watches that are open fall silent, and go on when it
@@ -13,7 +13,7 @@ pub enum Fault {
     /// Requests are refused with this code, and a `Status` object that fits it. 401 is what an expired token
     /// meets.
     Status(u16),
-    /// Requests are refused with 429 and a `Retry-After` of so many seconds.
+    /// Requests are refused with 429 and a `Retry-After` of this many seconds.
     Throttle(u32),
     /// Requests are answered 200 with something that is not JSON, though the headers say it is. Nothing is
     /// changed.
@@ -126,7 +126,7 @@ impl Faults {
         Some(rule.fault)
     }
 
-    /// What becomes of an open watch: only lasting faults of the connection touch it.
+    /// Returns the fault of an open watch: only lasting faults of the connection affect it.
     pub(crate) fn on_open_watch(&self, resource: &str) -> Option<Fault> {
         let lasting = self.rules.iter().rev().filter(|(_, rule)| rule.left.is_none());
         let mut faults =

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// One fault of one field, in the words of the real server's validation.
+/// A fault of a field, in the words of the real server's validation.
 pub(crate) struct FieldFault {
     pub reason: &'static str,
     pub field: String,

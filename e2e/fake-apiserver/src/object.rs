@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-/// One version of one object, as JSON text: a third of what the tree of values takes, and ready to be sent.
+/// A version of an object, as JSON text: a third of what the tree of values takes, and ready to be sent.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Stored(Arc<str>);
 

@@ -18,7 +18,7 @@ pub(crate) struct ListRequest {
     pub exact: bool,
 }
 
-/// One page of a list.
+/// A page of a list.
 pub(crate) struct Page {
     pub items: Vec<Stored>,
     pub revision: u64,

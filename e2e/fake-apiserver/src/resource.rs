@@ -12,7 +12,7 @@ use crate::schema::Schema;
 /// the server's lock: it must not use the server itself.
 pub type Hook = Arc<dyn Fn(&mut Value) + Send + Sync>;
 
-/// One resource: its names, and the rules that differ between resources.
+/// A resource: its names, and the rules that differ between resources.
 #[derive(Clone)]
 pub struct Resource {
     /// The API group; empty for the core group.
@@ -74,7 +74,7 @@ impl Resource {
         self
     }
 
-    /// With a `/status` subresource: the status is then written there only.
+    /// Adds a `/status` subresource: the status is then written there only.
     #[must_use]
     pub fn with_status(mut self) -> Self {
         self.status = true;
@@ -148,7 +148,7 @@ fn secret_defaults(secret: &mut Value) {
     object.entry("type").or_insert_with(|| json!("Opaque"));
 }
 
-/// What every plane serves.
+/// Returns the resources that every plane serves.
 pub fn base() -> Vec<Resource> {
     vec![
         Resource::builtin("", "v1", "Namespace", "namespaces").cluster_scoped().with_status(),
@@ -227,7 +227,7 @@ pub fn definitions() -> Resource {
         .cluster_scoped()
 }
 
-/// What entitles a project of a Milo to a service.
+/// Returns the resource that entitles a project of a Milo to a service.
 pub fn service_entitlement() -> Resource {
     Resource::custom("services.miloapis.com", "v1alpha1", "ServiceEntitlement", "serviceentitlements")
         .cluster_scoped()

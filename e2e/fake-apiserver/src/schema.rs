@@ -22,7 +22,7 @@ pub(crate) struct Schema {
     maximum: Option<f64>,
     pattern: Option<Regex>,
     allowed: Vec<Value>,
-    /// What stands where nothing is said.
+    /// The default value.
     default: Option<Value>,
 }
 
@@ -40,7 +40,7 @@ const CRDS: [&str; 10] = [
     include_str!("../../../deploy/external-crds/quota.miloapis.com_resourceclaims.yaml"),
 ];
 
-/// By `plural.group` and version.
+/// The schemas by `plural.group` and version.
 static SCHEMAS: LazyLock<BTreeMap<(String, String), Arc<Schema>>> = LazyLock::new(|| {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let mut all = BTreeMap::new();
@@ -78,7 +78,7 @@ impl Schema {
         }
     }
 
-    /// What an object has as its status that has none.
+    /// Returns the default of the status.
     pub(crate) fn unreported(&self) -> Option<&Value> {
         self.properties.get("status")?.default.as_ref()
     }

@@ -8,7 +8,7 @@ use crate::answer::Refusal;
 use crate::meta;
 use crate::object::Stored;
 
-/// What a list or a watch is limited to.
+/// The selectors of a list or a watch.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Filter {
     labels: Vec<Requirement>,

@@ -16,7 +16,7 @@ pub(crate) struct Key {
     pub name: String,
 }
 
-/// One write: what was there, and what is there now.
+/// A write: the object before and after it.
 #[derive(Clone)]
 pub(crate) struct Change {
     pub revision: u64,

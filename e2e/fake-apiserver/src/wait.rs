@@ -21,7 +21,7 @@ pub async fn until(what: &str, mut holds: impl FnMut() -> bool) -> Duration {
     before.elapsed()
 }
 
-/// Lets everything run that wants to in so many seconds of tokio's time.
+/// Runs all other tasks for `seconds` seconds of tokio's time.
 pub async fn quiet(seconds: u64) {
     sleep(Duration::from_secs(seconds)).await;
 }

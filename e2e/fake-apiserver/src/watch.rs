@@ -36,11 +36,11 @@ pub(crate) struct Session {
     bookmark: Option<Instant>,
     lines: VecDeque<String>,
     over: bool,
-    /// It stopped in the middle of a line.
+    /// Whether the watch stopped in the middle of a line.
     stalled: bool,
 }
 
-/// What there is for a watch at this moment.
+/// The news for a watch at this moment.
 enum News {
     /// Lines were queued.
     Some,

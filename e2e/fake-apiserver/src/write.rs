@@ -19,14 +19,14 @@ pub(crate) enum Update {
     Patch(Patch),
 }
 
-/// What a delete may insist on.
+/// The preconditions of a delete.
 #[derive(Default)]
 pub(crate) struct Preconditions {
     pub uid: Option<String>,
     pub resource_version: Option<String>,
 }
 
-/// What became of a delete.
+/// The result of a delete.
 pub(crate) enum Deleted {
     /// The object is gone; this was its last state.
     Gone(Stored),
@@ -259,7 +259,7 @@ pub(crate) fn run_hooks(resource: &Resource, object: &mut Value) {
     meta::tidy(object);
 }
 
-/// What a new object has that its maker did not say.
+/// Sets the fields of a new object that the server adds.
 pub(crate) fn finish_new(resource: &Resource, object: &mut Value) {
     meta::set(object, "generation", if resource.custom { json!(1) } else { Value::Null });
     if resource.is_namespace() {

@@ -62,7 +62,7 @@ pub fn policy() -> Value {
     })
 }
 
-/// That a reference of a claim is to that kind.
+/// Returns the CEL expression that a reference of a claim is to that kind.
 fn is(reference: &str, group: &str, kind: &str) -> String {
     let at = format!("object.spec.{reference}");
     format!("has({at}.apiGroup) && {at}.apiGroup == '{group}' && {at}.kind == '{kind}'")

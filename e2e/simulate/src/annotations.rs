@@ -25,8 +25,8 @@ pub const QUOTA: &str = "simulate.fedhub.dev/quota";
 /// How long things take, where no annotation says otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Times {
-    /// Until an Instance or a network is up.
+    /// How long an Instance or a network takes to come up.
     pub start: Duration,
-    /// Until an Instance is torn down; with none, no teardown is waited for.
+    /// How long the teardown of an Instance takes; if zero, no teardown is waited for.
     pub teardown: Duration,
 }

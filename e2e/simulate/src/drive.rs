@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use crate::step::Step;
 
-/// Who writes.
+/// The field manager of all writes.
 pub const FIELD_MANAGER: &str = "fedhub-simulate";
 /// A conflict means that what the watch is about to bring is newer.
 const AFTER_CONFLICT: Duration = Duration::from_millis(50);
@@ -44,7 +44,7 @@ pub fn kind<K: Resource<DynamicType = ()>>() -> ApiResource {
     ApiResource::erase::<K>(&())
 }
 
-/// Since when each operation has been in progress. Kept in memory only: after a restart it begins again.
+/// When each operation began. Kept in memory only: after a restart, operations begin again.
 #[derive(Default)]
 pub struct Waits(DashMap<String, Instant>);
 
@@ -54,7 +54,7 @@ impl Waits {
         self.0.entry(key.to_owned()).or_insert_with(Instant::now).elapsed()
     }
 
-    /// It has come to its end.
+    /// Forgets an operation that has ended.
     pub fn forget(&self, key: &str) {
         self.0.remove(key);
     }

@@ -39,7 +39,7 @@ pub const MEMORY: &str = "simulate.fedhub.dev/memory-mebibytes";
 
 /// Group and version.
 const API: &str = "metrics.k8s.io/v1beta1";
-/// What the cell knows it by.
+/// The name of the API in the cell.
 const API_SERVICE: &str = "v1beta1.metrics.k8s.io";
 /// The service that leads to it.
 const SERVICE: (&str, &str) = ("kube-system", "fedhub-simulate-metrics");
@@ -135,19 +135,19 @@ async fn answer(client: &Client, uri: &http::Uri, now: Timestamp) -> Response<An
     response
 }
 
-/// What a request is about.
+/// The subject of a request.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Asked {
     /// Which resources there are.
     Resources,
-    /// What the Pods of a namespace use that a label selector finds.
+    /// The usage of the Pods in a namespace that a label selector finds.
     Pods {
         /// The namespace.
         namespace: String,
         /// The selector; empty where all are meant.
         selector: String,
     },
-    /// What is not served.
+    /// The path is not served.
     Nothing,
 }
 
@@ -187,7 +187,7 @@ async fn look(client: &Client, namespace: &str, selector: &str, now: Timestamp) 
     Ok(usage(&pods, &deployments, now))
 }
 
-/// What those Pods use: `pods` are all that a WD of `deployments` has.
+/// Returns the usage of those Pods: `pods` are all that a WD of `deployments` has.
 pub fn usage(pods: &[Object], deployments: &[Object], now: Timestamp) -> Value {
     let mut by_deployment: BTreeMap<&str, Vec<&Object>> = BTreeMap::new();
     for pod in pods.iter().filter(|pod| !pod.is_terminating() && pod.status()["phase"] == "Running") {

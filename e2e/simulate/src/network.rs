@@ -30,7 +30,7 @@ pub enum Fault {
     /// The network cannot be made in the location. Networks whose name begins with `refused` have this fault
     /// too.
     NetworkFailedToCreate,
-    /// There is no such network.
+    /// The network does not exist.
     NetworkNotFound,
     /// The binding takes long, and says so.
     Slow,
@@ -68,7 +68,7 @@ impl Fault {
     }
 }
 
-/// What is asked for on `from` is asked for on what is made for it, too.
+/// Copies the faults that are requested on `from` to an object that is made for it.
 pub(crate) fn inherit(from: &Object, to: &mut Object) {
     let asked = [FAULT, START_TIME]
         .into_iter()
@@ -103,7 +103,7 @@ pub fn context(binding: &Object) -> Object {
     context
 }
 
-/// What is to be done for a binding.
+/// The step for a binding.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Plan {
     /// Its context is to be made.

@@ -19,8 +19,7 @@ use serde_json::{Value, json};
 use crate::drive::{ConstantBackoff, drive, kind, retry};
 use crate::step::holds;
 
-/// What a Pod asks for, as the one instance type that there is has it. An autoscaler counts in percent of
-/// that.
+/// The resource requests of a Pod, those of the only instance type. An autoscaler counts in percent of them.
 const REQUESTS: [(&str, &str); 2] = [("cpu", "1"), ("memory", "2Gi")];
 /// When to look again for whether a Pod is gone that is in the way.
 const IN_THE_WAY: Duration = Duration::from_millis(200);

@@ -19,16 +19,16 @@ use crate::drive::{ConstantBackoff, Waits, drive, kind, perform, retry};
 use crate::step::{Step, field, holds, set, start_time};
 use crate::teardown;
 
-/// What goes wrong with an Instance.
+/// A fault of an Instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// Its image cannot be pulled.
     ImageUnavailable,
-    /// It ends again and again right after its start.
+    /// The Instance exits again and again right after its start.
     InstanceCrashing,
-    /// What it is to run cannot be run.
+    /// The configuration of the Instance is invalid.
     ConfigurationError,
-    /// It is programmed, and then never becomes available.
+    /// The Instance is programmed, and never becomes available.
     NeverStarts,
 }
 
@@ -80,7 +80,7 @@ fn of_image(spec: &Value) -> Option<Fault> {
     registry.ends_with(".invalid").then_some(Fault::ImageUnavailable)
 }
 
-/// What an Instance runs: how to call it, and its image.
+/// Returns the name and the image of the program that an Instance runs.
 fn program(spec: &Value) -> (String, &str) {
     let container = &spec["runtime"]["sandbox"]["containers"][0];
     if let Some(name) = container["name"].as_str() {

@@ -38,7 +38,7 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// What the namespace's annotation [`QUOTA`] says.
+    /// Reads the namespace's annotation [`QUOTA`].
     pub fn of(annotation: Option<&str>) -> Self {
         annotation.map_or(Self::None, |text| text.parse().map_or(Self::Invalid, Self::AtMost))
     }

@@ -11,8 +11,7 @@ use serde_json::Value;
 
 use crate::annotations::START_TIME;
 
-/// What is to be done about an object now: write a status or finalizers, or wait, or nothing until it
-/// changes.
+/// A step for an object: write a status or finalizers, or wait, or nothing until it changes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Step {
     /// The whole status to write; none where the present one is right.
@@ -24,7 +23,7 @@ pub struct Step {
 }
 
 impl Step {
-    /// Nothing to do.
+    /// Returns a step that does nothing.
     pub fn done() -> Self {
         Self::default()
     }
@@ -40,7 +39,7 @@ impl Step {
         }
     }
 
-    /// That status at once.
+    /// Returns a step that writes that status at once.
     pub(crate) fn at_once(object: &Object, status: Value) -> Self {
         Self::towards(object, status, Duration::ZERO, Duration::ZERO)
     }

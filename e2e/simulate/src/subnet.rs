@@ -20,7 +20,7 @@ use crate::drive::{ConstantBackoff, Waits, drive, kind, perform, retry};
 use crate::network::{Fault, SLOW, inherit};
 use crate::step::{Step, field, holds, set, start_time};
 
-/// What is to be done for a claim.
+/// The step for a claim.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Plan {
     /// Its subnet is to be made.

@@ -9,12 +9,12 @@ use jiff::Timestamp;
 use crate::annotations::{PROVIDER_FINALIZER, TEARDOWN_FAULT, TEARDOWN_TIME};
 use crate::step::{Step, set, time};
 
-/// What goes wrong with a teardown, for as long as the annotation is there.
+/// A fault of a teardown, which lasts as long as the annotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// Each attempt fails, and that is said.
     Fails,
-    /// It does not come to an end, and nothing is said of it.
+    /// The teardown never ends, and nothing reports it.
     Hangs,
 }
 

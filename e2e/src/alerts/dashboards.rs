@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::Error;
 
-/// What stands in the place of Grafana's variables: everything, within a minute.
+/// The values of Grafana's variables: everything, within a minute.
 const VARIABLES: [(&str, &str); 4] =
     [("$__rate_interval", "1m"), ("$plane_kind", ".*"), ("$plane", ".*"), ("$city", ".*")];
 
@@ -21,7 +21,7 @@ pub struct Query {
     pub panel: String,
     /// Which of the panel's queries: `A` is the first.
     pub id: String,
-    /// What Prometheus is asked.
+    /// The query to Prometheus.
     pub expression: String,
 }
 

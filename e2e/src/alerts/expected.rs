@@ -24,7 +24,7 @@ enum Series {
     With(&'static str, &'static [&'static str]),
 }
 
-/// What an answer has to be like.
+/// The expected answer to a query.
 #[derive(Debug, Clone, Copy)]
 pub struct Expectation {
     series: Series,
@@ -91,7 +91,7 @@ const EXPECTED: [Row; 37] = [
     ("karmada", "Writes that lost fields", "A", Series::With("job", &["fedhub"]), NONE),
 ];
 
-/// What is expected of a query.
+/// Returns the expected answer to a query.
 pub fn of(query: &Query) -> Result<Expectation, String> {
     EXPECTED
         .iter()

@@ -8,7 +8,7 @@ use crate::Error;
 pub struct Query {
     /// The name of the page's file.
     pub page: String,
-    /// What Prometheus is asked.
+    /// The query to Prometheus.
     pub expression: String,
 }
 

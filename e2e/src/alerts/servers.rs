@@ -136,7 +136,7 @@ impl Monitoring {
         .await
     }
 
-    /// What a query gives now. One that Prometheus does not understand will never give anything.
+    /// Returns the present result of a query. One that Prometheus does not understand never succeeds.
     pub async fn query(&self, expression: &str) -> Result<Vec<Sample>, NotYet> {
         #[derive(Deserialize)]
         struct Data {

@@ -85,7 +85,7 @@ impl Webhook {
         self.port
     }
 
-    /// What has arrived, in order.
+    /// Returns the notifications that have arrived, in order.
     pub fn notifications(&self) -> Vec<Notification> {
         self.notifications.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -28,7 +28,7 @@ use crate::topology::{Holder, ports, ports_directory};
 const SECONDS: usize = 20;
 /// Reviews in a second.
 const PACE: u16 = 200;
-/// What an answer may take, in milliseconds.
+/// The limit of an answer, in milliseconds.
 const BAR: f64 = 10.0;
 /// The role that lets fedhub ask about users.
 const ROLE: &str = "bench-admission";
@@ -149,7 +149,7 @@ async fn server(environment: &Environment, port: u16) -> Result<Client, Error> {
     Client::try_from(config).map_err(Error::api("client of the webhooks".to_owned()))
 }
 
-/// Asks for so many reviews at the pace, and returns what each took, in milliseconds. Both webhooks of a
+/// Sends `count` reviews at the pace, and returns how long each took, in milliseconds. Both webhooks of a
 /// write have one user.
 async fn lap(client: &Client, count: usize, user: impl Fn(usize) -> String) -> Result<Vec<f64>, Error> {
     let review = |at: usize| {
@@ -169,7 +169,7 @@ async fn lap(client: &Client, count: usize, user: impl Fn(usize) -> String) -> R
     paced(count, review).await
 }
 
-/// Asks the plane itself about so many users at the pace.
+/// Asks the plane itself about `count` users at the pace.
 async fn bare(plane: &Client, count: usize, turn: usize) -> Result<Vec<f64>, Error> {
     let api: Api<SubjectAccessReview> = Api::all(plane.clone());
     let question = |at: usize| {

@@ -1,6 +1,6 @@
 //! Which benchmarks there are.
 
-/// What the benchmarks are called and what they are about, in the order of the table.
+/// The names and subjects of the benchmarks, in the order of the table.
 pub const BENCHMARKS: [(&str, &str); 19] = [
     ("throughput", "5,000 WDs over 50 namespaces: WDs a second, against a bare client"),
     ("projection", "10,000 hub Instances of 500 WDs: Instances a second, against a bare client"),

@@ -29,7 +29,7 @@ use crate::tools::{self, Tool};
 const WORKLOADS: usize = 500;
 /// Runs of each command in a lap.
 const RUNS: usize = 5;
-/// What kubectl lists: the kinds that `status` is made of.
+/// The kinds that kubectl lists: those that `status` is made of.
 const KINDS: &str = "workloads.compute.datumapis.com,workloaddeployments.compute.datumapis.com,instances.compute.datumapis.com";
 
 /// Laps of the help, of `status` and of kubectl's lists in turn.
@@ -146,7 +146,7 @@ async fn stored(
     Ok(Owner { uid: made.uid().unwrap_or_default(), name })
 }
 
-/// Who runs the commands.
+/// The user who runs the commands.
 struct User {
     program: PathBuf,
     kubectl: PathBuf,
@@ -161,7 +161,7 @@ impl User {
         Ok(self.run(&self.program, &["--help"]).await?.0)
     }
 
-    /// What is printed has to name every Workload: what is quick and wrong does not count.
+    /// Runs `status`, whose output has to name every Workload: a quick wrong answer does not count.
     async fn status(&self, workloads: usize) -> Result<f64, Error> {
         let (seconds, printed) = self.run(&self.program, &["status"]).await?;
         let named = printed.lines().filter(|line| line.trim_start().starts_with("web-")).count();

@@ -20,7 +20,8 @@ use crate::Error;
 /// What a race is over.
 pub(super) struct Course<'a, Place, Bares, Arrive, Finish, Clear> {
     pub environment: &'a Environment,
-    /// What the objects are called, for the report. Its first letter begins the names of what laps make.
+    /// The name of the objects in the report. Its first letter begins the names of the objects that laps
+    /// create.
     pub objects: &'static str,
     /// How many of them a lap makes.
     pub count: usize,
@@ -30,7 +31,7 @@ pub(super) struct Course<'a, Place, Bares, Arrive, Finish, Clear> {
     pub place: Place,
     /// Starts the bare clients that do there what fedhub does.
     pub bare: Bares,
-    /// From the first create to the arrival of the last object, in seconds.
+    /// Measures the time from the first create to the arrival of the last object, in seconds.
     pub arrive: Arrive,
     /// Ends the fedhub of a lap, after what else is to be learnt from it.
     pub finish: Finish,
@@ -113,7 +114,7 @@ pub struct Accounted {
     pub anatomy: Value,
 }
 
-/// Runs a lap beside a fedhub that is at rest, until it is again and has written so many conditions.
+/// Runs a lap beside an idle fedhub, until fedhub is idle again and has written `conditions` conditions.
 async fn accounted(
     fedhub: &mut Process,
     count: usize,

@@ -34,7 +34,7 @@ pub const HANDS: usize = 64;
 /// that a benchmark started.
 pub struct Environment {
     planes: Planes,
-    /// What each of the two fedhubs that there is room for is started with, and where its metrics are.
+    /// How each of the two fedhubs that there is room for is started, and where its metrics are.
     pods: Vec<(u16, Pod)>,
     program: PathBuf,
     /// Says what is being done.

@@ -95,13 +95,13 @@ async fn secrets(fleet: &Fleet) -> Result<(), Error> {
     stream::iter(creates).buffer_unordered(HANDS).try_collect().await
 }
 
-/// Who runs the commands.
+/// The operator who runs the commands.
 struct Operator<'a> {
     fleet: &'a Fleet,
     program: PathBuf,
 }
 
-/// What became of a command, run after run.
+/// The results of a command, run after run.
 #[derive(Default)]
 struct Ran {
     seconds: Vec<f64>,

@@ -25,7 +25,7 @@ use crate::progress::Progress;
 use crate::topology::wait::{NotYet, until};
 use crate::topology::{Layout, ports, ports_directory};
 
-/// What a benchmark waits for at most, such as thousands of planes to be engaged.
+/// The longest wait of a benchmark, such as for thousands of planes to be engaged.
 const PATIENCE: Duration = Duration::from_mins(15);
 /// How often it looks: each look costs the other side something.
 const LOOK: Duration = Duration::from_millis(500);
@@ -42,7 +42,7 @@ pub struct Fleet {
     layout: Layout,
     program: PathBuf,
     port: u16,
-    /// What fedhub is started with.
+    /// How fedhub is started.
     pod: Pod,
     /// How many project planes there are.
     pub planes: usize,
@@ -60,7 +60,7 @@ struct Ready {
     projects_kubeconfig: PathBuf,
 }
 
-/// What is open, and how often it was asked for what.
+/// The open connections, and the number of each kind of request.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Counters {
     /// Connections and streams.
@@ -78,7 +78,7 @@ pub struct Open {
     pub streams: usize,
 }
 
-/// One kind of requests.
+/// A kind of request.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Count {
     /// `hub`, `management` or `projects`.
@@ -87,7 +87,7 @@ pub struct Count {
     pub verb: String,
     /// The resource, with its subresource.
     pub resource: String,
-    /// What was answered; 0 for nothing.
+    /// The status code of the answer; 0 for none.
     pub code: u16,
     /// How often.
     pub count: u64,
@@ -101,7 +101,7 @@ impl Counters {
 }
 
 impl Fleet {
-    /// Starts so many planes.
+    /// Starts `planes` planes.
     pub async fn up(options: &Options, planes: usize) -> Result<Self, Error> {
         Self::start(options, planes, false).await
     }
@@ -211,7 +211,7 @@ impl Fleet {
         serde_json::from_slice(&body).map_err(|error| failed(&error))
     }
 
-    /// What was asked since the last [`Self::count_anew`].
+    /// Returns the requests since the last [`Self::count_anew`].
     pub async fn counters(&self) -> Result<Counters, Error> {
         let counters = self.ask(Method::GET, "/counters", Value::Null).await?;
         serde_json::from_value(counters).map_err(|error| Error::Benchmark(format!("counters: {error}")))
@@ -234,7 +234,7 @@ impl Fleet {
         self.ask(Method::DELETE, "/counters", Value::Null).await.map(drop)
     }
 
-    /// Waits until the hub has been asked to create so many WDs.
+    /// Waits until the hub has been asked to create `count` WDs.
     pub async fn federated(&self, count: usize) -> Result<(), Error> {
         until("the hub to have every WD", PATIENCE, || async {
             tokio::time::sleep(LOOK).await;

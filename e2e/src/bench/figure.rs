@@ -10,11 +10,11 @@ use super::stats::rounded;
 /// Digits after the point that a report keeps.
 const DIGITS: i32 = 4;
 
-/// One number of a report.
+/// A number of a report.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Figure {
-    /// What was measured, where the unit does not say it.
+    /// The quantity, if the unit does not say it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub what: String,
     /// The number: with laps, their mean.
@@ -25,7 +25,7 @@ pub struct Figure {
     /// The number of each lap.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub laps: Vec<f64>,
-    /// What the number has to be.
+    /// The bar for the number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bar: Option<Bar>,
     /// Where the mean is, at the level of the look that ended the laps.

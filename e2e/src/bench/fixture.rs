@@ -100,9 +100,9 @@ impl Fixture {
 
 /// How long it took from the first create, in seconds.
 pub struct Took {
-    /// Until the last object was created.
+    /// The time until the last object was created.
     pub created: f64,
-    /// Until the last was seen where it arrives.
+    /// The time until the last object arrived.
     pub arrived: f64,
 }
 

@@ -61,7 +61,7 @@ impl Seen {
     }
 }
 
-/// What was resident, in bytes, one lap after the other: once the allocator gave back what the start took,
+/// The resident memory in bytes, one lap after the other: after the allocator gave back what the start took,
 /// and at most.
 #[derive(Default)]
 struct Laps {

@@ -36,7 +36,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// On which side of its limit a figure has to be.
+/// The side of its limit on which a figure has to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Side {
@@ -95,13 +95,13 @@ impl fmt::Display for Bar {
     }
 }
 
-/// On which scale samples are symmetric.
+/// The scale on which samples are symmetric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Scale {
-    /// That of the samples: sizes, and times that may be zero.
+    /// The scale of the samples: sizes, and times that may be zero.
     #[default]
     Plain,
-    /// That of their logarithms: ratios, and percentiles of times.
+    /// The scale of their logarithms: ratios, and percentiles of times.
     Logarithmic,
 }
 

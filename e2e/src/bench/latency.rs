@@ -26,7 +26,7 @@ const NAMESPACES: usize = 20;
 /// WDs before the clock counts: they make the hub namespaces and policies, which the bare client finds made.
 const FIRST: &str = "first";
 
-/// What a lap saw, in milliseconds.
+/// The results of a lap, in milliseconds.
 struct Lap {
     p50: f64,
     p99: f64,
@@ -60,7 +60,7 @@ pub async fn run(environment: &Environment, options: &Options) -> Result<Finding
     Ok(Findings { figures, details })
 }
 
-/// What a lap of fedhub saw.
+/// Runs a lap of fedhub.
 async fn ours(environment: &Environment, count: usize, prefix: &str) -> Result<Lap, Error> {
     let spaces = loader::spaces(&environment.project, prefix, NAMESPACES).await?;
     let mut fedhub = environment.fedhub().await?;
@@ -77,7 +77,7 @@ async fn ours(environment: &Environment, count: usize, prefix: &str) -> Result<L
     Ok(lap)
 }
 
-/// What a lap of the bare client saw.
+/// Runs a lap of the bare client.
 async fn bare(environment: &Environment, count: usize, prefix: &str) -> Result<Lap, Error> {
     let spaces = loader::spaces(&environment.project, prefix, NAMESPACES).await?;
     let bare = Bare::federator(environment, &spaces).await?;

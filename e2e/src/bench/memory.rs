@@ -174,7 +174,8 @@ async fn changing(fleet: &Fleet, options: &Options, plane: usize, prefix: &str) 
     Ok(p99)
 }
 
-/// From a WD's create on a plane of the others to the hub's event, in milliseconds: the p99.
+/// Returns the p99 of the time from a WD's create on one of the other planes to the hub's event, in
+/// milliseconds.
 async fn others(fleet: &Fleet, options: &Options, prefix: &str) -> Result<f64, Error> {
     let count = options.scaled(MEASURED);
     let client = fleet.management().await?;
@@ -184,7 +185,7 @@ async fn others(fleet: &Fleet, options: &Options, prefix: &str) -> Result<f64, E
     Ok(percentile(&arrived.since(&made), 99).unwrap_or(f64::NAN))
 }
 
-/// A WD with so many bytes in its template, in values of ten thousand each.
+/// Returns a WD with `bytes` bytes in its template, in values of ten thousand each.
 fn large(name: &str, bytes: usize) -> Value {
     const EACH: usize = 10_000;
     let mut wd = deployment("default", name);

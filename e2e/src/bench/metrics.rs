@@ -12,7 +12,7 @@ struct Series {
     labels: BTreeMap<String, String>,
 }
 
-/// What a label has to be, for a sample to count.
+/// The values of a label for a sample to count.
 pub type Label<'a> = (&'a str, &'a [&'a str]);
 
 impl Scrape {
@@ -39,7 +39,7 @@ impl Scrape {
         if count > 0.0 { self.sum(&format!("{histogram}_sum"), labels) / count } else { 0.0 }
     }
 
-    /// By how much each sample has grown since `before`.
+    /// Returns how much each sample has grown since `before`.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         let grown = self.0.iter().map(|(series, value)| {

@@ -40,7 +40,7 @@ const FLOOD: usize = FLOOD_RATE * MEASURED / 100;
 /// in memory can, its own work would be what the others wait for: all share two cores here.
 const FLOOD_RATE: usize = 2_000;
 
-/// What is the matter.
+/// The trouble that the neighbor makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Trouble {
     None,
@@ -118,7 +118,7 @@ fn figures(p99: &HashMap<Trouble, Vec<f64>>, error: f64) -> Vec<Figure> {
     ]
 }
 
-/// From each WD's create acknowledged to the hub's event, in milliseconds.
+/// Returns the times from each acknowledged create of a WD to the hub's event, in milliseconds.
 async fn lap(fleet: &Fleet, options: &Options, trouble: Trouble, at: usize) -> Result<Vec<f64>, Error> {
     let prefix = format!("x{at}{}", format!("{trouble:?}").to_lowercase());
     let client = fleet.management().await?;
@@ -185,7 +185,7 @@ impl Drop for Drained {
     }
 }
 
-/// One watch, to its end.
+/// Reads a watch to its end.
 async fn drain(client: &Client, plane: usize) -> Result<(), Error> {
     let wrong = |error: String| Error::Benchmark(format!("watch {}: {error}", name(plane)));
     let request = Request::get(format!("{}?watch=1", project_path(plane, None, "workloaddeployments")))

@@ -41,7 +41,7 @@ const WRITES: usize = 32;
 /// How long all planes may take.
 const PATIENCE: Duration = Duration::from_mins(10);
 
-/// What a lap found, in seconds.
+/// The results of a lap, in seconds.
 struct Lap {
     own_list: f64,
     ready: f64,

@@ -43,7 +43,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// With fewer objects and laps, and less time of doing nothing.
+    /// Returns options with fewer objects and laps, and less idle time.
     #[must_use]
     pub fn quick(self) -> Self {
         let laps = self.laps.min(QUICK_LAPS);

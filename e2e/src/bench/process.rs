@@ -17,7 +17,8 @@ use crate::topology::wait::{NotYet, http_ok, until};
 
 /// How long it may take to be ready, to come to rest and to end.
 const PATIENCE: Duration = Duration::from_mins(5);
-/// One tick of the times in `/proc/PID/stat`. The kernel reports hundredths to user space on every machine.
+/// A tick of the times in `/proc/PID/stat`. The kernel reports hundredths of a second to user space on every
+/// machine.
 const TICK: Duration = Duration::from_millis(10);
 
 /// A fedhub that runs. Dropping it kills it.
@@ -44,7 +45,7 @@ impl Process {
         Ok(Self { child, pid, port, log: log.to_path_buf() })
     }
 
-    /// Waits until it is ready and has engaged so many project planes.
+    /// Waits until the process is ready and has engaged `planes` project planes.
     pub async fn ready(&mut self, planes: usize) -> Result<(), Error> {
         let port = self.port;
         self.alive()?;
@@ -68,8 +69,8 @@ impl Process {
         .await
     }
 
-    /// Waits until so many WDs got a condition of how far they have come since its start, where no status
-    /// came, and the last of their Events is sent.
+    /// Waits until `count` WDs without a status got a progress condition since the start, and the last of
+    /// their Events is sent.
     pub async fn conditions_written(&self, count: usize) -> Result<(), Error> {
         const LOOK: Duration = Duration::from_secs(5);
         let conditions = [
@@ -94,8 +95,8 @@ impl Process {
         .await
     }
 
-    /// Whether it is ready, has engaged so many project planes, has looked at everything, and has nothing
-    /// left to do; how many passes it has made.
+    /// Returns whether the process is ready, has engaged `planes` project planes, has looked at everything,
+    /// and has nothing left to do; and how many passes it has made.
     pub async fn rests(&self, planes: usize) -> Result<f64, NotYet> {
         http_ok(self.port, "/readyz").await?;
         let scrape = scrape(self.port).await?;
@@ -233,7 +234,7 @@ impl Process {
     }
 }
 
-/// What the process with its metrics on this port says of itself.
+/// Scrapes the process with its metrics on this port.
 pub async fn scrape(port: u16) -> Result<Scrape, Error> {
     Ok(Scrape::parse(&page(port).await?))
 }

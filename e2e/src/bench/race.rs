@@ -6,12 +6,12 @@ use super::laps::ERROR;
 use super::stats::{number, rounded};
 use crate::Error;
 
-/// What the laps of both sides gave.
+/// The results of both sides' laps.
 #[derive(Debug)]
 pub struct Race<O, B> {
-    /// Those of fedhub.
+    /// The results of fedhub.
     pub ours: Vec<O>,
-    /// Those of the other side.
+    /// The results of the other side.
     pub bare: Vec<B>,
 }
 
@@ -57,7 +57,7 @@ pub fn digits(values: &[f64], digits: i32) -> Vec<f64> {
     values.iter().map(|value| rounded(*value, digits)).collect()
 }
 
-/// How many of `count` objects laps of so many seconds did in one.
+/// Returns how many of `count` objects a second each of the laps, which took `seconds`, processed.
 pub fn rates(count: usize, seconds: &[f64]) -> Vec<f64> {
     seconds.iter().map(|seconds| rounded(number(count) / seconds, 2)).collect()
 }

@@ -40,7 +40,7 @@ const LOOK: Duration = Duration::from_millis(100);
 /// How long a lap may take after the server serves.
 const PATIENCE: Duration = Duration::from_mins(5);
 
-/// What a lap found, in seconds.
+/// The results of a lap, in seconds.
 struct Lap {
     away: u64,
     own_list: f64,
@@ -83,7 +83,7 @@ pub async fn run(options: &Options) -> Result<Findings, Error> {
     Ok(Findings { figures: turns.figures(), details })
 }
 
-/// In each turn the worst of its times away counts.
+/// Returns the figures; of each turn the worst of its times away counts.
 fn figures(laps: &[Lap], turn: usize, error: f64) -> Vec<Figure> {
     let worst = |of: fn(&Lap) -> f64| {
         laps.chunks(turn)
@@ -103,8 +103,8 @@ fn figures(laps: &[Lap], turn: usize, error: f64) -> Vec<Figure> {
     ]
 }
 
-/// One outage after so many, from the moment in which the server is killed until everything is idle again,
-/// and the users of the WDs that were made meanwhile are informed.
+/// Runs an outage, from the moment in which the server is killed until everything is idle again, and the
+/// users of the WDs that were created meanwhile are informed.
 async fn lap(
     fleet: &Fleet,
     fedhub: &mut Process,

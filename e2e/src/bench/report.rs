@@ -19,12 +19,12 @@ pub struct Report {
     pub name: String,
     /// Where, when and how it was measured.
     pub measured: Measured,
-    /// What was measured; the first is what it is about.
+    /// The figures; the first is the subject of the report.
     pub figures: Vec<Figure>,
-    /// What else a reader has to know, in Markdown.
+    /// Notes for the reader, in Markdown.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
-    /// What the figures were made from.
+    /// The data that the figures were computed from.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub details: Value,
 }
@@ -51,12 +51,12 @@ pub struct Measured {
     pub scale: f64,
 }
 
-/// What a benchmark found, before it is known where and when.
+/// The findings of a benchmark, before it is known where and when.
 #[derive(Debug)]
 pub struct Findings {
-    /// What was measured.
+    /// The figures.
     pub figures: Vec<Figure>,
-    /// What it was made from.
+    /// The data that they were computed from.
     pub details: Value,
 }
 

@@ -198,7 +198,7 @@ async fn count_at(plane: &Client) -> Result<Scrape, Error> {
     Ok(Scrape::parse(&text))
 }
 
-/// What was compared, how often the API server saw it, and by how much fedhub's own count differs.
+/// Returns what was compared, how often the API server saw it, and by how much fedhub's own count differs.
 fn disagreement(fedhub: &Scrape, project: &Scrape, hub: &Scrape) -> Vec<(String, f64, f64)> {
     let compare = |(plane, their_verb, their_resource, verb, resource): (&str, &str, &str, &str, &str)| {
         let server = if plane == "hub" { hub } else { project };

@@ -29,7 +29,7 @@ pub fn number(count: usize) -> f64 {
     f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
-/// Rounded to so many digits after the point, for people.
+/// Rounds to `digits` digits after the point, for people.
 pub fn rounded(value: f64, digits: i32) -> f64 {
     let unit = 10_f64.powi(digits);
     (value * unit).round() / unit

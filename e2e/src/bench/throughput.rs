@@ -16,7 +16,7 @@ use crate::Error;
 const DEPLOYMENTS: usize = 5_000;
 /// Namespaces that they are spread over.
 const NAMESPACES: usize = 50;
-/// What each lap has to reach of the bare client's pace. All laps together have to reach more.
+/// The share of the bare client's pace that each lap has to reach. All laps together have to reach more.
 const EACH: f64 = 0.8;
 
 /// Laps of fedhub and of the bare client in turn.

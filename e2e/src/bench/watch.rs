@@ -80,7 +80,7 @@ impl Arrivals {
         Ok(Self { seen, task })
     }
 
-    /// Waits until so many were seen; the time at which the last one was.
+    /// Waits until `count` were seen. Returns when the last one was.
     pub async fn all(&mut self, count: usize) -> Result<Instant, Error> {
         loop {
             {

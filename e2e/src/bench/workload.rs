@@ -31,7 +31,7 @@ const WORKLOADS: usize = 1_000;
 const NAMESPACES: usize = 10;
 /// How long nothing happens, for the requests of that.
 const REST: Duration = Duration::from_mins(1);
-/// What federating a WD needs: its mark, and the hub's copy.
+/// The requests that federating a WD needs: its mark, and the hub's copy.
 const NECESSARY_FOR_A_DEPLOYMENT: f64 = 2.0;
 
 /// Laps of fedhub and of the bare clients in turn.
@@ -85,7 +85,7 @@ pub async fn run(environment: &Environment, options: &Options) -> Result<Finding
     Ok(findings)
 }
 
-/// What fedhub asks for where there is nothing to do. Not a number until that is measured, after the first
+/// The requests of fedhub when there is nothing to do. Not a number until that is measured, after the first
 /// lap.
 #[derive(Clone, Copy)]
 struct Nothing {

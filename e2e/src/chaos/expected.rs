@@ -11,8 +11,8 @@ use crate::topology::planes::HUB;
 const COUNTERS: [&str; 5] =
     ["replicas", "currentReplicas", "updatedReplicas", "readyReplicas", "desiredReplicas"];
 
-/// What of the end is not there yet: a line for each WD, Instance and plane that is not as it should be.
-/// `replicas` are wanted for each WD, of this round's template.
+/// Returns what the expected end still lacks: a line for each WD, Instance and plane that is not as it should
+/// be. `replicas` are wanted for each WD, of this round's template.
 pub fn missing(world: &[Found], replicas: u32, round: &str) -> Vec<String> {
     let names = Names::of(world);
     let mut missing = Vec::new();

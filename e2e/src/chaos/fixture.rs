@@ -43,7 +43,7 @@ pub struct Found {
     pub object: Value,
 }
 
-/// What is looked at on a plane: everything of these kinds.
+/// Returns the kinds to look at on a plane.
 fn kinds(plane: &Plane) -> &'static [Kind] {
     match plane.kind {
         planes::Kind::Hub => &[Kind::Namespace, Kind::Policy, Kind::Deployment, Kind::Instance],
@@ -141,7 +141,7 @@ fn deployment(city: &str, replicas: u32, round: &str) -> Value {
     deployment
 }
 
-/// What differs from round to round: the value of an environment variable.
+/// Returns the containers, which differ from round to round in the value of an environment variable.
 fn containers(round: &str) -> Value {
     let variable = json!({ "name": "ROUND", "value": round });
     json!([{ "name": "app", "image": "docker.io/library/nginx:1.29", "env": [variable] }])

@@ -55,7 +55,8 @@ impl Known {
 }
 
 impl Invariants {
-    /// Knows nothing yet of a cell where so many are wanted.
+    /// Creates the invariants of a cell, of which nothing is known yet, in which `replicas` Instances are
+    /// wanted.
     pub fn new(cell: &'static str, replicas: u32) -> Self {
         Self {
             cell,
@@ -108,7 +109,7 @@ impl Invariants {
         self.instances.values().filter(|known| known.stands() && known.round == round).count()
     }
 
-    /// What was wrong at any time.
+    /// Returns every breach so far.
     pub fn breaches(&self) -> &[String] {
         &self.breaches
     }

@@ -42,7 +42,7 @@ pub struct Options {
     pub servers: servers::Options,
     /// How many kills.
     pub kills: usize,
-    /// What victims and moments are drawn from.
+    /// The seed from which victims and moments are drawn.
     pub seed: u64,
     /// How many Instances each city has.
     pub replicas: u32,
@@ -103,7 +103,7 @@ struct Struck {
     at: Duration,
     /// How far the rollout was in each cell.
     rolled: Vec<usize>,
-    /// From the kill to the end of the rollout.
+    /// The time from the kill to the end of the rollout.
     recovery: Duration,
 }
 

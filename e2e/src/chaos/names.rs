@@ -16,7 +16,7 @@ const WORKLOAD: &str = "00000000-0000-4000-8000-000000000000";
 /// The names of what lives.
 #[derive(Debug, Default)]
 pub struct Names {
-    /// What has a UID, by that.
+    /// The objects by their UID.
     by_uid: BTreeMap<String, String>,
     /// Generations of WDs by plane, namespace and name.
     generations: BTreeMap<(&'static str, String, String), i64>,

@@ -22,10 +22,10 @@ pub enum Victim {
     ApiServer(&'static Plane),
 }
 
-/// One kill.
+/// A kill.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Kill {
-    /// What is killed.
+    /// The process to kill.
     pub victim: Victim,
     /// When: at this part of the time that a rollout takes, from 0 to 1.
     pub moment: f64,
@@ -53,7 +53,7 @@ impl Victim {
             .chain(cells().flat_map(|(cell, _)| [Self::Cell(cell), Self::ApiServer(cell)]))
     }
 
-    /// What the process and its log are called.
+    /// Returns the name of the process and its log.
     pub fn name(self) -> String {
         match self {
             Self::Hub => "fedhub".to_owned(),

@@ -8,19 +8,20 @@ pub struct Report {
     seed: u64,
     kills: usize,
     rollout: Duration,
-    /// From each kill that was recovered from to the end of its rollout.
+    /// The times from each kill that was recovered from to the end of its rollout.
     pub times: Vec<Duration>,
-    /// What was not as it should be, if anything was; then the run ended with it.
+    /// The failure that ended the run, if any.
     pub failure: Option<String>,
 }
 
 impl Report {
-    /// Nothing has been killed yet of so many. A rollout without a kill takes that long.
+    /// Creates the report of a run that has not killed anything yet, of `kills` kills. A rollout without a
+    /// kill takes `rollout`.
     pub fn new(seed: u64, kills: usize, rollout: Duration) -> Self {
         Self { seed, kills, rollout, times: Vec::new(), failure: None }
     }
 
-    /// It in one line.
+    /// Summarizes the report in one line.
     pub fn summary(&self) -> String {
         let mut times = self.times.clone();
         times.sort();

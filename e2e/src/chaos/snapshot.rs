@@ -31,15 +31,15 @@ const SOURCE_GENERATION: &str = "federation.datumapis.com/source-generation";
 pub struct Snapshot(BTreeMap<String, BTreeMap<String, String>>);
 
 impl Snapshot {
-    /// What was found after a rollout of this round's template.
+    /// Describes what was found after a rollout of this round's template.
     pub fn of(world: &[Found], round: &str) -> Self {
         let eyes = Eyes { names: Names::of(world), round, hash: hash(world), in_cells: in_cells(world) };
         let fields = |found: &Found| (eyes.names.of_object(found), eyes.fields(found));
         Self(world.iter().map(fields).collect())
     }
 
-    /// In what another differs from this one: a line for each object that is there or not, and for each field
-    /// of the others.
+    /// Lists the differences of another snapshot from this one: a line for each object that is there or not,
+    /// and for each field of the others.
     pub fn differences(&self, other: &Self) -> Vec<String> {
         let names: BTreeSet<_> = self.0.keys().chain(other.0.keys()).collect();
         let mut lines = Vec::new();

@@ -9,7 +9,7 @@ pub struct Case {
     pub components: Option<Vec<&'static str>>,
 }
 
-/// What stands for an overlay: its release's namespace and values.
+/// The Helm release that corresponds to an overlay: its namespace and values.
 struct Role {
     overlay: &'static str,
     namespace: &'static str,
@@ -177,7 +177,7 @@ impl Case {
         all
     }
 
-    /// In words.
+    /// Names the case.
     pub fn name(&self) -> String {
         match &self.components {
             None => self.overlay.to_owned(),

@@ -135,7 +135,7 @@ impl Helm {
         tools::output(command).await
     }
 
-    /// What a release of this namespace with these values is made of.
+    /// Renders a release of this namespace with these values.
     async fn template(&self, namespace: &str, values: &[&str]) -> Result<Vec<Value>, Error> {
         let directory = directory().display().to_string();
         let mut arguments = vec!["template", "fedhub", &directory, "--namespace", namespace];

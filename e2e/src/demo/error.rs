@@ -19,11 +19,11 @@ pub enum Error {
     NotSeen {
         /// Where it should have been seen.
         plane: &'static str,
-        /// What should have been seen.
+        /// The expected sighting.
         what: String,
         /// How long it was awaited.
         seconds: u64,
-        /// What a watch complained of, if one did.
+        /// The last error of a watch, if there was one.
         trouble: String,
         /// The directory of all logs.
         logs: String,

@@ -74,8 +74,8 @@ pub async fn run(options: &Options) -> Result<(), Error> {
 /// The project whose user asks for something, and another.
 const PROJECTS: [&str; 2] = ["project-a", "project-b"];
 
-/// What the cells have beside `deploy/overlays/cell`: Instances wait for the `ConfigMap`s and Secrets of
-/// their templates.
+/// The component of the cells besides `deploy/overlays/cell`: Instances wait for the `ConfigMap`s and Secrets
+/// of their templates.
 const OF_CELLS: &str = "cell-referenced-data";
 
 /// Brings everything up and plays the scenario. When this is dropped half way, [`topology::down`] ends what
@@ -106,7 +106,7 @@ async fn show(options: &Options, layout: &Layout) -> Result<Planes, Error> {
     Ok(planes)
 }
 
-/// What is real and what is not.
+/// The explanation of what is real and what is not.
 const CAST: &str = "
 Real are all API servers, Karmada, and fedhub: one beside the hub, one in each cell.
 SIMULATED, by `fedhub-simulate`, are services that fedhub needs and that others make:

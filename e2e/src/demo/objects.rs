@@ -75,7 +75,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// A container, so many times in one city, as a user would ask for it.
+/// Returns a WD with `replicas` containers in one city, as a user would write it.
 pub fn deployment(city: &str, replicas: u32) -> Value {
     json!({
         "apiVersion": "compute.datumapis.com/v1alpha",
@@ -145,7 +145,7 @@ pub fn is_true(status: &Value, kind: &str) -> bool {
     conditions.is_some_and(|all| all.iter().any(|c| c["type"] == kind && c["status"] == "True"))
 }
 
-/// Whether the status of a Workload or `WorkloadDeployment` says that it is available, with so many ready
+/// Whether the status of a Workload or `WorkloadDeployment` says that it is available, with `replicas` ready
 /// Instances.
 pub fn are_ready(object: &DynamicObject, replicas: u32) -> bool {
     let status = &object.data["status"];

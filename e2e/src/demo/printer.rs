@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::output::say;
 
-/// What each hop took, in the order of the way.
+/// The time of each hop, in the order of the way.
 pub type Hops = Vec<(String, Duration)>;
 
 /// Speaks on standard output; in colour only where that is a terminal that has not asked for none.
@@ -16,7 +16,7 @@ pub struct Printer {
 }
 
 impl Printer {
-    /// On standard output.
+    /// Creates a printer on standard output.
     pub fn stdout() -> Self {
         let coloured = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
         Self { coloured }
@@ -49,7 +49,7 @@ impl Printer {
         say(self.paint("32", text));
     }
 
-    /// What each hop took, a column for each of the ways, which have the same hops.
+    /// Prints the time of each hop, a column for each of the ways, which have the same hops.
     pub fn table(self, ways: &[(&str, Hops)]) {
         for line in table(ways) {
             self.well(&line);

@@ -12,7 +12,7 @@ use super::objects::{
 };
 use crate::topology::planes::HUB;
 
-/// One object as one plane showed it at one moment.
+/// An object as a plane showed it at one moment.
 #[derive(Debug)]
 pub struct Sighting {
     /// When the event came.
@@ -48,11 +48,11 @@ impl Sighting {
     }
 }
 
-/// What the Workload refers to.
+/// The objects that the Workload refers to.
 const DATA: [(Kind, &str, &str); 2] =
     [(Kind::ConfigMap, SETTINGS, "ConfigMap"), (Kind::Secret, TOKEN, "Secret")];
 
-/// What an object has to be like.
+/// The expected state of an object.
 #[derive(Debug, Clone)]
 pub enum Like {
     Finalizer(&'static str),
@@ -62,7 +62,7 @@ pub enum Like {
     OwnedBy(Place),
     /// A condition of that type is `True`.
     True(&'static str),
-    /// Available, with so many ready Instances.
+    /// The object is available, with this many ready Instances.
     Available(u32),
 }
 
@@ -132,12 +132,12 @@ impl Way {
         Place { plane: self.project, kind, namespace: NAMESPACE.to_owned(), name: name.to_owned() }
     }
 
-    /// On the hub or in a cell.
+    /// Returns an object on the hub or in a cell.
     fn beyond(&self, plane: &'static str, kind: Kind, name: &str) -> Place {
         Place { plane, kind, namespace: self.namespace.clone(), name: name.to_owned() }
     }
 
-    /// What the Workload becomes on each plane. The cities do not wait for each other.
+    /// Returns the steps of the Workload on each plane. The cities do not wait for each other.
     pub fn down(&self) -> Vec<Step> {
         let Self { project, namespace, cities } = self;
         let workload = self.in_project(Kind::Workload, NAME);
@@ -199,7 +199,7 @@ impl Way {
         steps
     }
 
-    /// What happens in the cells, and what comes back, which does not wait for it.
+    /// Returns the steps in the cells, and of the status that comes back, which does not wait for them.
     pub fn back(&self) -> Vec<Step> {
         let mut steps = Vec::new();
         for (city, cell) in &self.cities {

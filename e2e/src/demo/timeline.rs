@@ -18,7 +18,7 @@ struct Log {
     sightings: Vec<Sighting>,
     /// Watches whose first list is complete.
     synced: usize,
-    /// What a watch last complained of.
+    /// The last error of a watch.
     trouble: Option<String>,
 }
 
@@ -95,7 +95,7 @@ impl Timeline {
         }
     }
 
-    /// What a watch last complained of, if any did.
+    /// Returns the last error of a watch, if there was one.
     pub fn trouble(&self) -> Option<String> {
         self.log.borrow().trouble.clone()
     }

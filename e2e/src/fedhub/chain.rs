@@ -40,7 +40,7 @@ pub async fn start_with(layout: &Layout, of_cells: &[String]) -> Result<(), Erro
     Ok(())
 }
 
-/// What was started of it, or of the hub's fedhub, and does not run.
+/// Lists the processes of the chain, or of the hub's fedhub, that were started and do not run.
 pub fn ended(layout: &Layout) -> Result<Vec<String>, Error> {
     let mut ended = Vec::new();
     for member in Member::all() {
@@ -51,7 +51,7 @@ pub fn ended(layout: &Layout) -> Result<Vec<String>, Error> {
     Ok(ended)
 }
 
-/// What was ever started of it, whether or not it runs now.
+/// Lists the processes of the chain that were ever started, whether or not they run now.
 pub fn members(layout: &Layout) -> Result<Vec<Fedhub>, Error> {
     let mut members = Vec::new();
     for member in Member::chain() {

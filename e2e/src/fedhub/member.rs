@@ -19,12 +19,12 @@ pub fn beside(fedhub: &Path, name: &str) -> PathBuf {
     if beside.exists() { beside } else { std::env::current_exe().unwrap_or_default().with_file_name(name) }
 }
 
-/// One of the processes beside an instance.
+/// A process beside an instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Member {
     /// The hub's fedhub: the management role.
     First,
-    /// One that a suite starts beside it.
+    /// A process that a suite starts besides.
     Second,
     /// A cell's fedhub.
     Cell(&'static Plane),
@@ -38,7 +38,7 @@ impl Member {
     /// The two of the management role.
     pub const REPLICAS: [Self; 2] = [Self::First, Self::Second];
 
-    /// What makes the chain whole: what runs in the cells and beside the project planes.
+    /// Returns the members of the whole chain: those in the cells and beside the project planes.
     pub fn chain() -> impl Iterator<Item = Self> {
         let cells = cells().flat_map(|(cell, _)| [Self::Services(cell), Self::Cell(cell)]);
         std::iter::once(Self::Quota).chain(cells)
@@ -59,7 +59,7 @@ impl Member {
         plane(name).map(Self::Services)
     }
 
-    /// What the process, its log and its port are called.
+    /// Returns the name of the process, its log and its port.
     pub fn name(self) -> String {
         match self {
             Self::First => "fedhub".to_owned(),

@@ -239,7 +239,7 @@ impl Fedhub {
         self.state().is_ok_and(|state| !state.runs())
     }
 
-    /// What it writes; a restart goes on in the same file.
+    /// Returns the path of its log; a restart appends to the same file.
     pub fn log(&self) -> PathBuf {
         self.layout.log(&self.member.name())
     }

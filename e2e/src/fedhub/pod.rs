@@ -64,7 +64,7 @@ pub struct Overlay {
     plane: &'static Plane,
 }
 
-/// What a process is started with.
+/// The arguments and environment of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pod {
     /// Arguments of the program.
@@ -73,7 +73,7 @@ pub struct Pod {
     pub environment: BTreeMap<String, String>,
 }
 
-/// What is on the plane beside the Deployment, as far as that names it.
+/// The objects on the plane that the Deployment names.
 struct Surroundings {
     /// Files of Secrets, by name and key.
     files: BTreeMap<(String, String), PathBuf>,
@@ -127,7 +127,7 @@ impl Overlay {
         self.components.iter().any(|own| own == component)
     }
 
-    /// What its Deployment starts, at this port of this machine.
+    /// Returns the pod of its Deployment, at this port of this machine.
     pub async fn pod(&self, layout: &Layout, port: u16) -> Result<Pod, Error> {
         let deployment = self.deployment(layout).await?;
         let client = kubeconfig::client(&layout.kubeconfig(self.plane.name)).await?;

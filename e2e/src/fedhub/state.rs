@@ -26,19 +26,19 @@ const STOP: Duration = Duration::from_secs(20);
 /// How one that was started before is started for once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Once {
-    /// With these components of `deploy/`.
+    /// The components of `deploy/`.
     pub components: Vec<String>,
-    /// On this plane, in place of the one that it is for.
+    /// The plane, in place of its own.
     pub plane: Option<String>,
-    /// With these flags of `fedhub run`, each in place of the one of its name if there is one.
+    /// The flags of `fedhub run`, each in place of the one of its name if there is one.
     pub flags: Vec<String>,
-    /// With these variables, each in place of the one of its name if there is one.
+    /// The variables, each in place of the one of its name if there is one.
     pub variables: Vec<(String, String)>,
-    /// From this program, in place of the one that it was first started from.
+    /// The program, in place of the one that it was first started from.
     pub program: Option<PathBuf>,
 }
 
-/// What is written down.
+/// The state that is stored of a process.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct State {
     /// The program.
@@ -64,14 +64,14 @@ pub struct State {
 }
 
 impl State {
-    /// One that does not run yet.
+    /// Returns the state of a process that does not run yet.
     pub fn new(program: PathBuf, pod: Pod, port: u16) -> Self {
         let Pod { arguments, environment } = pod;
         let (flags, otherwise, other_program, identity) = (Vec::new(), false, None, None);
         Self { program, arguments, environment, flags, port, otherwise, other_program, identity }
     }
 
-    /// What is written down of a process, if it was ever started.
+    /// Reads the stored state of a process, if it was ever started.
     pub fn load(layout: &Layout, member: Member) -> Result<Option<Self>, Error> {
         let path = member.file(layout);
         let content = match fs::read(&path) {

@@ -8,7 +8,7 @@ use hyper::body::Bytes;
 /// Why a body breaks off.
 pub(crate) type Problem = Box<dyn std::error::Error + Send + Sync>;
 pub(crate) type Content = UnsyncBoxBody<Bytes, Problem>;
-/// What the gateway answers.
+/// The answer of the gateway.
 pub(crate) type Answer = Response<Content>;
 
 /// An answer of the gateway's own, in the form that clients of API servers know.

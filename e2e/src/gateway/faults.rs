@@ -23,15 +23,15 @@ const PATH: &str = "/faults/";
 /// How a plane is unhealthy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// It takes every request and never answers: a black hole.
+    /// The plane takes every request and never answers: a black hole.
     Silent,
-    /// It stops in the middle of every answer, and of the next line of every watch.
+    /// The plane stops in the middle of every answer, and of the next line of every watch.
     Stalled,
-    /// It stops in the middle of every page of a list.
+    /// The plane stops in the middle of every page of a list.
     StalledLists,
-    /// It answers 503.
+    /// The plane answers 503.
     Unavailable,
-    /// It answers a page in HTML with 200, as a misconfigured proxy does.
+    /// The plane answers a page in HTML with 200, as a misconfigured proxy does.
     Garbage,
 }
 
@@ -55,7 +55,8 @@ impl Fault {
         }
     }
 
-    /// What an unhealthy plane answers, whatever is asked. None where it begins as if it were well.
+    /// Returns the answer of an unhealthy plane, whatever the request. `None` if it begins as if it were
+    /// healthy.
     pub async fn answer(self) -> Option<Answer> {
         Some(match self {
             Self::Silent => pending().await,

@@ -52,12 +52,12 @@ pub struct Gateway {
     planes: Arc<Behind>,
 }
 
-/// What is behind it.
+/// The servers behind the gateway.
 struct Behind {
     management: Client,
     projects: BTreeMap<String, Project>,
     faults: Faults,
-    /// What callers have to show.
+    /// The `Authorization` header that callers have to send.
     authorization: String,
 }
 
@@ -140,7 +140,7 @@ pub(crate) async fn client(path: &Path) -> Result<(Client, String), Error> {
     Ok((client, token))
 }
 
-/// With the certificate of the instance's servers.
+/// Returns a TLS acceptor with the certificate of the instance's servers.
 pub(crate) fn tls(layout: &Layout) -> Result<TlsAcceptor, Error> {
     let file = |name: &str| layout.pki().join(name);
     let bad = |name: &str, problem: String| Error::Manifest { path: file(name), problem };
@@ -202,7 +202,7 @@ impl Behind {
         done.unwrap_or_else(|problem| refusal(StatusCode::BAD_GATEWAY, "ServiceUnavailable", &problem))
     }
 
-    /// What is for the plane of a project.
+    /// Forwards a request to the plane of a project.
     async fn plane(&self, project: &str, path: &str, request: Request<Incoming>) -> Result<Answer, String> {
         let there = self.projects.get(project).and_then(|plane| match &plane.namespace {
             None => Some((plane, path.to_owned())),

@@ -4,7 +4,7 @@ use std::io;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-/// What a client sends before its first frame.
+/// The length of what a client sends before its first frame.
 const PREFACE: usize = 24;
 /// The header of a frame: length (three bytes), type, flags, stream (four bytes).
 const FRAME: usize = 9;

@@ -21,7 +21,7 @@ const PAGE: usize = 500;
 /// The time between two bytes of a slow answer.
 const PACE: Duration = Duration::from_secs(1);
 
-/// What is done to an answer.
+/// The change of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Kind {
     /// Maps of one field: once decoded they take fifty times their text.
@@ -58,7 +58,7 @@ pub enum Asked {
 }
 
 impl Asked {
-    /// What a request asks for.
+    /// Returns what a request asks for.
     pub fn by(method: &Method, path: &str) -> Self {
         if method != Method::GET {
             return Self::Everything;
@@ -77,7 +77,7 @@ impl Asked {
     }
 }
 
-/// One trick.
+/// A trick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Trick {
     kind: Kind,
@@ -107,7 +107,7 @@ impl Trick {
         self.about == asked || self.about == Asked::Everything
     }
 
-    /// What is sent to a request. `uid` becomes the UID of objects.
+    /// Returns the content that is sent to a request. `uid` becomes the UID of objects.
     pub fn content(self, asked: Asked, path: &str, uid: &str) -> Content {
         match self.kind {
             Kind::Fields => Text::new(asked, uid, "[", r#"{"a":1},"#, Some("{}]".to_owned())).content(),
@@ -137,7 +137,7 @@ struct Text {
     opening: String,
     /// Sent again and again.
     chunk: Bytes,
-    /// Sent after so many chunks as have the length; `None` where there is no end.
+    /// The text after as many chunks as have the length; `None` if there is no end.
     closing: Option<String>,
 }
 

@@ -1,8 +1,9 @@
 //! Which crates know which in the product, and that files of no crate know each other in circles, those of
 //! `e2e` included.
 //!
-//! Lower crates are free of I/O, and the caches of what they are caches for. A crate knows lower layers
-//! alone, and none beside it; tests may reach higher. Within a crate a file is above what it knows.
+//! Lower crates are free of I/O, and the caches of what they are caches for; what reads plans decides no
+//! rule. A crate knows lower layers alone, and none beside it; tests may reach higher. Within a crate a file
+//! is above what it knows.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -10,6 +11,7 @@ mod circles;
 mod features;
 mod folders;
 mod programs;
+mod rules;
 mod source;
 
 use std::collections::BTreeSet;

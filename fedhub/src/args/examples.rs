@@ -1,4 +1,4 @@
-//! What the help of commands without a file of their own ends with.
+//! Texts that are shown after the help of commands without a file of their own.
 
 /// Shown after the help of `fedhub run`.
 pub const RUN: &str = "\

@@ -1,4 +1,4 @@
-//! What is wrong with the flags of `fedhub run`, before anything starts.
+//! Faults in the flags of `fedhub run` that are found before anything starts.
 //!
 //! Decides C14.
 
@@ -75,8 +75,8 @@ impl RunArgs {
         faults
     }
 
-    /// What is wrong with the source of instance types. Karmada writes the copies to every cell: a cell that
-    /// is the source would have them written over what operators write there.
+    /// Returns the fault of the source of instance types. Karmada writes the copies to every cell: if a cell
+    /// were the source, they would overwrite what operators write there.
     fn instance_types_fault(&self) -> Option<String> {
         let (source, mode) = (self.instance_types, self.discovery.mode);
         let of_management = source == InstanceTypesSource::Management

@@ -5,12 +5,12 @@
 //! federator and projector; what seems to differ is read once more, and what still differs is reported
 //! (`report`).
 
-mod compare;
+pub mod compare;
 mod finding;
 mod read;
 mod reclaim;
 mod report;
-mod world;
+pub mod world;
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fedhub_api::cells::{CellDown, Declaration, Source, cluster_of, declaring, lost_by};
+use fedhub_api::cells::{CellDown, CellSource, Declaration, cluster_of, declaring, lost_by};
 use fedhub_api::conditions::is_true;
 use fedhub_core::names::{CITY_CODE, INSTANCE_CITY, SOURCE_CLUSTER, lost_cluster};
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, bare};
@@ -72,7 +72,7 @@ struct Cell {
 /// The cell that an object belongs to, as far as the object shows.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Holder {
-    /// By its mark: name and UID of the cell.
+    /// A mark with the name and UID of the cell.
     Marked(String, Option<String>),
     /// Without a mark, by the code of the city.
     City(String),
@@ -97,7 +97,7 @@ impl Counts {
     pub fn instance(&mut self, copy: &Object) {
         let city = || Holder::City(copy.label(INSTANCE_CITY).unwrap_or_default().to_owned());
         let holder =
-            Source::of(copy).map_or_else(city, |source| Holder::Marked(source.cell, source.cell_uid));
+            CellSource::of(copy).map_or_else(city, |source| Holder::Marked(source.cell, source.cell_uid));
         *self.instances.entry(holder).or_default() += 1;
     }
 
@@ -110,7 +110,7 @@ impl Counts {
     pub fn claim(&mut self, claim: &Object) {
         let name = || Holder::Marked(claim.label(SOURCE_CLUSTER).unwrap_or_default().to_owned(), None);
         let holder =
-            Source::of(claim).map_or_else(name, |source| Holder::Marked(source.cell, source.cell_uid));
+            CellSource::of(claim).map_or_else(name, |source| Holder::Marked(source.cell, source.cell_uid));
         *self.claims.get_or_insert_default().entry(holder).or_default() += 1;
     }
 }
@@ -120,7 +120,7 @@ impl Counts {
 pub struct Cells(Vec<Cell>);
 
 impl Cells {
-    /// Of those Clusters.
+    /// Creates the report on these Clusters.
     pub fn of(all: &[ObjectRef], counts: &Counts, now: Timestamp) -> Self {
         // With those declarations alone that fedhub believes.
         let clusters: Vec<_> = all.iter().map(|cluster| declaring(cluster, now, |_| true)).collect();

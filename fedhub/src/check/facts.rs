@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fedhub_core::object::Object;
-use fedhub_planes::discovery::expiry::End;
+use fedhub_planes::discovery::expiry::CredentialEnd;
 use fedhub_planes::pauses::stored::PausedPlanes;
 use jiff::Timestamp;
 use serde_json::Value;
@@ -59,7 +59,7 @@ pub struct PlaneFacts {
     /// Its clock; `None` where it sends no `Date`.
     pub clocks: Option<Clocks>,
     /// When its credentials end.
-    pub ends: Vec<End>,
+    pub ends: Vec<CredentialEnd>,
     /// The rights that were asked for, and whether they are given.
     pub rights: Vec<(Right, Read<bool>)>,
     /// The CRDs that belong there, and are installed by now.

@@ -182,6 +182,14 @@ impl Chain {
     }
 }
 
+/// Namespace and name of an object; the name alone where it has no namespace.
+pub fn path(object: &Object) -> String {
+    match object.namespace() {
+        "" => object.name().to_owned(),
+        namespace => format!("{namespace}/{}", object.name()),
+    }
+}
+
 /// When a condition turned last; `None` for what a schema puts there.
 pub fn turned_at(condition: &Value) -> Option<Timestamp> {
     let at = condition["lastTransitionTime"].as_str()?;

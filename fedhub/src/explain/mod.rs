@@ -1,8 +1,8 @@
 //! `fedhub explain`: where a WD, those of a Workload, or an Instance is on its way, and why. Reads only, and
 //! asks no fedhub (U4).
 //!
-//! `read` reads the objects of the chain into a plain struct (`chain`); `diagnose` decides on it alone;
-//! `rows` and `output` print it.
+//! `read` reads the objects of the chain into a plain struct (`chain`); `diagnose` decides on it alone, by
+//! what fedhub's own plans say of it (`plans`); `rows` and `output` print it.
 
 mod args;
 mod cause;
@@ -10,6 +10,7 @@ mod chain;
 mod diagnose;
 mod hop;
 mod output;
+mod plans;
 mod read;
 mod rows;
 mod workload;

@@ -9,7 +9,7 @@ use fedhub_core::object::{Object, ObjectView};
 use jiff::Timestamp;
 
 use super::chain::{
-    Chain, Read, all, condition_turned_at, created_at, deleted_at, source_generation, written_at,
+    Chain, Read, all, condition_turned_at, created_at, deleted_at, path, source_generation, written_at,
 };
 use super::hop::Hop;
 
@@ -78,13 +78,6 @@ fn unread(failure: &'static str, message: &str) -> Seen {
         _ => "Invalid",
     };
     (state.to_owned(), None, message.to_owned())
-}
-
-fn path(object: &Object) -> String {
-    match object.namespace() {
-        "" => object.name().to_owned(),
-        namespace => format!("{namespace}/{}", object.name()),
-    }
 }
 
 fn finalizers(object: &Object) -> String {

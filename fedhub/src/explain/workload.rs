@@ -21,7 +21,7 @@ use crate::operator::requests::{get, list};
 /// A Workload and its WDs.
 struct ExplainedWorkload {
     name: String,
-    /// Of a snapshot, which has none, skipped.
+    /// The Workload; skipped for a snapshot, which has none.
     workload: Read<Object>,
     deployments: Vec<Explained>,
 }

@@ -10,14 +10,14 @@ use fedhub_planes::history::Remembered;
 use fedhub_terminal::table::table;
 use jiff::Timestamp;
 
-/// What the cells of a city have done since the restore.
+/// The state of a city's cells since the restore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// A copy of one of its Instances was written since.
     WrittenBack,
-    /// It has copies, and all are as they were in the backup.
+    /// The city has copies, and all are as they were in the backup.
     NotWrittenBack,
-    /// It has WDs and no copies: whether their status has come since shows on no object.
+    /// The city has WDs and no copies: no object shows whether their status has come since.
     WithoutCopies,
     /// Every cell of it is declared lost: it is not waited for.
     Lost,
@@ -34,7 +34,7 @@ impl State {
     }
 }
 
-/// What the hub has of cities.
+/// The objects of the hub, by city.
 #[derive(Debug, Default)]
 pub struct Cities {
     /// The cities of WDs, by namespace and name.
@@ -70,8 +70,8 @@ impl Cities {
         }
     }
 
-    /// What an operator has to know before the restore is accepted: a line for each city in use, and for each
-    /// declaration that begins to count.
+    /// Describes what an operator has to know before the restore is accepted: a line for each city in use,
+    /// and for each declaration that begins to count.
     pub fn describe(&self, remembered: &Remembered, clusters: &[ObjectRef], now: Timestamp) -> String {
         let used: BTreeSet<&String> = self.deployments.values().chain(self.copies.keys()).collect();
         let cells = |city: &str| {

@@ -2,7 +2,7 @@
 
 use fedhub_core::names::{PLANE_NAME, PLANE_SECRET, PlaneName};
 use fedhub_core::object::{Object, ObjectView};
-use fedhub_planes::discovery::expiry::{Credential, End, claims, ends};
+use fedhub_planes::discovery::expiry::{Credential, CredentialEnd, claims, ends};
 use fedhub_planes::discovery::kubeconfigs::plane_of;
 use jiff::Timestamp;
 use kube::Config;
@@ -19,7 +19,7 @@ pub struct Held {
     /// The `ServiceAccount` of its token; `None` of any other credentials.
     pub account: Option<Account>,
     /// The end of its token, where that says so.
-    pub end: Option<End>,
+    pub end: Option<CredentialEnd>,
 }
 
 impl Held {

@@ -17,9 +17,9 @@ pub enum Outcome {
     Replaced,
     /// More than a third of the life of its token remains.
     Kept,
-    /// With `--dry-run`: its Secret would be created.
+    /// Its Secret would be created, with `--dry-run`.
     WouldCreate,
-    /// With `--dry-run`: the kubeconfig in its Secret would be replaced.
+    /// The kubeconfig in its Secret would be replaced, with `--dry-run`.
     WouldReplace,
     /// Nothing was written, for this reason.
     Failed(String),
@@ -64,7 +64,7 @@ pub struct Line {
 pub struct Kubeconfigs(Vec<Line>);
 
 impl Kubeconfigs {
-    /// Of these lines.
+    /// Creates the report of these lines, sorted by plane and Secret.
     pub fn of(mut lines: Vec<Line>) -> Self {
         lines.sort_by(|a, b| (&a.plane, &a.secret).cmp(&(&b.plane, &b.secret)));
         Self(lines)

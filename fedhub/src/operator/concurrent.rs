@@ -1,4 +1,4 @@
-//! Work on many planes or objects, so many at a time.
+//! Work on many planes or objects, a limited number at a time.
 
 use std::sync::Arc;
 

@@ -70,7 +70,7 @@ pub fn plane(config: Config, timeout: Duration) -> anyhow::Result<Plane> {
     Ok(Plane { client, server, timeout, limits: OWN, id, budget: transport.budget().clone() })
 }
 
-/// Each plane has a share of the memory of its own, whatever it is called.
+/// Returns a new id: each plane has a memory share of its own, whatever its name.
 fn next_id() -> anyhow::Result<PlaneId> {
     static PLANES: AtomicUsize = AtomicUsize::new(0);
     Ok(PlaneId::Project(PlaneName::new(&format!("plane-{}", PLANES.fetch_add(1, Ordering::Relaxed)))?))
@@ -89,8 +89,12 @@ impl Plane {
     }
 
     /// What its objects are read by.
-    pub fn source(&self) -> pages::Source {
-        pages::Source { client: self.client.clone(), plane: self.id.clone(), budget: self.budget.clone() }
+    pub fn source(&self) -> pages::BoundedClient {
+        pages::BoundedClient {
+            client: self.client.clone(),
+            plane: self.id.clone(),
+            budget: self.budget.clone(),
+        }
     }
 
     /// How long all reads of it may take together.
@@ -99,7 +103,7 @@ impl Plane {
     }
 }
 
-/// What comes of work on a plane, unless it takes longer than a plane may as a whole.
+/// Runs work on a plane, unless it takes longer than a plane may as a whole.
 pub async fn in_time<T>(plane: &Connection, work: impl Future<Output = T>) -> Result<T, ReadError> {
     let Read::Found(plane) = plane else { return Ok(work.await) };
     let whole = plane.whole();

@@ -10,14 +10,14 @@ use serde_json::json;
 
 use super::connect::Plane;
 
-/// What became of an object.
+/// The result of deleting an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It is deleted.
+    /// The object is deleted.
     Deleted,
-    /// It was gone already.
+    /// The object was gone already.
     Gone,
-    /// It stays, for this reason.
+    /// The object stays, for this reason.
     Kept(String),
     /// A request failed.
     Failed(String),
@@ -41,7 +41,7 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// Takes Karmada's protection off, and deletes: both this very version, and no other.
+/// Removes Karmada's protection and deletes the object, both in this very version and no other.
 pub async fn delete(plane: &Plane, kind: Kind, object: &Object, manager: &str) -> Outcome {
     let api = Api::<Object>::namespaced_with(plane.client.clone(), object.namespace(), kind.resource());
     let mut version = object.version().to_owned();

@@ -37,7 +37,7 @@ pub struct Found {
 }
 
 impl Found {
-    /// What asks it.
+    /// Returns the connection that asks it.
     pub fn connection(&self, timeout: Duration) -> Connection {
         let plane = self.config.clone().and_then(|config| {
             connect::plane(config, timeout).map_err(|error| errors::chain(error.as_ref()))
@@ -49,7 +49,7 @@ impl Found {
     }
 }
 
-/// Where project planes are found.
+/// The source of project planes.
 #[derive(Clone)]
 pub struct PlaneSource {
     /// How.
@@ -63,7 +63,7 @@ pub struct PlaneSource {
 }
 
 impl PlaneSource {
-    /// As the flags of a command say, which have no faults.
+    /// Creates the source from the flags of a command, which are valid.
     pub fn of(
         args: &DiscoveryArgs,
         management: (&ManagementArgs, &Connection),
@@ -87,7 +87,7 @@ impl PlaneSource {
         Ok(Self { mode: args.mode, namespace: namespace.to_owned(), server, config })
     }
 
-    /// All planes.
+    /// Lists all planes.
     pub async fn list(&self) -> Read<Vec<Found>> {
         match self.mode {
             Discovery::Single if self.server.found().is_none() => Read::Skipped,

@@ -22,7 +22,7 @@ use crate::explain::Cause;
 pub struct Problem {
     /// One of the causes of `fedhub explain`.
     pub cause: Cause,
-    /// In words.
+    /// The message for people.
     pub message: String,
 }
 
@@ -112,7 +112,7 @@ pub fn planes_of(
         let connection = plane.connection(timeout);
         (plane.name, connection)
     });
-    // What is given by a flag stands in place of what is found.
+    // A plane that a flag names replaces the one of its name that was found.
     for (name, connection) in given.into_iter().chain(found) {
         let plane = match PlaneName::new(&name) {
             Ok(plane) => plane,

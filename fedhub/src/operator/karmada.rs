@@ -1,4 +1,4 @@
-//! What commands read of Karmada that fedhub does not watch.
+//! Karmada's objects that commands read and fedhub does not watch.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,4 @@
-//! What is known of project planes: the kubeconfigs in their Secrets, which clusters they are, what is
+//! The facts about project planes: the kubeconfigs in their Secrets, which clusters they are, what is
 //! paused.
 
 use std::collections::BTreeMap;
@@ -66,7 +66,7 @@ pub async fn remembered(management: &Connection, namespace: &str) -> Read<BTreeM
     entries.map(|entries| entries.into_iter().map(|(plane, entry)| (plane, entry.identity)).collect())
 }
 
-/// All that fedhub remembers of planes, by their names.
+/// Reads everything that fedhub remembers of planes, by their names.
 pub async fn entries(management: &Connection, namespace: &str) -> Read<BTreeMap<String, IdentityEntry>> {
     let label = format!("{}={}", IDENTITIES.0, IDENTITIES.1);
     let maps = list(management, Kind::ConfigMap.resource(), namespace, &label).await;
@@ -78,7 +78,7 @@ pub async fn entries(management: &Connection, namespace: &str) -> Read<BTreeMap<
     })
 }
 
-/// What operators paused.
+/// Reads which planes operators paused.
 pub async fn paused(management: &Connection, namespace: &str) -> Read<PausedPlanes> {
     match get(management, Kind::ConfigMap.resource(), namespace, PAUSED).await {
         Read::Absent => Read::Found(PausedPlanes::default()),

@@ -1,4 +1,5 @@
-//! What came of a read, errors included, so that a command shows what it could not read beside what it could.
+//! The result of a read, errors included, so that a command shows what it could not read beside what it
+//! could.
 
 use anyhow::anyhow;
 
@@ -14,7 +15,7 @@ pub enum Failure {
     Forbidden,
     /// The server does not serve the kind.
     NotServed,
-    /// It sends more than is taken of one plane.
+    /// The plane sends more than is accepted from one plane.
     TooLarge,
     /// The kubeconfig cannot be used.
     Invalid,
@@ -29,17 +30,17 @@ pub struct ReadError {
     pub message: String,
 }
 
-/// What came of one read.
+/// The result of a read.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Read<T> {
     /// The object was not requested: no credentials were given, or what names it is not known.
     #[default]
     Skipped,
-    /// It is there.
+    /// The object was found.
     Found(T),
-    /// It is not there.
+    /// The object does not exist.
     Absent,
-    /// It could not be read.
+    /// The object could not be read.
     Failed(ReadError),
 }
 
@@ -50,7 +51,7 @@ impl<T> From<Option<T>> for Read<T> {
 }
 
 impl<T> Read<T> {
-    /// What was found.
+    /// Returns what was found.
     pub fn found(&self) -> Option<&T> {
         match self {
             Self::Found(it) => Some(it),
@@ -71,7 +72,8 @@ impl<T> Read<T> {
         matches!(self, Self::Absent)
     }
 
-    /// What was found, or nothing of it; an error, in words of what was done, where it could not be read.
+    /// Returns what was found, or the default if nothing was; an error that says what was being done if the
+    /// read failed.
     pub fn required(self, doing: impl FnOnce() -> String) -> anyhow::Result<T>
     where
         T: Default,
@@ -88,7 +90,7 @@ impl<T> Read<T> {
         self.and_then(|it| Read::Found(made(it)))
     }
 
-    /// What comes of what was found.
+    /// Continues with what was found.
     pub fn and_then<U>(self, next: impl FnOnce(T) -> Read<U>) -> Read<U> {
         match self {
             Self::Skipped => Read::Skipped,

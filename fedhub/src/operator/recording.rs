@@ -55,7 +55,7 @@ pub struct Recording {
     /// Why it could not be read at all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<Failed>,
-    /// What it has, by `<apiVersion>/<plural>`.
+    /// The lists of the recording, by `<apiVersion>/<plural>`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub resources: BTreeMap<String, Listed>,
 }
@@ -74,7 +74,7 @@ pub struct Failed {
 pub enum Listed {
     /// Its objects.
     Objects(Vec<Object>),
-    /// What the server answered instead.
+    /// The server's answer, if it is not a list.
     Refused(Box<Status>),
 }
 
@@ -106,7 +106,7 @@ impl Snapshot {
         }
     }
 
-    /// What could not be read, a line each.
+    /// Returns what could not be read, a line each.
     pub fn gaps(&self) -> Vec<String> {
         let planes = [("management plane", &self.management), ("hub", &self.hub)];
         let planes = planes.map(|(name, plane)| (name.to_owned(), plane)).into_iter();
@@ -196,7 +196,7 @@ fn refusal(code: u16, reason: &str, message: &str) -> Box<Status> {
     Box::new(Status::failure(message, reason).with_code(code))
 }
 
-/// What the path of a request names.
+/// The object or list that the path of a request names.
 struct Asked {
     /// `<apiVersion>/<plural>`.
     resource: String,

@@ -11,7 +11,7 @@ use kube::core::ApiResource;
 use super::connect::{Connection, Plane, in_time};
 use super::read::{Failure, Read, ReadError};
 
-/// What came of a request, which may take so long.
+/// Runs a request with a time limit, and returns its result.
 pub async fn within<T, E: Into<ApiError>>(
     limit: Duration,
     request: impl Future<Output = Result<T, E>>,
@@ -42,7 +42,7 @@ fn failed<T>(error: &ApiError) -> Read<T> {
     Read::Failed(ReadError { failure, message: errors::chain(error) })
 }
 
-/// One object; of a cluster-scoped kind where `namespace` is empty.
+/// Gets an object; of a cluster-scoped kind if `namespace` is empty.
 pub async fn get(plane: &Connection, kind: &ApiResource, namespace: &str, name: &str) -> Read<Object> {
     part_of(plane, kind, namespace, name, Part::Whole).await
 }
@@ -76,7 +76,7 @@ async fn part_of(
     }
 }
 
-/// All objects with these labels, page by page; of all namespaces where `namespace` is empty.
+/// Lists all objects with these labels, page by page; in all namespaces if `namespace` is empty.
 pub async fn list(
     plane: &Connection,
     kind: &ApiResource,
@@ -94,7 +94,7 @@ pub async fn list(
     read.map(|()| objects)
 }
 
-/// What is listed.
+/// A list request.
 #[derive(Clone, Copy)]
 pub struct Query<'a> {
     /// The kind.

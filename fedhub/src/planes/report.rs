@@ -21,7 +21,7 @@ pub struct Counts {
     deployments: usize,
     /// Those that carry the federator's finalizer.
     federated: usize,
-    /// Of these, the ones that are being deleted: their cleanup is not done.
+    /// Those of the federated ones that are being deleted: their cleanup is not done.
     held: usize,
 }
 
@@ -68,7 +68,7 @@ impl PlaneLine {
         Self { name: name.to_owned(), secret: secret.map(str::to_owned), ..Self::default() }
     }
 
-    /// The same with an error of reading.
+    /// Adds the error of a read.
     pub fn with(self, error: &ReadError) -> Self {
         Self { problem: Some(error.into()), ..self }
     }
@@ -115,7 +115,8 @@ impl Row for PlaneLine {
 pub struct Planes(Vec<PlaneLine>);
 
 impl Planes {
-    /// Of what was read, the identities that fedhub remembers by plane, and what is paused.
+    /// Creates the report of what was read, with the identities that fedhub remembers and the planes that are
+    /// paused.
     pub fn of(
         mut lines: Vec<PlaneLine>,
         remembered: &BTreeMap<String, String>,

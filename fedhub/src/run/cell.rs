@@ -35,7 +35,7 @@ pub(super) struct Cell {
     identity: Arc<Identity>,
     /// The cell, where that is the cluster that the process runs in.
     home: Option<Server>,
-    /// Where quota is claimed.
+    /// The server on which quota is claimed.
     quota: Option<Server>,
     /// Whether Instances are written back to the hub.
     writes_back: bool,
@@ -160,8 +160,9 @@ fn work<C: Controller + Listener>(runtime: &Runtime, role: &Role, controller: &A
     Ok(())
 }
 
-/// What the role watches in the cell. Where the cell is a project plane too, what has no label of Karmada's
-/// hub is a user's WD, and what has the label of a project is a projection: they are the management role's.
+/// Returns the kinds that the role watches in the cell. If the cell is a project plane too, a WD without the
+/// label of Karmada's hub is a user's, and an Instance with the label of a project is a projection: they are
+/// the management role's.
 pub fn in_cell(args: &RunArgs) -> Vec<Watched> {
     let mut kinds = if args.is_single_cluster() {
         vec![
@@ -196,7 +197,7 @@ pub fn in_cell(args: &RunArgs) -> Vec<Watched> {
     kinds
 }
 
-/// What a cell watches on the hub: what is its own city's, where it knows that.
+/// Returns the kinds that a cell watches on the hub: the objects of its own city, if it knows that.
 pub fn on_hub(city: Option<&str>) -> Vec<Watched> {
     let of = |kind, key| city.map_or_else(|| Watched::all(kind), |city| Watched::labelled(kind, key, city));
     vec![
@@ -215,8 +216,8 @@ mod tests {
     use super::*;
     use crate::args::{Args, Command};
 
-    /// What the first version of the cell's `ClusterRole` granted, and what a flag asks for, may be relied
-    /// on.
+    /// Rights may be relied on that the first version of the cell's `ClusterRole` granted, or that a flag
+    /// asks for.
     #[test]
     fn c13_a_cell_upgraded_before_its_cluster_role_waits_for_no_autoscalers() {
         let parsed = Args::try_parse_from(["fedhub", "run", "--enable-cell-controllers"]).unwrap();

@@ -108,7 +108,7 @@ impl Management {
         self.role.registries.get(1).cloned().map(Catalog::new)
     }
 
-    /// What explains objects with the clients of this role.
+    /// Returns what explains objects with the clients of this role.
     pub fn explainer(&self, args: &RunArgs) -> Explainer {
         let management = self.home.client(&PlaneId::Management);
         Explainer::new(self.role.registries[0].clone(), management, args.namespace(), &args.lease_name)
@@ -198,8 +198,8 @@ const LOST_CELLS_WORKERS: usize = 4;
 /// How many WDs have their referenced data copied at once: each holds the content of one source in memory.
 const DATA_WORKERS: usize = 8;
 
-/// What the role watches on the hub. A role of an older version does not let it read companions: then all
-/// that needs none goes on.
+/// Returns the kinds that the role watches on the hub. A role of an older version does not let it read
+/// companions: then everything that needs none goes on.
 pub fn on_hub(has_catalog: bool) -> Vec<Watched> {
     let companions = |kind| Watched::labelled(kind, REFERENCED_DATA, "true").if_served();
     let mut kinds = watched::all(&HUB_KINDS);

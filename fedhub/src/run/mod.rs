@@ -182,7 +182,7 @@ fn own_cluster(
     cell: Option<&cell::Cell>,
 ) -> anyhow::Result<Server> {
     let known = management.map(management::Management::home).or_else(|| cell.and_then(cell::Cell::home));
-    // Of a cell with a kubeconfig of its own the process knows other clusters only.
+    // If the cell has a kubeconfig of its own, the process only knows clusters other than its own.
     known.map_or_else(
         || runtime.follow("management", runtime.args.management.source()),
         |home| Ok(home.clone()),

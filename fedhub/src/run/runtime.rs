@@ -1,4 +1,4 @@
-//! What the roles of a process stand on together: connections, metrics, discovery, election, shutdown.
+//! The state that the roles of a process share: connections, metrics, discovery, election, shutdown.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::args::RunArgs;
 
-/// What both roles share.
+/// The state that both roles share.
 pub struct Runtime {
     /// The command line.
     pub args: RunArgs,
@@ -45,8 +45,7 @@ pub struct Runtime {
 pub struct Controlled {
     /// The metric label.
     pub name: &'static str,
-    /// What its keys are about, unless those are another controller's objects, which must not be counted
-    /// twice.
+    /// The kind of its keys' objects, unless those are another controller's, which must not be counted twice.
     pub kind: Option<Kind>,
     /// Its queue.
     pub queue: Arc<Queue>,
@@ -61,13 +60,13 @@ pub struct Role {
     pub registries: Vec<Arc<Planes>>,
     /// Its controllers.
     pub controllers: Vec<Controlled>,
-    /// Who the cell is, of the role of a cell.
+    /// The identity of the cell, in the role of a cell.
     pub identity: Option<Arc<Identity>>,
 }
 
 /// A role whose workers run.
 pub struct Running {
-    /// What it is.
+    /// The role.
     pub role: Role,
     /// Its part in the election, where there is one.
     pub leadership: Option<Leadership>,

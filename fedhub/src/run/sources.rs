@@ -1,4 +1,4 @@
-//! Where the flags of `fedhub run` say that the planes are.
+//! The addresses of planes that the flags of `fedhub run` name.
 
 use fedhub_planes::discovery::credentials::Source;
 

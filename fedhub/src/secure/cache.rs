@@ -1,4 +1,4 @@
-//! Answers that are remembered for a while, at most so many, by what was asked.
+//! A bounded cache of answers by question, each of which expires.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// What stands for a question where its answer is remembered.
+/// Identifies a question whose answer is remembered.
 pub type Digest = [u8; 32];
 
 /// SHA-256, so that no token and nothing of a user stays in memory.

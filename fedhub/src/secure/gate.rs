@@ -1,4 +1,4 @@
-//! Who may read the pages: what a request shows, what is asked about it, and what the answers mean.
+//! Access to the pages: what a request shows, what is asked about it, and what the answers mean.
 //!
 //! As `controller-runtime` does it (`pkg/metrics/filters`): a `TokenReview` says whose a token is, and a
 //! `SubjectAccessReview` whether that user may get the path. A client certificate of the given CA is let in
@@ -24,8 +24,8 @@ pub enum Credential<'a> {
 }
 
 impl<'a> Credential<'a> {
-    /// What a request has, for whose path a verified client certificate of its connection counts, or does
-    /// not.
+    /// Reads the credential of a request. `is_certified` says whether its connection has a verified client
+    /// certificate that counts for its path.
     pub fn of(is_certified: bool, headers: &'a HeaderMap) -> Self {
         if is_certified {
             return Self::Certificate;
@@ -47,7 +47,7 @@ impl<'a> Credential<'a> {
 pub enum Refusal {
     /// The pages are only read.
     Method,
-    /// There is neither a token nor, for `/metrics`, a client certificate.
+    /// The caller shows neither a token nor, for `/metrics`, a client certificate.
     NoCredential,
     /// The cluster does not know the token.
     InvalidToken,
@@ -58,7 +58,7 @@ pub enum Refusal {
         /// The path.
         path: String,
     },
-    /// As many questions of the caller's address are under way as may be.
+    /// The caller's address has as many reviews in progress as allowed.
     Busy,
     /// The cluster could not be asked.
     ReviewFailed,

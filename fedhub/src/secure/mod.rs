@@ -32,7 +32,7 @@ use reviews::Reviews;
 use server::{Caller, TlsServer};
 use tls::Tls;
 
-/// What connections for pages may take. Client certificates are checked at the beginning of a connection
+/// The limits of connections for pages. Client certificates are verified at the beginning of a connection
 /// only.
 const LIMITS: Limits = Limits {
     connections: 64,
@@ -67,8 +67,8 @@ impl Secure {
         Ok(TlsServer::new(routes, tls, LIMITS, metrics))
     }
 
-    /// Who asks, where they may read that path. A certificate is for scrapers: it names no user of the
-    /// cluster whose right to another path could be asked about.
+    /// Returns the user who asks, if that user may read the path. A certificate is for scrapers: it names no
+    /// user of the cluster whose right to another path could be asked about.
     async fn admit(&self, caller: &Caller, request: &Parts) -> Result<String, Refusal> {
         if ![Method::GET, Method::HEAD].contains(&request.method) {
             return Err(Refusal::Method);

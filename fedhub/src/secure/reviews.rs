@@ -35,7 +35,7 @@ pub struct Reviews {
     users: Mutex<Cache<Digest, Option<UserInfo>>>,
     /// The rights by token and path, both as digests: neither stays in memory.
     rights: Mutex<Cache<(Digest, Digest), bool>>,
-    /// What was logged last, while the cluster cannot be asked.
+    /// The error that was logged last, while the cluster cannot be asked.
     failure: Mutex<Option<String>>,
 }
 

@@ -22,9 +22,9 @@ use crate::connections::{Limits, accept};
 
 /// How long a TLS handshake may take.
 pub const HANDSHAKE: Duration = Duration::from_secs(5);
-/// Who is at the other end of a connection.
+/// The other end of a connection.
 pub struct Caller {
-    /// Where its connection comes from.
+    /// The address that it connects from.
     pub address: IpAddr,
     /// The client certificate that it has shown, which was verified.
     pub certificate: Option<CertificateDer<'static>>,

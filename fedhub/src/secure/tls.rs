@@ -35,10 +35,10 @@ pub enum TlsError {
     /// A file cannot be read.
     #[error("failed to read {}", .0.display())]
     Unreadable(PathBuf, #[source] std::io::Error),
-    /// It holds no certificate, or none that can be read.
+    /// The file holds no certificate, or none that can be read.
     #[error("{0} holds no certificate in PEM")]
     NoCertificate(String),
-    /// It holds no key, or none that can be read.
+    /// The file holds no key, or none that can be read.
     #[error("{0} holds no private key in PEM")]
     NoKey(String),
     /// The certificate and its key do not make a server.
@@ -52,7 +52,7 @@ pub enum TlsError {
     SelfSigned(#[from] rcgen::Error),
 }
 
-/// Where the parts are.
+/// The files of the parts.
 struct Source {
     name: &'static str,
     /// Certificate and key, unless they are those that the process made.
@@ -68,10 +68,10 @@ struct Pair {
     key: Vec<u8>,
 }
 
-/// What the files hold.
+/// The content of the files.
 #[derive(Clone, PartialEq, Eq)]
 struct Content {
-    /// What the flags of the files begin with.
+    /// The prefix of the files' flags.
     name: &'static str,
     pair: Pair,
     client_ca: Option<Vec<u8>>,
@@ -92,7 +92,7 @@ impl Source {
 }
 
 impl Pair {
-    /// One for this host that nobody vouches for, as `controller-runtime` makes it where it is given none.
+    /// Creates a self-signed pair for this host, as `controller-runtime` does if it is given none.
     fn self_signed() -> Result<Self, TlsError> {
         let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         let names = ["localhost", "127.0.0.1", "::1", host.trim()].map(str::to_owned);
@@ -145,7 +145,7 @@ impl Content {
     }
 }
 
-/// What new connections are met with.
+/// The TLS configuration of new connections.
 pub struct Tls {
     source: Source,
     current: RwLock<(Content, Arc<ServerConfig>)>,

@@ -11,7 +11,7 @@ use anyhow::Context;
 pub fn write(path: &Path, content: &[u8]) -> anyhow::Result<()> {
     let doing = || format!("failed to write {}", path.display());
     let directory = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // Created anew (O_EXCL), with the mode 0600.
+    // The file must not exist (O_EXCL), and gets the mode 0600.
     let mut partial =
         tempfile::Builder::new().prefix(".fedhub-").tempfile_in(directory).with_context(doing)?;
     partial.write_all(content).with_context(doing)?;

@@ -127,7 +127,7 @@ fn on_the_hub(hub: &Recording) -> BTreeMap<String, BTreeSet<String>> {
     known
 }
 
-/// What is listed of a plane: a kind, and the namespace it is in where that is one.
+/// A list to record of a plane: a kind, and the namespace if it is in one.
 type Wanted = (ApiResource, String);
 
 fn everywhere(kinds: &[Kind]) -> Vec<Wanted> {
@@ -218,7 +218,7 @@ async fn record_project(connection: &Connection, mut known: BTreeSet<String>) ->
         match get(connection, kind, "", &name).await {
             Read::Found(namespace) => namespaces.push(strip::strip(kind, namespace)),
             Read::Absent | Read::Skipped => {}
-            // What the list was answered says why.
+            // The answer to the list says why.
             Read::Failed(_) => return recording,
         }
     }
@@ -226,7 +226,7 @@ async fn record_project(connection: &Connection, mut known: BTreeSet<String>) ->
     recording
 }
 
-/// What a recording has a kind by.
+/// Returns the name of a kind in a recording.
 fn resource(kind: &ApiResource) -> String {
     format!("{}/{}", kind.api_version, kind.plural)
 }
@@ -266,7 +266,7 @@ enum Refusal {
 async fn listed(plane: &Plane, kind: &ApiResource, namespace: &str) -> Result<Vec<Object>, Refusal> {
     let mut objects = Vec::new();
     let mut pages = plane.source().pages(kind, namespace, Part::Whole, plane.limits);
-    // What is not written into the file is not held either.
+    // Objects that are not written to the file are not kept in memory either.
     let mut visit = |object: Object| {
         objects.push(strip::strip(kind, object));
         ControlFlow::Continue(())

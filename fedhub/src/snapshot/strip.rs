@@ -11,17 +11,18 @@ const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// The object without what a snapshot has no use for.
 pub fn strip(kind: &ApiResource, mut object: Object) -> Object {
-    // What is listed does not name its kind.
+    // The items of a list do not name their kind.
     object.types = Some(TypeMeta { api_version: kind.api_version.clone(), kind: kind.kind.clone() });
     for manager in object.metadata.managed_fields.iter_mut().flatten() {
-        // Who wrote when tells since when a hop is behind; what was written is most of a small object.
+        // The time of a write shows since when a hop is behind; the written fields are most of a small
+        // object.
         manager.fields_v1 = None;
     }
     if let Some(annotations) = &mut object.metadata.annotations {
         annotations.remove(LAST_APPLIED);
     }
     let is = |of: Kind| kind.plural == of.resource().plural;
-    // fedhub's own, which are told apart before.
+    // These are fedhub's own, which are distinguished before.
     if is(Kind::ConfigMap) || kind.plural == "leases" {
         return object;
     }

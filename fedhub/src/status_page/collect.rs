@@ -1,4 +1,5 @@
-//! What the process knows, as the page shows it. Reads memory only: the registries, the queues, the metrics.
+//! Collects the state of the process for the page. Reads memory only: the registries, the queues, the
+//! metrics.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -27,7 +28,7 @@ use crate::status::{self, Status};
 /// How many WDs of a plane are named.
 const DEPLOYMENTS: usize = 100;
 
-/// What is said of a plane whose project an operator has to decide on (I4).
+/// The message about a plane whose project an operator has to decide on (I4).
 const MISSES_ENTITLEMENT: &str = "the project's ServiceEntitlement is missing and was not seen to be deleted: what runs is kept; \
      create it again, or run fedhub planes withdraw";
 
@@ -38,7 +39,7 @@ fn lanes(role: &Role) -> Lanes {
     role.controllers.iter().map(|it| (it.name, it.queue.lane_status())).collect()
 }
 
-/// What trends are made of.
+/// Measures the values that trends are made of.
 pub fn measure(status: &Status) -> Measured {
     let families = status.gathered();
     let hop = |hop: &Hop| {
@@ -237,7 +238,7 @@ fn cities(planes: &Planes, families: &[MetricFamily]) -> Vec<City> {
     status::cities(planes).into_iter().map(city).collect()
 }
 
-/// One plane, in each role that has it.
+/// Collects one plane, in each role that has it.
 pub fn plane(status: &Status, name: &str) -> Vec<PlaneDetail> {
     let mut found = Vec::new();
     for role in status.roles() {

@@ -1,9 +1,9 @@
-//! What needs somebody, of all that a page shows: a pure function.
+//! The parts of a page that need somebody's attention: a pure function.
 
 use super::data::{Attention, PlaneRow, PlaneState, Snapshot};
 use super::route::{PlanesQuery, Route};
 
-/// One thing that needs attention.
+/// A concern that needs attention.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Concern {
     /// The sentence for the operator.

@@ -1,4 +1,4 @@
-//! What the page shows, as plain values: filled by `collect`, printed by `view`, and made up by tests.
+//! The content of the page, as plain values: filled by `collect`, printed by `view`, and made up by tests.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::figures::Count;
 use super::samples::Trend;
 use crate::explain;
 
-/// What a view of the process shows on every page.
+/// The head of every page.
 #[derive(Clone, Debug)]
 pub struct Head {
     /// The version of the program.
@@ -68,17 +68,17 @@ impl PlaneState {
 /// How much a plane needs somebody.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Attention {
-    /// It cannot be worked on.
+    /// The plane cannot be worked on.
     Failing,
-    /// It has been behind for longer than the federator's deadline.
+    /// The plane has been behind for longer than the federator's deadline.
     Stuck,
-    /// It has been behind for longer than is usual.
+    /// The plane has been behind for longer than is usual.
     Slow,
     /// Nothing.
     None,
 }
 
-/// One plane, as lists show it.
+/// A plane, as lists show it.
 #[derive(Clone, Debug)]
 pub struct PlaneRow {
     /// Its name; not a valid one where that is why it is refused.
@@ -124,7 +124,7 @@ impl PlaneRow {
 /// The plane that a registry is around: the hub or the cell.
 #[derive(Clone, Debug)]
 pub struct Anchor {
-    /// What it is called.
+    /// The name of the anchor.
     pub name: String,
     /// The role that it belongs to.
     pub role: &'static str,
@@ -180,7 +180,7 @@ pub struct Cell {
     pub name: String,
     /// Whether Karmada reaches it; none where the hub says nothing of it yet.
     pub reachable: Option<bool>,
-    /// What the hub says of a cell that is down.
+    /// Why the cell is down, in the hub's words.
     pub down: Option<String>,
 }
 
@@ -208,7 +208,7 @@ pub struct City {
     pub convergence: Convergence,
 }
 
-/// What is not done, because it would not be safe.
+/// The writes that are withheld, because they would not be safe.
 #[derive(Clone, Debug, Default)]
 pub struct Withheld {
     /// Instances that no retry can project or write back.
@@ -242,7 +242,7 @@ pub struct Snapshot {
     pub circuits: Vec<OpenCircuit>,
     /// Cities and their cells.
     pub cities: Vec<City>,
-    /// What is not done.
+    /// The writes that are withheld.
     pub withheld: Withheld,
     /// The time that trends cover.
     pub covered: Duration,
@@ -259,7 +259,7 @@ pub struct KindCount {
     pub synced: bool,
 }
 
-/// What a controller has to do for a plane.
+/// The work of a controller for a plane.
 #[derive(Clone, Debug)]
 pub struct Lane {
     /// The controller.
@@ -270,7 +270,7 @@ pub struct Lane {
     pub running: usize,
     /// The age of the oldest change that is not in sync.
     pub oldest: Option<Duration>,
-    /// What the circuit breaker lets through.
+    /// Which keys the circuit breaker lets through.
     pub circuit: &'static str,
 }
 
@@ -285,12 +285,12 @@ pub struct Failure {
     pub ago: Duration,
 }
 
-/// One plane in full.
+/// A plane in full.
 #[derive(Clone, Debug)]
 pub struct PlaneDetail {
     /// As lists show it.
     pub row: PlaneRow,
-    /// What is watched there.
+    /// The kinds that are watched there.
     pub kinds: Vec<KindCount>,
     /// Bytes that digests and names take, about.
     pub bytes: usize,
@@ -304,7 +304,7 @@ pub struct PlaneDetail {
     pub deployments_total: usize,
 }
 
-/// What was asked for on the page of an object, as it was typed.
+/// The query on the page of an object, as it was typed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ObjectQuery {
     /// `wd` or `instance`.
@@ -324,7 +324,7 @@ impl ObjectQuery {
     }
 }
 
-/// What came of asking for an object.
+/// The answer to a query for an object.
 #[derive(Clone, Debug)]
 pub enum ObjectAnswer {
     /// Nothing was asked.
@@ -335,7 +335,7 @@ pub enum ObjectAnswer {
     Unavailable(String),
     /// The caller has asked for one already, or as many others as are answered at a time.
     Busy,
-    /// It took too long.
+    /// The explanation took too long.
     TimedOut(Duration),
     /// The chain.
     Explained(Box<Explained>),

@@ -1,4 +1,4 @@
-//! What `fedhub explain` says of an object, read by the clients of this process.
+//! Explains an object as `fedhub explain` does, by the clients of this process.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -49,7 +49,7 @@ impl<'a> Turn<'a> {
         let mut callers = busy.lock();
         let is_free = callers.len() < TURNS && callers.insert(caller.clone());
         drop(callers);
-        // Not to be made where another has the turn: dropped, it would end that one's.
+        // No value is made while another caller has the turn: dropping it would end that caller's.
         is_free.then(|| Self { busy, caller })
     }
 }

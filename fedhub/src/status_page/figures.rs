@@ -44,7 +44,7 @@ impl Buckets {
         Self(buckets.chain([(f64::INFINITY, histogram.get_sample_count())]).collect())
     }
 
-    /// What was added since then.
+    /// Returns what was added since `before`.
     pub fn since(&self, before: &Self) -> Self {
         let earlier = |at: usize| before.0.get(at).map_or(0, |(_, count)| *count);
         let moved = |(at, (bound, count)): (usize, &(f64, u64))| (*bound, count.saturating_sub(earlier(at)));

@@ -106,7 +106,7 @@ impl StatusPage {
         }
     }
 
-    /// What the process knows, as it was read no longer than a moment ago.
+    /// Returns the state of the process, as it was read a moment ago at most.
     fn snapshot(&self) -> Arc<Snapshot> {
         let mut last = self.last.lock();
         if let Some((at, snapshot)) = &*last

@@ -18,13 +18,13 @@ pub enum Route {
     Fleet,
     /// The list of planes.
     Planes(PlanesQuery),
-    /// One plane.
+    /// The page of a plane.
     Plane(String),
     /// An object's chain.
     Object(ObjectQuery),
 }
 
-/// Which planes are listed.
+/// Selects the planes to list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlanesQuery {
     /// Only those whose name contains this.

@@ -34,7 +34,7 @@ impl Trend {
     }
 }
 
-/// What is measured at one moment.
+/// The values of one moment.
 #[derive(Clone, Debug, Default)]
 pub struct Measured {
     /// Each hop with its histogram so far.

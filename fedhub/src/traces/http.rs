@@ -34,7 +34,7 @@ pub struct Http {
     client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
     timeout: Duration,
     runtime: Handle,
-    /// What was logged last, while exports fail.
+    /// The error that was logged last, while exports fail.
     failure: Arc<Mutex<Option<String>>>,
 }
 

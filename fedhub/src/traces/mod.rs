@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::Context;
 use fedhub_core::object::Key;
-use fedhub_core::trace::{Change, Converged, Reconciled, Recorder};
+use fedhub_core::trace::{Converged, Reconciled, Recorder, TracedGeneration};
 use opentelemetry::trace::{SpanContext, SpanId, SpanKind, Status, TraceFlags, TraceId, TraceState};
 use opentelemetry::{InstrumentationScope, KeyValue};
 use opentelemetry_otlp::{SpanExporter, WithHttpConfig};
@@ -79,7 +79,7 @@ impl Traces {
             KeyValue::new("fedhub.object.namespace", namespace.to_string()),
             KeyValue::new("fedhub.object.name", object.to_string()),
         ]);
-        if let Some(Change { uid, generation }) = change {
+        if let Some(TracedGeneration { uid, generation }) = change {
             attributes.push(KeyValue::new("fedhub.change.uid", uid.clone()));
             attributes.push(KeyValue::new("fedhub.change.generation", *generation));
         }
@@ -103,7 +103,7 @@ impl Traces {
     }
 }
 
-/// What the spans of a controller and of a change differ in.
+/// The parts in which the spans of a controller and of a change differ.
 struct Span<'a> {
     name: Cow<'static, str>,
     trace: TraceId,
@@ -111,7 +111,7 @@ struct Span<'a> {
     parent: SpanId,
     took: Duration,
     key: &'a Key,
-    change: Option<&'a Change>,
+    change: Option<&'a TracedGeneration>,
     attributes: Vec<KeyValue>,
     status: Status,
 }
@@ -120,10 +120,10 @@ impl Recorder for Traces {
     fn reconciled(&self, span: Reconciled) {
         let Reconciled { controller, key, outcome, failed, took, waited, change } = span;
         // What answers no change of a project that is known has a trace of its own.
-        let of_change =
-            |change: &Change| (TraceId::from(change.trace_id()), SpanId::from(change.root_span_id()));
-        let own = || (self.ids.new_trace_id(), SpanId::INVALID);
-        let (trace, parent) = change.as_ref().map_or_else(own, of_change);
+        let (trace, parent) = match &change {
+            Some(change) => (TraceId::from(change.trace_id()), SpanId::from(change.root_span_id())),
+            None => (self.ids.new_trace_id(), SpanId::INVALID),
+        };
         let status = if failed { Status::error(outcome) } else { Status::Unset };
         let attributes = vec![
             KeyValue::new("fedhub.controller", controller),
@@ -159,7 +159,7 @@ impl Recorder for Traces {
     }
 }
 
-/// What `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` say, and else that it is fedhub, with these
+/// Returns the resource of `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES`, fedhub by default, with these
 /// attributes.
 fn resource(attributes: Vec<KeyValue>) -> Resource {
     let said = Resource::builder().build();

@@ -32,7 +32,7 @@ impl Settings {
         if variable("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
             return Ok(None);
         }
-        // Of traces first, then of all signals. Returned with its name, for faults.
+        // The variable of traces precedes that of all signals. Returned with its name, for faults.
         let exporter = |name: &str| {
             let names = [format!("OTEL_EXPORTER_OTLP_TRACES_{name}"), format!("OTEL_EXPORTER_OTLP_{name}")];
             names.into_iter().find_map(|name| variable(&name).map(|value| (name, value)))

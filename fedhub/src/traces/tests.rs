@@ -54,15 +54,15 @@ fn usual() -> Settings {
     Settings::of(|_| None).unwrap().unwrap()
 }
 
-fn change(generation: i64) -> Change {
-    Change { uid: "7c6e0a54".to_owned(), generation }
+fn change(generation: i64) -> TracedGeneration {
+    TracedGeneration { uid: "7c6e0a54".to_owned(), generation }
 }
 
 fn key(kind: Kind, name: &str) -> Key {
     Key { plane: PlaneId::Hub, kind, namespace: "ns-1".into(), name: name.into() }
 }
 
-fn reconciled(change: Option<Change>, failed: bool) -> Reconciled {
+fn reconciled(change: Option<TracedGeneration>, failed: bool) -> Reconciled {
     Reconciled {
         controller: "projector",
         key: key(Kind::Instance, "web-0"),

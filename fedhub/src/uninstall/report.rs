@@ -10,9 +10,9 @@ use fedhub_terminal::report::{Field, Look, Report, Row, list_of, table_of};
 /// What became of an object, or would.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// With `--plan`: fedhub's finalizer would be taken off, or the object deleted.
+    /// The finalizer would be removed, or the object deleted, with `--plan`.
     Planned,
-    /// That was done.
+    /// The finalizer was removed, or the object deleted.
     Done,
     /// It was gone already.
     Gone,
@@ -77,7 +77,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// Of a plane that could not be read.
+    /// A line for a plane that could not be read.
     pub fn unread(unread: &Unread) -> Self {
         Self { plane: unread.plane.clone(), problem: Some(unread.problem.to_string()), ..Self::default() }
     }
@@ -105,7 +105,7 @@ impl Line {
 pub struct Uninstalled(Vec<Line>);
 
 impl Uninstalled {
-    /// Of these planes.
+    /// Creates the report on these planes, sorted by name.
     pub fn of(mut lines: Vec<Line>) -> Self {
         lines.sort_by(|a, b| a.plane.cmp(&b.plane));
         for line in &mut lines {

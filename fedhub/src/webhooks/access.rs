@@ -1,5 +1,5 @@
-//! What the plane that a request comes from is asked: whether its user may use a network, and whether that
-//! user is fedhub.
+//! Access reviews on the plane that a request comes from: whether its user may use a network, and whether
+//! that user is fedhub.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ const REMEMBERED: usize = 4096;
 const WAITING: usize = 16;
 /// The group whose members may do anything on a plane.
 const MASTERS: &str = "system:masters";
-/// What goes with each denial where whoever asks is not to learn whether there is such a plane.
+/// Follows each denial if the caller is not to learn whether the plane exists.
 const MAY_BE_UNASKED: &str = "fedhub answers so too where it cannot ask the project's plane: if the user has the right, try \
                               again, and else ask the operator for `fedhub planes`";
 /// The extras by which a Milo says for which project a request is.
@@ -47,10 +47,10 @@ const PARENT: (&str, &str) = ("iam.miloapis.com/parent-type", "iam.miloapis.com/
 pub struct Access {
     planes: Arc<Planes>,
     allowed: Mutex<Cache<Digest, ()>>,
-    /// Who fedhub is on a plane.
+    /// The user that fedhub is on each plane.
     own: Mutex<Cache<PlaneName, String>>,
     metrics: Metrics,
-    /// What was logged last of each plane that cannot be asked.
+    /// The error that was logged last of each plane that cannot be asked.
     failures: Mutex<BTreeMap<PlaneName, String>>,
     waiting: Places<PlaneName>,
 }
@@ -153,7 +153,7 @@ impl Access {
         self.answered(of, self.is_fedhub(of, name).await)
     }
 
-    /// What the plane refuses, as faults of the object.
+    /// Returns what the plane refuses, as faults of the object.
     async fn ask(
         &self,
         of: &EngagedPlane,
@@ -250,18 +250,18 @@ impl Access {
     }
 }
 
-/// Who asks.
+/// The kind of a caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asker {
     /// The API server of the plane that the request is for, by its certificate.
     Plane,
-    /// Whoever reaches the server: it is not to learn which planes there are, nor how they are.
+    /// Anyone who reaches the server: such a caller is not to learn which planes exist, nor how they are.
     Anyone,
 }
 
 /// Where a request comes from.
 pub struct Origin<'a> {
-    /// Who asks.
+    /// The caller.
     pub asker: Asker,
     /// The path of the request.
     pub route: &'a Route,
@@ -277,7 +277,7 @@ impl Origin<'_> {
     }
 }
 
-/// What is at fault with an object whose user has none of the rights.
+/// Returns the faults of an object whose user has none of the rights.
 fn denied(user: &UserInfo, networks: &[NetworkUse], own: &[OwnAnnotation]) -> Vec<Fault> {
     let name = user.username.as_deref().unwrap_or_default();
     let networks = networks.iter().map(|network| network.refused(name));

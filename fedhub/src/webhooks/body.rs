@@ -39,11 +39,11 @@ pub struct Arrived {
 /// Why a body was not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unread {
-    /// It is over [`LARGEST`].
+    /// The body is over [`LARGEST`].
     TooLarge,
-    /// It needs more memory than [`HEAVIEST`].
+    /// The body needs more memory than [`HEAVIEST`].
     TooHeavy,
-    /// It did not arrive in time, or not whole.
+    /// The body did not arrive in time, or not completely.
     Late,
     /// There was no room for it, because too many large bodies are on their way.
     NoRoom,

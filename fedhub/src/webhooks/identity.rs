@@ -10,7 +10,7 @@ use rustls::pki_types::CertificateDer;
 use x509_parser::extensions::GeneralName;
 use x509_parser::parse_x509_certificate;
 
-/// What the URI of a plane begins with.
+/// The prefix of a plane's URI.
 const PLANE: &str = "fedhub://planes/";
 /// The URI of a Milo's root server.
 const ROOT: &str = "fedhub://root";

@@ -43,8 +43,8 @@ pub use route::Route;
 use rules::{Judged, Rules, Undecoded};
 use verdict::Verdict;
 
-/// What connections may take. API servers keep theirs, and close them after 90 seconds without a request:
-/// whoever closes one that the other side is about to use makes a review fail. They open one to ask at once.
+/// The limits of connections. API servers keep theirs, and close them after 90 seconds without a request:
+/// closing one that the other side is about to use makes a review fail. They open one to ask at once.
 const LIMITS: Limits = Limits {
     connections: 1024,
     headers: 32 << 10,
@@ -145,7 +145,7 @@ enum Refusal {
     Foreign(String),
     /// Its body was not read.
     Unread(Unread),
-    /// It was not decoded.
+    /// The body was not decoded.
     Undecoded(Undecoded),
 }
 
@@ -154,7 +154,7 @@ impl Refusal {
     fn label(&self) -> &'static str {
         match self {
             Self::Foreign(_) => "foreign",
-            // What fedhub had no time or room for.
+            // fedhub had no time or no room for these.
             Self::Unread(Unread::NoRoom) | Self::Undecoded(Undecoded::Late) => "unanswered",
             Self::Unread(_) | Self::Undecoded(_) => "unreadable",
         }

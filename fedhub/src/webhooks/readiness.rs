@@ -14,12 +14,12 @@ use tokio::time::Instant;
 /// How long a process waits for what it needs for reviews: less than a rollout takes to be given up.
 pub const WAITS: Duration = Duration::from_mins(2);
 
-/// What admission needs beside the anchors.
+/// The state that admission needs besides the anchors.
 pub struct Readiness {
     planes: Arc<Planes>,
     catalog: Option<Catalog>,
     end: Instant,
-    /// It was complete once, or was waited for long enough.
+    /// Whether it was complete once, or was waited for long enough.
     settled: AtomicBool,
 }
 
@@ -30,7 +30,7 @@ impl Readiness {
         Self { planes, catalog, end: Instant::now() + WAITS, settled: AtomicBool::new(false) }
     }
 
-    /// What is missing, a line for each.
+    /// Returns what is missing, a line for each.
     pub fn missing(&self) -> Vec<String> {
         if self.settled.load(Ordering::Relaxed) {
             return Vec::new();

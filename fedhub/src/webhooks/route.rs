@@ -1,4 +1,4 @@
-//! Which webhook of which plane a request is for: its path.
+//! Routes a request by its path to a webhook and a plane.
 //!
 //! `/validate-compute-datumapis-com-v1alpha-workload` and its like, as controller-runtime names them. Where
 //! planes are found by kubeconfigs, `/planes/<plane>` stands before it: nothing else in a request says which
@@ -62,7 +62,7 @@ impl Route {
             let kind = scaled.unwrap_or(rest);
             let kind = Kind::ALL.into_iter().find(|known| known.name().to_lowercase() == kind)?;
             let is_there = match webhook {
-                // Nothing is completed in the other kinds.
+                // Other kinds have no defaults to add.
                 Webhook::Mutate => kind == Kind::Workload && scaled.is_none(),
                 Webhook::Validate => kind == Kind::WorkloadDeployment || scaled.is_none(),
             };
@@ -90,7 +90,7 @@ impl Route {
         (!is_ours).then(|| format!("this path is for {}, not for {}\n", self.subject(), Quoted(&what)))
     }
 
-    /// What is reviewed, in words and as metric label.
+    /// Returns the subject of the review, in words and as a metric label.
     pub fn subject(&self) -> &'static str {
         if self.is_scale { "Scale" } else { self.kind.name() }
     }

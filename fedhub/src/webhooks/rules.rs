@@ -30,7 +30,7 @@ type Objects = (Option<Object>, Option<Object>);
 
 type Judge = fn(Kind, Types<'_>, Option<&Object>, &Object) -> Judgement;
 
-/// What judges objects.
+/// Judges objects.
 pub struct Rules {
     /// The catalogue of instance types, where there is one.
     catalog: Option<Catalog>,
@@ -49,19 +49,19 @@ pub struct Decoded {
 /// Why there is no request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Undecoded {
-    /// It is no review of the version that is served.
+    /// The body is no review of the version that is served.
     NoReview,
-    /// It is a review without a request.
+    /// The review has no request.
     NoRequest,
-    /// It does not belong at its path.
+    /// The review does not belong at its path.
     Misdirected(String),
-    /// There was no room in time, or it took too long.
+    /// There was no room in time, or decoding took too long.
     Late,
 }
 
-/// What an object says by itself.
+/// The judgement of an object by itself.
 pub enum Judged {
-    /// It needs nobody else.
+    /// The judgement is final.
     Decided(Verdict),
     /// Its plane has a say in it.
     AsksPlane(Judgement),
@@ -102,7 +102,7 @@ impl Rules {
         decoded.await.unwrap_or(Err(Undecoded::Late))
     }
 
-    /// What is to be said of the object of a request; the objects are dropped with that.
+    /// Judges the object of a request, and drops the objects.
     pub async fn judge(&self, route: &Route, decoded: Decoded, end: Instant) -> (Review, Judged) {
         let Decoded { request, objects, room } = decoded;
         let (catalog, judge, route) = (self.catalog.clone(), self.judge, route.clone());
@@ -121,10 +121,10 @@ impl Rules {
 }
 
 fn decoded(text: &[u8]) -> Result<(Review, Objects), Undecoded> {
-    // Not what is wrong: that would quote the object.
+    // The error is dropped, because it would quote the object.
     let review: AdmissionReview<Object> = serde_json::from_slice(text).map_err(|_| Undecoded::NoReview)?;
     let mut request: Review = review.try_into().map_err(|_| Undecoded::NoRequest)?;
-    // Of a generated name the request does not know.
+    // The request does not contain a generated name.
     if request.name.is_empty() {
         request.name = request.object.as_ref().map(own_name).unwrap_or_default();
     }

@@ -11,11 +11,11 @@ pub enum Unasked {
     Unknown,
     /// fedhub does not know that plane, or is not in sync with it.
     NotEngaged(PlaneName),
-    /// It answers so slowly that as many requests wait for it as may.
+    /// The plane answers so slowly that the most requests that may wait for it do.
     Overloaded(PlaneName),
-    /// It failed to answer.
+    /// The plane failed to answer.
     Failed(PlaneName),
-    /// It did not answer in time.
+    /// The plane did not answer in time.
     Late,
     /// The rules took too long over it, or failed.
     Unjudged,

@@ -12,27 +12,27 @@ use super::unasked::Unasked;
 /// How many faults an answer has. No user reads more of them at once.
 const MOST: usize = 100;
 
-/// What is answered.
+/// The answer to a review.
 #[derive(Debug)]
 pub enum Verdict {
     /// The object may be stored.
     Allowed {
-        /// What its user should know.
+        /// The warnings for its user.
         warnings: Vec<String>,
     },
-    /// It may be stored, with these operations of a JSON patch.
+    /// The object may be stored, with these operations of a JSON patch.
     Completed(Vec<Value>),
-    /// It may not be stored.
+    /// The object may not be stored.
     Refused {
         /// Why.
         faults: Vec<Fault>,
-        /// What its user should know beside that.
+        /// The warnings for its user besides.
         warnings: Vec<String>,
         /// Whether its plane was asked, or there is none: else it is refused for want of an answer, in the
         /// words of a denial.
         is_answered: bool,
     },
-    /// It is not known whether it may, so it is not stored.
+    /// It is not known whether the object may be stored, so it is not.
     Unanswered(Unasked),
 }
 
@@ -52,7 +52,7 @@ impl Verdict {
         }
     }
 
-    /// What the API server gets.
+    /// Returns the review for the API server.
     pub fn review(self, kind: Kind, request: &Review) -> AdmissionReview<DynamicObject> {
         let response = AdmissionResponse::from(request);
         match self {
@@ -85,7 +85,7 @@ fn completed(response: AdmissionResponse, patch: Vec<Value>) -> AdmissionRespons
     let patch = serde_json::from_value(Value::Array(patch)).ok();
     match patch.and_then(|patch| response.clone().with_patch(patch).ok()) {
         Some(response) => response,
-        // Of operations that are made here: it cannot be.
+        // The operations are made here, so that this cannot fail.
         None => refused(response, Status { code: 500, ..Status::default() }),
     }
 }

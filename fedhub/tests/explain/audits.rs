@@ -4,7 +4,7 @@
 use fedhub_fake_apiserver::{ApiServer, Fault};
 use serde_json::{Value, json};
 
-use super::objects::{SPACE, put_audited, put_identity};
+use super::objects::{SPACE, put_identity};
 use super::planes::{Planes, Ran};
 
 const WD: &str = "WorkloadDeployment";
@@ -15,7 +15,6 @@ type Case = (&'static str, [&'static str; 3], fn(&Planes));
 
 async fn planes() -> Planes {
     let planes = Planes::in_sync().await;
-    put_audited(&planes);
     planes
 }
 

@@ -3,7 +3,7 @@
 use fedhub_fake_apiserver::Fault;
 use serde_json::{Value, json};
 
-use super::objects::{SPACE, put_audited, put_identity};
+use super::objects::{SPACE, put_identity};
 use super::planes::{Planes, Ran};
 
 const WD: &str = "WorkloadDeployment";
@@ -18,7 +18,6 @@ struct Discovery {
 impl Discovery {
     async fn kubeconfigs() -> Self {
         let planes = Planes::in_sync().await;
-        put_audited(&planes);
         Self { flags: Vec::new(), plane: "project-a", planes }
     }
 

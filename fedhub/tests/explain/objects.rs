@@ -164,10 +164,11 @@ pub fn put_in_sync(planes: &Planes) {
     );
     put(&planes.cell, wd(SPACE, "uid-cell-web"));
     put(&planes.cell, instance(SPACE, &labels()));
+    put_as_written(planes);
 }
 
-/// Makes the objects the very ones that fedhub writes, which the audit compares.
-pub fn put_audited(planes: &Planes) {
+/// Makes the objects the very ones that fedhub writes.
+fn put_as_written(planes: &Planes) {
     let tenant = json!({"meta.datumapis.com/upstream-namespace": "shop"});
     let mut labels = tenant.clone();
     labels["resourcetemplate.karmada.io/deletion-protected"] = json!("Always");

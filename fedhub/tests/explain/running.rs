@@ -9,7 +9,7 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, TestRunner};
 
 use super::faults::{CASES, Case};
-use super::objects::{SPACE, put_audited, put_lease};
+use super::objects::{SPACE, put_lease};
 use super::planes::Planes;
 
 /// What a fedhub that runs repairs before anybody can ask, and what it is itself.
@@ -88,7 +88,6 @@ async fn u4_a_fault_that_a_seed_picks_is_named_with_fedhub_running_and_killed() 
         let (cause, code, provoke) = *faults[at];
         let mode = format!("{seed}: {}", if runs { "running" } else { "killed" });
         let planes = Planes::in_sync().await;
-        put_audited(&planes);
         let mut fedhub = Fedhub::start(&planes).await;
         assert_named(&planes, "in-sync", 0, &mode).await;
         if !runs {

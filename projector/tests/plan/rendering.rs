@@ -10,7 +10,7 @@ use fedhub_cache::digest::Uid;
 use fedhub_cache::normalization::settled;
 use fedhub_core::object::{Object, ObjectView};
 use fedhub_planes::WriteMode;
-use fedhub_projector::render::{Owner, desired, managed};
+use fedhub_projector::render::{ProjectionOwner, desired, managed};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::json;
@@ -26,7 +26,7 @@ fn differs(seen: &Observed) -> Option<bool> {
     if projection.is_terminating() {
         return None;
     }
-    let owner = Owner { name: deployment_name(instance)?, uid: &owner };
+    let owner = ProjectionOwner { name: deployment_name(instance)?, uid: &owner };
     let managed = managed(&seen.snapshot(), &Uid::new(instance.uid()), owner);
     let rendered = desired(SPACE, managed, instance, Some(projection));
     let written = rendered.metadata != projection.metadata

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::plan::world::Observed;
-use fedhub_api::facts::{Digest, Mark};
+use fedhub_api::facts::{Digest, ProjectedFrom};
 use fedhub_core::names::{
     FEDERATION_NAMESPACE, PROJECTED_FROM, PlaneName, SOURCE_UID, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
     WORKLOAD_DEPLOYMENT_NAME, WORKLOAD_DEPLOYMENT_UID,
@@ -105,8 +105,8 @@ pub fn owner() -> Object {
     wd
 }
 
-pub fn mark(instance_uid: &str) -> Mark<'_> {
-    Mark { namespace: HUB_SPACE, namespace_uid: HUB_SPACE_UID, instance_uid }
+pub fn mark(instance_uid: &str) -> ProjectedFrom<'_> {
+    ProjectedFrom { namespace: HUB_SPACE, namespace_uid: HUB_SPACE_UID, instance_uid }
 }
 
 /// The projection of [`instance`] as it should be.

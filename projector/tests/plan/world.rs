@@ -13,7 +13,7 @@ use fedhub_projector::plan;
 use fedhub_projector::quarantine::Reason;
 use fedhub_projector::render::render;
 use fedhub_projector::snapshot::{Confirmed, Live, Snapshot};
-use fedhub_projector::verdict::{DeletionUnconfirmed, Verdict};
+use fedhub_projector::verdict::{DeletionUnconfirmed, ProjectionVerdict};
 use jiff::Timestamp;
 
 /// Everything about one hub Instance.
@@ -136,10 +136,14 @@ pub fn plan(seen: &Observed) -> Decision {
             assert_eq!(Some(subject), snapshot.projection_subject());
             Decision::Delete { projection: seen.projection.clone().unwrap(), inferred }
         }
-        (Intent::End(Outcome::RequeueAfter(_)), Some(Verdict::Withheld(why))) => Decision::Withhold(why),
-        (Intent::End(Outcome::RequeueAfter(wait)), Some(Verdict::Parked)) => Decision::Park(Some(wait)),
-        (Intent::End(Outcome::AwaitChange), Some(Verdict::Parked)) => Decision::Park(None),
-        (Intent::End(Outcome::AwaitChange), Some(Verdict::Quarantined(reason))) => {
+        (Intent::End(Outcome::RequeueAfter(_)), Some(ProjectionVerdict::Withheld(why))) => {
+            Decision::Withhold(why)
+        }
+        (Intent::End(Outcome::RequeueAfter(wait)), Some(ProjectionVerdict::Parked)) => {
+            Decision::Park(Some(wait))
+        }
+        (Intent::End(Outcome::AwaitChange), Some(ProjectionVerdict::Parked)) => Decision::Park(None),
+        (Intent::End(Outcome::AwaitChange), Some(ProjectionVerdict::Quarantined(reason))) => {
             Decision::Quarantine(reason)
         }
         plan => panic!("{plan:?}"),

@@ -14,4 +14,4 @@ pub use lost::{
     cluster_of, declares, declaring, is_city_lost, is_copy_lost, lost_by, redeclares, source_lost_since,
 };
 pub use refusal::{CellRefusal, Hold, REPORT_DEADLINE, denial, readable};
-pub use source::{CellId, KUBE_SYSTEM, Source};
+pub use source::{CellId, CellSource, KUBE_SYSTEM};

@@ -59,7 +59,7 @@ pub fn put(status: &mut Value, condition: Value) {
     }
 }
 
-/// Takes the condition of that type away.
+/// Removes the condition of that type.
 pub fn remove(status: &mut Value, kind: &str) {
     if let Some(items) = status.get_mut("conditions").and_then(Value::as_array_mut) {
         items.retain(|c| c["type"] != kind);

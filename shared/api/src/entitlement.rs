@@ -1,4 +1,4 @@
-//! What a `ServiceEntitlement` of a Milo says of the service, read from its JSON.
+//! The state of the service in a `ServiceEntitlement` of a Milo, read from its JSON.
 
 use fedhub_core::names::{SERVICE_NAME, SERVICE_OBJECTS};
 use serde_json::Value;

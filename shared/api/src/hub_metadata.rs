@@ -12,7 +12,7 @@ use fedhub_core::names::{
 };
 use fedhub_core::object::{Object, ObjectView};
 
-/// What the labels and annotations of one hub WD are rendered from.
+/// The input of the labels and annotations of a hub WD.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HubMetadata {
     /// `<plane>/<namespace>/<name>` of the project WD.
@@ -85,8 +85,8 @@ impl HubMetadata {
         }
     }
 
-    /// Takes the protection off the hub WD `target`, which is deleted under its whole origin mark (I6), and
-    /// records that it is recalled, where it is.
+    /// Removes the protection of the hub WD `target`, which is deleted under its whole origin mark (I6), and
+    /// records the recall, if it is recalled.
     pub fn render_unprotected(&self, target: &mut Object) {
         set_label(target, DELETION_PROTECTED.0, None);
         if let Some(since) = &self.recalled {

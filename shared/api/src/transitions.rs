@@ -31,7 +31,7 @@ pub struct Transition {
     pub routine: bool,
 }
 
-/// What is kept of a status to recognise the next transition.
+/// The part of a status that is kept to recognise the next transition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Signal {
     state: State,
@@ -81,7 +81,7 @@ impl State {
     fn of(condition: Option<Said<'_>>) -> Self {
         let Some((status, reason, _)) = condition else { return Self::Unknown };
         match (status, Reason::parse(reason)) {
-            // What the service of a project has to do with it, the condition `Federated` tells (W9).
+            // The condition `Federated` reports what concerns the service of a project (W9).
             ("Unknown", Some(Reason::Pending)) | (_, Some(Reason::ServiceNotActive)) => Self::Unknown,
             ("True", _) => Self::Ready,
             (_, Some(Reason::Suspended)) => Self::Suspended,
@@ -163,8 +163,8 @@ fn with_cause(problem: Said<'_>) -> Option<(Said<'_>, Reason)> {
     cause(problem.1).map(|cause| (problem, cause))
 }
 
-/// What the quota service refuses an Instance; that it cannot be asked about one that has passed is no
-/// problem of it.
+/// Returns the refusal of an Instance's quota. That quota cannot be asked about an Instance that has passed
+/// is no problem of the Instance.
 fn refusal(status: &Value) -> Option<Said<'_>> {
     find(status, "QuotaGranted")
         .map(said)

@@ -61,7 +61,7 @@ pub struct Permit(Arc<Slot>);
 
 /// The plane whose answers are read.
 #[derive(Clone, Copy, Debug)]
-pub enum Reader<'a> {
+pub enum BudgetShare<'a> {
     /// One plane among many that are independent of each other. It takes from a share of its own before it
     /// takes from the one for all, so that a plane that sends slowly holds up its own reads alone.
     OneOfMany(&'a PlaneId),
@@ -101,26 +101,28 @@ impl MemoryBudget {
         let slot = Arc::new(Slot { object, weight, budget: budget.map(Arc::downgrade).unwrap_or_default() });
         let Some(budget) = budget else { return Some(Permit(slot)) };
         let evicted = budget.shelf(weight).put(&slot)?;
-        // Not under the lock: the last of an object frees its memory.
+        // Dropped outside of the lock: the last reference to an object frees its memory.
         drop(evicted);
         Some(Permit(slot))
     }
 
     /// Reserves memory for an answer of which `bytes` bytes have arrived, and up to `most` may.
-    pub async fn reading(&self, reader: Reader<'_>, bytes: usize, most: usize) -> Reserved {
+    pub async fn reading(&self, reader: BudgetShare<'_>, bytes: usize, most: usize) -> Reserved {
         let Some(budget) = &self.0 else { return Reserved::default() };
         if bytes <= FREE {
             return Reserved::default();
         }
         let reads = &budget.reads;
         match reader {
-            Reader::OneOfMany(plane) => {
+            BudgetShare::OneOfMany(plane) => {
                 let share = Share::for_plane(&budget.readers, plane, reads);
                 let own = share.take(most).await;
                 let of_all = reads.take(most.min(share.bytes())).await;
                 Reserved(own.into_iter().chain(of_all).collect())
             }
-            Reader::Single => Reserved(reads.take(most.min(reads.bytes() / 4)).await.into_iter().collect()),
+            BudgetShare::Single => {
+                Reserved(reads.take(most.min(reads.bytes() / 4)).await.into_iter().collect())
+            }
         }
     }
 
@@ -314,7 +316,7 @@ mod tests {
         let all = works_now(&budget, "a", 100 << 10).await.unwrap();
         assert!(works_now(&budget, "b", 100 << 10).await.is_none(), "the quarter is taken");
         works_now(&budget, "b", FREE).await.unwrap();
-        budget.reading(Reader::OneOfMany(&plane("b")), FREE + 1, 1 << 20).await;
+        budget.reading(BudgetShare::OneOfMany(&plane("b")), FREE + 1, 1 << 20).await;
         drop(all);
         works_now(&budget, "b", 100 << 20).await.unwrap();
     }
@@ -342,12 +344,12 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn i8_a_plane_that_sends_large_answers_slowly_holds_up_its_own_reads_alone() {
         let budget = MemoryBudget::of(64 << 20);
-        let reads_now = async |reader: Reader<'_>, most: usize| {
+        let reads_now = async |reader: BudgetShare<'_>, most: usize| {
             let reading = budget.reading(reader, FREE + 1, most);
             tokio::time::timeout(Duration::from_secs(1), reading).await.ok()
         };
         let planes = ["a", "b", "c", "d"].map(plane);
-        let [slow_one, others @ ..] = planes.each_ref().map(Reader::OneOfMany);
+        let [slow_one, others @ ..] = planes.each_ref().map(BudgetShare::OneOfMany);
         for most in [1 << 20, 4 << 20, 64 << 20] {
             let mut slow = Vec::new();
             while let Some(read) = reads_now(slow_one, most).await {
@@ -355,7 +357,7 @@ mod tests {
             }
             assert!(!slow.is_empty(), "its share is taken");
             let mut read = Vec::new();
-            for other in others.into_iter().chain([Reader::Single]) {
+            for other in others.into_iter().chain([BudgetShare::Single]) {
                 read.push(reads_now(other, most).await.expect("others do not wait for it"));
             }
             drop(slow);

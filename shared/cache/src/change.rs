@@ -1,4 +1,4 @@
-//! What a store knows of an object, and the changes that it notifies listeners of.
+//! An object as a store knows it, and the changes of which the store notifies listeners.
 
 use fedhub_core::object::ObjectRef;
 

@@ -1,4 +1,4 @@
-//! What is kept of an object, which those decide who use its store.
+//! The facts that are kept of an object; the users of a store choose them.
 
 use fedhub_core::object::{Kind, Object, PlaneId};
 

@@ -29,5 +29,5 @@ pub use budget::MemoryBudget;
 pub use change::{Change, Known, View};
 pub use digest::Digest;
 pub use facts::ObjectFacts;
-pub use normalization::{Part, ServerNormalization};
+pub use normalization::{ObjectPart, ServerNormalization};
 pub use store::Store;

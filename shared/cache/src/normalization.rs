@@ -11,7 +11,7 @@ use serde_json::Value;
 
 /// The part of an object that is written as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum ObjectPart {
     /// `spec`.
     Spec,
     /// `status`.
@@ -57,13 +57,13 @@ pub(super) struct Normalizations {
 }
 
 impl Normalizations {
-    pub(super) fn get(&self, part: Part) -> Option<ServerNormalization> {
+    pub(super) fn get(&self, part: ObjectPart) -> Option<ServerNormalization> {
         let at = part as usize;
         if self.kept[at] { Some(ServerNormalization::Kept) } else { self.changed.as_ref()?[at] }
     }
 
     /// Remembers a normalization; returns whether that is new.
-    pub(super) fn learn(&mut self, part: Part, new: ServerNormalization) -> bool {
+    pub(super) fn learn(&mut self, part: ObjectPart, new: ServerNormalization) -> bool {
         let (at, before) = (part as usize, self.get(part));
         self.kept[at] = new == ServerNormalization::Kept;
         let changed = (new != ServerNormalization::Kept).then_some(new);

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use jiff::fmt::friendly::SpanParser;
 use tokio::time::Instant;
 
-/// Where stored times (conditions, ages) come from.
+/// The source of stored times, such as of conditions and ages.
 #[derive(Clone)]
 pub struct Clock(Arc<dyn Fn() -> Timestamp + Send + Sync>);
 

@@ -1,4 +1,4 @@
-//! What every crate of fedhub stands on: objects and their keys, names of the wire contract, errors, clock,
+//! The base of every crate of fedhub: objects and their keys, names of the wire contract, errors, clock,
 //! hashes, metrics, logs, and the fence of leadership. Nothing in here speaks to a server.
 //!
 //! # The way through

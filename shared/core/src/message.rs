@@ -40,7 +40,7 @@ impl fmt::Display for Quoted<'_> {
 /// The most names that a message lists.
 const MOST_NAMED: usize = 8;
 
-/// These names as a message lists them, the rest of many by their number; `None` where there is none.
+/// Lists names for a message, the rest of many by their number; `None` if there are none.
 pub fn named(names: &[String]) -> Option<String> {
     let rest = names.len().saturating_sub(MOST_NAMED);
     let listed = names[..names.len() - rest].join(", ");

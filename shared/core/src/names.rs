@@ -1,10 +1,20 @@
 //! The wire contract: labels, annotations, finalizers and the names built from them (specification, section
 //! 3).
 
-use std::fmt;
-use std::sync::Arc;
+mod derived;
+mod plane_name;
+mod syntax;
 
-use crate::hash;
+pub use derived::{
+    binding_name, deployment_name, hub_namespace, is_hub_namespace, policy_name, project_namespace_uid,
+    revision_history,
+};
+pub use plane_name::{InvalidPlaneName, PlaneName, decode_plane, encode_plane};
+pub use syntax::{
+    DNS_LABEL_RULE, INSTANCE_TYPE_NAME_RULE, LABEL_VALUE_RULE, OBJECT_NAME_RULE, REFERENCE_RULE, UID_RULE,
+    is_dns_label, is_label_value, is_object_name, is_path_segment, is_referenceable, is_uid,
+    travelling_name_max,
+};
 
 /// Label of a hub Namespace and of hub Instances: which project plane it belongs to, see [`encode_plane`].
 pub const UPSTREAM_CLUSTER: &str = "meta.datumapis.com/upstream-cluster-name";
@@ -177,8 +187,6 @@ pub const WORKLOAD_RESTARTED_AT: &str = "compute.datumapis.com/workload-restarte
 /// Annotation of a Workload, a user's: while it is there and not `false`, no WD gets another template, and
 /// none is created.
 pub const ROLLOUT_PAUSED: &str = "compute.datumapis.com/rollout-paused";
-/// Prefix of the name of the `ConfigMap` with a Workload's revisions; the Workload's name follows.
-const REVISION_HISTORY: &str = "compute.datumapis.com-revision-history.";
 
 /// Annotation of a projection: `<hub namespace>/<its UID>/<UID of the hub Instance>`.
 pub const PROJECTED_FROM: &str = "federation.datumapis.com/projected-from";
@@ -203,213 +211,6 @@ pub const REFERENCED_DATA_MANAGER: &str = "fedhub-referenced-data";
 pub const INSTANCE_TYPES_MANAGER: &str = "fedhub-instance-types";
 /// Field manager of the writes of the cell's controllers, in the cell, on the hub and in project planes.
 pub const CELL_MANAGER: &str = "fedhub-cell";
-
-const CLUSTER_PREFIX: &str = "cluster-";
-const LABEL_VALUE_MAX: usize = 63;
-const UID_MAX: usize = 63;
-const NAME_MAX: usize = 253;
-
-/// The registry's key for a project plane. Never empty: an empty name could fall back to the local cluster.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct PlaneName(Arc<str>);
-
-/// Why a name cannot be a plane's.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum InvalidPlaneName {
-    /// The name is empty.
-    #[error("a plane name is empty")]
-    Empty,
-    /// `_` stands for `/` in the label, so a name that holds one could not be read back.
-    #[error(
-        "plane name {0:?} holds '_' or '/', which the label {UPSTREAM_CLUSTER} cannot carry unambiguously"
-    )]
-    Ambiguous(String),
-    /// The coded path is no label value.
-    #[error(
-        "plane name {0:?} does not make a label value of at most 63 characters with the prefix \"cluster-\""
-    )]
-    NotALabel(String),
-}
-
-impl PlaneName {
-    /// A plane's name, refused where the label of the hub namespace could not carry it (section 3).
-    pub fn new(name: &str) -> Result<Self, InvalidPlaneName> {
-        if name.is_empty() {
-            return Err(InvalidPlaneName::Empty);
-        }
-        if name.contains(['_', '/']) {
-            return Err(InvalidPlaneName::Ambiguous(name.to_owned()));
-        }
-        if !is_label_value(&format!("{CLUSTER_PREFIX}{name}")) {
-            return Err(InvalidPlaneName::NotALabel(name.to_owned()));
-        }
-        Ok(Self(name.into()))
-    }
-
-    /// The bare name.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for PlaneName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl fmt::Debug for PlaneName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}", &*self.0)
-    }
-}
-
-/// The value of [`UPSTREAM_CLUSTER`] for a plane.
-pub fn encode_plane(plane: &PlaneName) -> String {
-    format!("{CLUSTER_PREFIX}{plane}")
-}
-
-/// The plane that a value of [`UPSTREAM_CLUSTER`] names: `_` read as `/`, the last path segment is the name.
-/// `None` where it names none.
-pub fn decode_plane(label: &str) -> Option<PlaneName> {
-    let path = label.strip_prefix(CLUSTER_PREFIX)?;
-    PlaneName::new(path.rsplit('_').next()?).ok()
-}
-
-/// The hub namespace of a project namespace, by that namespace's UID.
-pub fn hub_namespace(project_namespace_uid: &str) -> String {
-    format!("ns-{project_namespace_uid}")
-}
-
-/// The UID of the project namespace that a hub namespace is named by; `None` where it is not named so.
-pub fn project_namespace_uid(hub_namespace: &str) -> Option<&str> {
-    hub_namespace.strip_prefix("ns-").filter(|uid| !uid.is_empty())
-}
-
-/// Whether a text, such as a tenant can write, can be the name of a hub namespace, so that a request may name
-/// it.
-pub fn is_hub_namespace(name: &str) -> bool {
-    project_namespace_uid(name).is_some() && is_dns_label(name)
-}
-
-/// The name of the `ResourceBinding` that Karmada makes for an object.
-pub fn binding_name(kind: &str, name: &str) -> String {
-    format!("{name}-{kind}").to_lowercase()
-}
-
-/// Whether `value` may be the value of a label: at most 63 characters, letters, digits, `-`, `_` and `.`,
-/// a letter or digit at both ends.
-pub fn is_label_value(value: &str) -> bool {
-    value.len() <= LABEL_VALUE_MAX
-        && value.starts_with(|c: char| c.is_ascii_alphanumeric())
-        && value.ends_with(|c: char| c.is_ascii_alphanumeric())
-        && value.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
-}
-
-/// Whether a text that a server or an object gives as a UID can be one (I14). API servers make UUIDs;
-/// anything that keeps to this is harmless in a path, a patch, an annotation's key and an operator's
-/// terminal.
-pub fn is_uid(text: &str) -> bool {
-    (1..=UID_MAX).contains(&text.len()) && text.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-')
-}
-
-/// The rule of [`is_uid`], for messages.
-pub const UID_RULE: &str = "a UID has 1 to 63 letters, digits or '-'";
-
-/// Whether a name that a server gives an object can be one segment of the path of a request, and nothing more
-/// (I14).
-pub fn is_path_segment(name: &str) -> bool {
-    let is_plain = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'.' | b'_' | b':');
-    (1..=NAME_MAX).contains(&name.len()) && !matches!(name, "." | "..") && name.bytes().all(is_plain)
-}
-
-/// Whether `name` may name a Kubernetes object (a DNS-1123 subdomain).
-pub fn is_object_name(name: &str) -> bool {
-    !name.is_empty()
-        && name.len() <= NAME_MAX
-        && name.split('.').all(|part| {
-            part.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit())
-                && part.ends_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit())
-                && part.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
-        })
-}
-
-/// The rule of [`is_label_value`], for messages.
-pub const LABEL_VALUE_RULE: &str =
-    "it must have 1 to 63 letters, digits, '-', '_' or '.', and begin and end with a letter or digit";
-
-/// Whether `name` may be one label of a DNS name (DNS-1123).
-pub fn is_dns_label(name: &str) -> bool {
-    name.len() <= LABEL_VALUE_MAX && !name.contains('.') && is_object_name(name)
-}
-
-/// The rule of [`is_dns_label`], for messages.
-pub const DNS_LABEL_RULE: &str =
-    "it must have 1 to 63 lower-case letters, digits or '-', and begin and end with a letter or digit";
-
-/// The rule of [`is_object_name`], for messages.
-pub const OBJECT_NAME_RULE: &str = "it must have 1 to 253 lower-case letters, digits, '-' or '.', and each part begin and end with a letter or digit";
-
-/// The most characters of the name of an object.
-const OBJECT_NAME_MAX: usize = 253;
-
-/// The most characters that the name of an object of a kind may have, so that Karmada can bring it to a cell.
-/// Two objects are named after it: its binding, see [`binding_name`], and its Work, with a hash of 32 bits in
-/// decimal digits.
-pub const fn travelling_name_max(kind: &str) -> usize {
-    const WORK: usize = "-4294967295".len();
-    let binding = "-".len() + kind.len();
-    OBJECT_NAME_MAX - if binding > WORK { binding } else { WORK }
-}
-
-/// The rule of [`travelling_name_max`] for the name of an `InstanceType`, for messages.
-pub const INSTANCE_TYPE_NAME_RULE: &str = "it must have at most 240 characters: with more it reaches no cell";
-/// The `ConfigMap` that every cluster writes in each namespace itself: no copy of one can stand there.
-const ROOT_CA: &str = "kube-root-ca.crt";
-
-/// Whether a template may refer to the `ConfigMap` or Secret of that name: whether a copy of it can reach a
-/// cell (W5). `kind` is `ConfigMap` or `Secret`.
-pub fn is_referenceable(kind: &str, name: &str) -> bool {
-    name.len() <= travelling_name_max(kind) && (kind, name) != ("ConfigMap", ROOT_CA)
-}
-
-/// The rule of [`is_referenceable`], for messages.
-pub const REFERENCE_RULE: &str = "no copy of it can reach a cell: the name must have at most 242 characters, and the ConfigMap kube-root-ca.crt is each cluster's own";
-
-/// The name of the PropagationPolicy of a city: `city-<code in lower case>` where that is a valid name which
-/// no other code's policy has (`taken`), else with a suffix from the code's hash.
-pub fn policy_name(city: &str, taken: impl Fn(&str) -> bool) -> String {
-    let plain = format!("city-{}", city.to_ascii_lowercase());
-    if is_object_name(&plain) && !taken(&plain) {
-        return plain;
-    }
-    let tame: String =
-        city.to_ascii_lowercase().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-    format!("city-{tame}-{:08x}", hash::text(city) & 0xffff_ffff)
-}
-
-/// The name of the WD of a Workload's placement in a city: `<workload>-<placement>-<city in lower case>`
-/// where that is a valid name of at most 63 characters, else cut and with a suffix from the hash of the three
-/// (W1).
-pub fn deployment_name(workload: &str, placement: &str, city: &str) -> String {
-    const SUFFIX: usize = 10;
-    let city = city.to_lowercase();
-    let plain = format!("{workload}-{placement}-{city}");
-    if plain.len() <= LABEL_VALUE_MAX && is_object_name(&plain) {
-        return plain;
-    }
-    let tame: String =
-        plain.to_lowercase().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-    let head = tame[..tame.len().min(LABEL_VALUE_MAX - SUFFIX - 1)].trim_matches('-');
-    let hash = hash::text(&format!("{workload}/{placement}/{city}")) & 0xff_ffff_ffff;
-    format!("{}-{hash:010x}", if head.is_empty() { "workload" } else { head })
-}
-
-/// The name of the `ConfigMap` with the revisions of a Workload; `None` where its name is too long for one
-/// (W10).
-pub fn revision_history(workload: &str) -> Option<String> {
-    Some(format!("{REVISION_HISTORY}{workload}")).filter(|name| is_object_name(name))
-}
 
 #[cfg(test)]
 mod tests;

@@ -147,7 +147,7 @@ impl std::fmt::Display for PlaneId {
 /// Identifies an object of a plane.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key {
-    /// Where it is.
+    /// The plane that the object is on.
     pub plane: PlaneId,
     /// The kind of the object.
     pub kind: Kind,
@@ -187,8 +187,7 @@ pub struct Unreadable {
 /// Servers' objects have no such field.
 const TOO_LARGE: &str = "federation.datumapis.com/too-large";
 
-/// Says of an object that the rest of it was not read; without `too_large`, that all was, whatever a server
-/// claims.
+/// Marks an object as not read in full; without `too_large`, as read in full, whatever a server claims.
 pub fn set_too_large(object: &mut Object, too_large: Option<TooLarge>) {
     let value = too_large.map_or(Value::Null, |TooLarge { size, limit }| serde_json::json!([size, limit]));
     if object.data.get(TOO_LARGE).is_some() || too_large.is_some() {
@@ -283,7 +282,7 @@ pub fn from_json(text: &[u8]) -> serde_json::Result<Object> {
     serde_json::from_slice(text).and_then(|value| from_value(value).map_err(|(error, _)| error))
 }
 
-/// Makes an object of its JSON. With an error the JSON is handed back: the metadata cannot be read.
+/// Creates an object from its JSON. On error the JSON is returned: the metadata cannot be read.
 pub fn from_value(mut value: Value) -> Result<Object, (serde_json::Error, Value)> {
     // By its parts and not as a whole, which would copy spec and status.
     let (types, metadata) = (TypeMeta::deserialize(&value), ObjectMeta::deserialize(&value["metadata"]));

@@ -30,7 +30,7 @@ impl TokenBucket {
         Self { capacity, tokens: capacity, filled: now, promised: BTreeMap::new() }
     }
 
-    /// Takes one token for `key`, or says how long until there is one for it.
+    /// Takes one token for `key`, or returns how long until there is one for it.
     pub fn take(&mut self, key: &Key, now: Instant) -> Result<(), Duration> {
         let rate = self.capacity / MINUTE;
         self.fill(rate, now);

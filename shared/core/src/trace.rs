@@ -17,14 +17,14 @@ use crate::object::{Key, Object, ObjectView};
 
 /// A generation of a project's WD.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct TracedGeneration {
     /// UID of the project WD.
     pub uid: String,
     /// Its generation.
     pub generation: i64,
 }
 
-impl Change {
+impl TracedGeneration {
     /// Returns the change that the origin mark of a hub WD, or of a cell's WD, names.
     pub fn of_mark(wd: &Object) -> Option<Self> {
         let generation = wd.annotation(SOURCE_GENERATION)?.parse().ok()?;
@@ -61,7 +61,7 @@ pub struct Reconciled {
     /// How long it had waited for a worker before.
     pub waited: Duration,
     /// The change that the reconcile answered, if it is known.
-    pub change: Option<Change>,
+    pub change: Option<TracedGeneration>,
 }
 
 /// A change that has come all the way: its status is back in the project.
@@ -70,12 +70,12 @@ pub struct Converged {
     /// The project WD.
     pub key: Key,
     /// The change.
-    pub change: Change,
+    pub change: TracedGeneration,
     /// How long it took from its first sight, until now.
     pub took: Duration,
 }
 
-/// Takes what spans are made of. Called on the way of reconciles: must not block.
+/// Receives the data of spans. Called on the path of reconciles: must not block.
 pub trait Recorder: Send + Sync {
     /// A reconcile that had something to do has ended.
     fn reconciled(&self, span: Reconciled);
@@ -90,7 +90,7 @@ pub fn record_to(recorder: Arc<dyn Recorder>) {
     drop(RECORDER.set(recorder));
 }
 
-/// Where they go.
+/// Returns the recorder of this process's spans, if one is installed.
 pub fn recorder() -> Option<&'static Arc<dyn Recorder>> {
     RECORDER.get()
 }
@@ -100,7 +100,7 @@ pub fn recorder() -> Option<&'static Arc<dyn Recorder>> {
 pub struct Answered {
     /// Whether anybody asks.
     is_asked: bool,
-    change: Mutex<Option<Change>>,
+    change: Mutex<Option<TracedGeneration>>,
 }
 
 impl Answered {
@@ -114,7 +114,7 @@ impl Answered {
     }
 
     /// Says which change the reconcile answers. Evaluated only while spans are recorded.
-    pub fn say(&self, change: impl FnOnce() -> Option<Change>) {
+    pub fn say(&self, change: impl FnOnce() -> Option<TracedGeneration>) {
         if self.is_asked
             && let Some(change) = change()
         {
@@ -123,7 +123,7 @@ impl Answered {
     }
 
     /// Returns the change that was said last.
-    pub fn said(&self) -> Option<Change> {
+    pub fn said(&self) -> Option<TracedGeneration> {
         self.change.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
@@ -136,8 +136,8 @@ mod tests {
 
     use super::*;
 
-    fn change(uid: &str, generation: i64) -> Change {
-        Change { uid: uid.to_owned(), generation }
+    fn change(uid: &str, generation: i64) -> TracedGeneration {
+        TracedGeneration { uid: uid.to_owned(), generation }
     }
 
     /// Processes of different versions have to agree, so these never change.
@@ -155,7 +155,7 @@ mod tests {
     fn the_origin_mark_names_the_change() {
         let wd = |annotations| {
             let wd = json!({"metadata": {"name": "web", "uid": "another", "annotations": annotations}});
-            Change::of_mark(&serde_json::from_value(wd).unwrap())
+            TracedGeneration::of_mark(&serde_json::from_value(wd).unwrap())
         };
         assert_eq!(wd(json!({SOURCE_UID: "u", SOURCE_GENERATION: "7"})), Some(change("u", 7)));
         assert_eq!(wd(json!({SOURCE_UID: "u", SOURCE_GENERATION: "x"})), None);

@@ -77,7 +77,7 @@ pub trait Effects: Reconciler + Sync {
     /// Takes a token for an inferred deletion (I4), or returns the time until there is one.
     fn take(&self, key: &Key) -> Result<(), Duration>;
 
-    /// Takes note of an answer about an object; returns what follows from it.
+    /// Handles an answer about an object, and returns the next step.
     #[allow(clippy::result_large_err, reason = "it is what the reconcile returns")]
     fn learn(&mut self, _: &Self::Snapshot, _: &Key, answer: Answer) -> Result<Step, Error> {
         answer.step()

@@ -1,4 +1,4 @@
-//! What a plan is made of: intents, which the one applier performs ([`mod@crate::apply`]), and a verdict.
+//! The parts of a plan: intents, which the one applier performs ([`mod@crate::apply`]), and a verdict.
 
 use std::collections::BTreeMap;
 

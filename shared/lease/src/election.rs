@@ -1,4 +1,4 @@
-//! What to do next about the Lease: decided here from values, performed by [`super::Elector`].
+//! The next step of the election: decided here from values, performed by [`super::Elector`].
 
 use std::time::Duration;
 
@@ -62,7 +62,7 @@ impl Record {
 
 /// How it is known what the Lease says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum LeaseSource {
     /// The answer to a request: what is so now.
     Answer,
     /// A watch or its list, which may lag behind our own writes.
@@ -71,7 +71,7 @@ pub enum Source {
 
 /// The next step of the election.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum ElectionStep {
     /// Read the Lease: what is known of it is not sure.
     Read,
     /// Write oneself into the Lease: where `version` is given into the one that is there, at exactly that
@@ -91,7 +91,7 @@ pub enum Step {
 pub enum Claimed {
     /// The Lease is ours, with this content.
     Done(Record),
-    /// Another writer was first.
+    /// Another process wrote the Lease first.
     Conflict,
     /// The outcome is unknown: it may have been carried out, or may still be.
     Failed,
@@ -180,7 +180,7 @@ impl Election {
     }
 
     /// The Lease was seen, or was seen not to be there.
-    pub fn observe(&mut self, record: Option<Record>, source: Source, now: Instant) {
+    pub fn observe(&mut self, record: Option<Record>, source: LeaseSource, now: Instant) {
         self.last_answer = now;
         let Some(record) = record else {
             if !matches!(self.presence, Presence::Gone(_)) {
@@ -189,15 +189,15 @@ impl Election {
             return;
         };
         match &mut self.seen {
-            Some(seen) if source == Source::Watch && record.older(&seen.record) => return,
+            Some(seen) if source == LeaseSource::Watch && record.older(&seen.record) => return,
             Some(seen) if !record.differs(&seen.record) => seen.record = record,
             seen => *seen = Some(Seen { record, changed: now }),
         }
         self.presence = Presence::There;
         if !self.mine() {
             self.reign = None;
-            // There was a write after that claim: should it still be carried out, whoever leads then may not
-            // know.
+            // The Lease was written after that claim: if the claim is carried out after all, the present
+            // leader may not know.
             self.claimed = None;
         }
     }
@@ -221,7 +221,7 @@ impl Election {
                 let since = self.reign.as_ref().map(|reign| reign.since);
                 let since = since.or(self.seen.as_ref().map(|seen| seen.changed)).unwrap_or(sent);
                 self.not_before = now;
-                self.observe(Some(record), Source::Answer, now);
+                self.observe(Some(record), LeaseSource::Answer, now);
                 // A renewal that comes too late does not mend its term: passes were refused meanwhile, and
                 // only a new term looks at everything again.
                 if self.mine() && (self.reign.is_some() || !self.renews) {
@@ -262,26 +262,26 @@ impl Election {
     }
 
     /// Decides the next step.
-    pub fn plan(&self, now: Instant) -> Step {
+    pub fn plan(&self, now: Instant) -> ElectionStep {
         let (due, step) = self.next(now);
-        let begins = self.reign.is_none() && matches!(step, Step::Claim { .. });
+        let begins = self.reign.is_none() && matches!(step, ElectionStep::Claim { .. });
         let due = if begins { due.max(self.cold_until) } else { due }.max(self.not_before);
         if due <= now {
             return step;
         }
-        Step::Wait(self.term().map_or(due, |term| due.min(term.until)))
+        ElectionStep::Wait(self.term().map_or(due, |term| due.min(term.until)))
     }
 
     /// Returns the next step, and when it is due.
-    fn next(&self, now: Instant) -> (Instant, Step) {
+    fn next(&self, now: Instant) -> (Instant, ElectionStep) {
         let at_once = self.not_before;
-        let resync = (self.last_answer + self.config.renew * 3 / 2, Step::Read);
+        let resync = (self.last_answer + self.config.renew * 3 / 2, ElectionStep::Read);
         let claim = |epoch: i32| {
             let there = self.seen.as_ref().filter(|_| self.presence == Presence::There);
-            Step::Claim { version: there.map(|seen| seen.record.version.clone()), epoch }
+            ElectionStep::Claim { version: there.map(|seen| seen.record.version.clone()), epoch }
         };
         match (self.presence, &self.reign, &self.seen) {
-            (Presence::Unknown, _, _) => (at_once, Step::Read),
+            (Presence::Unknown, _, _) => (at_once, ElectionStep::Read),
             // Deleted by hand: put back before anybody takes its place.
             (Presence::Gone(_), Some(reign), _) => (at_once, claim(reign.epoch)),
             (_, Some(reign), _) => (reign.renewed + self.config.renew, claim(reign.epoch)),
@@ -293,7 +293,8 @@ impl Election {
                 if there && (seen.record.released() || self.mine()) {
                     return (at_once, next);
                 }
-                // Also where it is gone: whoever held it may not know yet, and may have taken it unseen.
+                // This holds for a deleted Lease too: its holder may not know yet, and may have taken it
+                // unseen.
                 let gone = if let Presence::Gone(since) = presence { since } else { seen.changed };
                 let free = seen.changed.max(gone) + seen.record.duration.max(self.config.duration);
                 if now < free && resync.0 < free { resync } else { (free, next) }

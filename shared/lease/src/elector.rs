@@ -20,7 +20,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::config::LeaseConfig;
-use crate::election::{Claimed, Election, RELEASED, Record, Source, Step};
+use crate::election::{Claimed, Election, ElectionStep, LeaseSource, RELEASED, Record};
 
 /// The field manager of the Lease.
 const MANAGER: &str = "fedhub-leader-election";
@@ -73,8 +73,8 @@ pub struct Leadership {
 }
 
 impl Leadership {
-    /// Takes part from now on, with a client of the management plane. `clock` is for what people read in the
-    /// Lease.
+    /// Joins the election, with a client of the management plane. `clock` is for the times that people read
+    /// in the Lease.
     pub fn start(client: kube::Client, config: LeaseConfig, clock: Clock, metrics: &Metrics) -> Self {
         let (sender, term) = watch::channel(None);
         let elector = Elector {
@@ -159,9 +159,9 @@ impl Elector {
             }
             self.publish(now);
             match self.election.plan(now) {
-                Step::Read => self.read().await,
-                Step::Claim { version, epoch } => self.claim(version, epoch).await,
-                Step::Wait(until) => {
+                ElectionStep::Read => self.read().await,
+                ElectionStep::Claim { version, epoch } => self.claim(version, epoch).await,
+                ElectionStep::Wait(until) => {
                     let event = async {
                         sleep_until(retry_at).await;
                         news.next().await
@@ -199,7 +199,7 @@ impl Elector {
             Event::Apply(lease) => Some(Record::of(&lease)),
             Event::Delete(_) => None,
         };
-        self.election.observe(news, Source::Watch, Instant::now());
+        self.election.observe(news, LeaseSource::Watch, Instant::now());
     }
 
     /// Publishes whether and until when this process leads.
@@ -245,7 +245,7 @@ impl Elector {
         match in_time(self.config.patience(), self.api.get_opt(&self.config.name)).await {
             Ok(lease) => {
                 self.healthy();
-                self.election.observe(lease.as_ref().map(Record::of), Source::Answer, Instant::now());
+                self.election.observe(lease.as_ref().map(Record::of), LeaseSource::Answer, Instant::now());
             }
             Err(error) => {
                 self.unhealthy(&error);
@@ -358,7 +358,7 @@ async fn in_time<T>(
     }
 }
 
-/// As the Lease has it: never less than it is.
+/// Returns whole seconds for the Lease: never less than the duration.
 fn whole_seconds(span: Duration) -> i32 {
     i32::try_from(span.as_millis().div_ceil(1000)).unwrap_or(i32::MAX)
 }

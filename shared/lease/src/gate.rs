@@ -12,7 +12,7 @@ use fedhub_planes::{Listener, Plane, Planes};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-/// Tells the election when the hub and every project plane that can be reached are in sync.
+/// Notifies the election when the hub and every reachable project plane are in sync.
 pub struct WarmUp {
     /// The registry.
     pub planes: Arc<Planes>,
@@ -62,7 +62,7 @@ pub fn follow(
                 epoch = term.map(|term| term.epoch);
                 hold(&queues);
                 if let Some(term) = term {
-                    // What operators paused just now, the watch may not have shown yet.
+                    // The watch may not have shown yet what operators paused just now.
                     match read_pauses(&mut terms, &registries, term.epoch).await {
                         Ok(true) => {}
                         Ok(false) => continue,

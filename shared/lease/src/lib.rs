@@ -36,6 +36,6 @@ mod elector;
 mod gate;
 
 pub use config::LeaseConfig;
-pub use election::{Claimed, Election, Record, Source, Step};
+pub use election::{Claimed, Election, ElectionStep, LeaseSource, Record};
 pub use elector::{Elector, Leadership, LeaseError};
 pub use gate::{WarmUp, follow};

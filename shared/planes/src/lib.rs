@@ -20,8 +20,9 @@ pub mod registry;
 pub mod transport;
 
 pub use registry::{
-    Confidential, DATA_KINDS, Distrust, DryRun, HUB_KINDS, Health, Identities, LastFailure, Listener, Origin,
-    PROJECT_KINDS, Pass, Pauses, Plane, PlaneResponses, PlaneWriter, Planes, Precondition, ProjectNamespace,
-    Read, ServiceState, Settings, StatusWrite, TenantIndex, Watched, Write, WriteMode, WriteState, Written,
+    Confidential, ConfidentialRead, DATA_KINDS, Distrust, DryRun, HUB_KINDS, Health, Identities, LastFailure,
+    Listener, Origin, PROJECT_KINDS, Pass, Pauses, Plane, PlaneResponses, PlaneWriter, Planes, Precondition,
+    ProjectNamespace, ServiceState, Settings, StatusWrite, TenantIndex, Watched, Write, WriteMode,
+    WriteState, Written,
 };
 pub use registry::{entitlement, events, history, identity, pauses, watched};

@@ -1,4 +1,4 @@
-//! Questions to whoever runs a command, before something is written.
+//! Questions to the user of a command, before something is written.
 
 use std::io::{BufRead, IsTerminal, Write};
 

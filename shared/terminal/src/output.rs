@@ -100,7 +100,7 @@ pub enum Colour {
 
 /// Ends a colour.
 const RESET: &str = "\u{1b}[0m";
-/// All that a terminal is sent besides text.
+/// All sequences that are sent to a terminal besides text.
 const SEQUENCES: [&str; 4] =
     [Colour::Green.sequence(), Colour::Yellow.sequence(), Colour::Red.sequence(), RESET];
 

@@ -34,7 +34,7 @@ impl Progress {
         }
     }
 
-    /// All are done: the line goes.
+    /// Removes the line: everything is done.
     pub fn finish(self) {
         if self.drawn.is_some() {
             draw(CLEAR);

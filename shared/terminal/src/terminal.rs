@@ -1,4 +1,4 @@
-//! What the process is connected to.
+//! The standard streams of the process.
 
 use std::io::IsTerminal;
 use std::os::fd::AsFd;

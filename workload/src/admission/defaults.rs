@@ -1,4 +1,4 @@
-//! What an object has where its user says nothing, beyond the defaults of its schema.
+//! Defaults of an object beyond those of its schema.
 
 use fedhub_core::object::{Object, ObjectView};
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ pub fn patch(kind: Kind, types: Types<'_>, old: Option<&Object>, object: &Object
     } else if resources.is_null() && runtime.is_object() {
         add(RESOURCES, json!({"instanceType": default}))
     } else {
-        // Of another shape: the schema refuses it with its own words.
+        // The object has another shape: the schema refuses it with its own message.
         Vec::new()
     }
 }

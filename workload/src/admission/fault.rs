@@ -1,4 +1,4 @@
-//! What is wrong with an object: field, value and rule, in the form of Kubernetes' own field errors.
+//! Faults of an object: field, value and rule, in the form of Kubernetes' own field errors.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -9,10 +9,10 @@ use serde::Serialize;
 
 use super::path::Path;
 
-/// What is wrong, as Kubernetes names it.
+/// The kind of a fault, as Kubernetes names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Problem {
-    /// There is no value.
+    /// The value is missing.
     Required,
     /// The value does not follow the rule.
     Invalid,
@@ -55,12 +55,12 @@ impl Problem {
     }
 }
 
-/// One fault of an object.
+/// A fault of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// The field.
     pub path: Path,
-    /// What is wrong with it.
+    /// The kind of the fault.
     pub problem: Problem,
     /// Its value, unless there is none.
     pub value: Option<String>,
@@ -69,7 +69,7 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// What is wrong, without the field.
+    /// Returns the message, without the field.
     pub fn message(&self) -> String {
         let words = self.problem.words();
         let value = self.value.as_deref().map(|value| format!(": {}", Quoted(value))).unwrap_or_default();
@@ -110,7 +110,7 @@ impl Faults {
         self.0.push(Fault { path, problem, value, rule: rule.to_owned() });
     }
 
-    /// There has to be a value.
+    /// Adds the fault of a missing value.
     pub fn required(&mut self, path: Path, rule: &str) {
         self.add(path, Problem::Required, None, rule);
     }
@@ -188,7 +188,7 @@ impl Faults {
         }
     }
 
-    /// One name.
+    /// Checks a name.
     pub fn name(&mut self, path: Path, name: &str, is_valid: impl Fn(&str) -> bool, rule: &str) {
         match name {
             "" => self.required(path, rule),

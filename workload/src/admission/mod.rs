@@ -42,12 +42,12 @@ pub use types::{TypeCatalog, Types, sets_type};
 pub use workload::NetworkUse;
 use workload::Templated;
 
-/// What is to be said of an object.
+/// The judgement of an object.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Judgement {
     /// Why it is refused; without any it is admitted, if the questions are answered well.
     pub faults: Vec<Fault>,
-    /// What its user should know.
+    /// The warnings for its user.
     pub warnings: Vec<String>,
     /// Networks that its user has to have the right to use.
     pub networks: Vec<NetworkUse>,

@@ -1,4 +1,4 @@
-//! Where in an object something is.
+//! The path of a field in an object.
 
 use std::borrow::Cow;
 use std::fmt;

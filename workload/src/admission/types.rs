@@ -8,7 +8,7 @@ use fedhub_core::object::{Object, ObjectRef, ObjectView};
 use super::fault::Faults;
 use super::path::Path;
 
-/// What there is to choose from.
+/// The types to choose from.
 #[derive(Clone, Copy)]
 pub enum Types<'a> {
     /// The built-in type: there is no catalogue.
@@ -44,7 +44,7 @@ fn is_disabled(found: &Object) -> bool {
     instance_types::phase(found) == Some(InstanceTypePhase::Disabled)
 }
 
-/// What there is to choose from, in words.
+/// Lists the types to choose from in a message.
 fn offer(types: Types<'_>) -> String {
     let names: Vec<String> = match types {
         Types::BuiltIn => instance_types::NAMES.map(str::to_owned).into(),
@@ -76,7 +76,7 @@ pub fn check(resources: &RuntimeResources, at: Path, types: Types<'_>, faults: &
     }
 }
 
-/// What the user of a type should know.
+/// Returns the warning for the user of a type.
 pub fn warning(resources: &RuntimeResources, types: Types<'_>) -> Option<String> {
     let Types::Catalog(catalog) = types else { return None };
     let name = &*resources.instance_type;

@@ -12,7 +12,7 @@
 //! 3. [`plan`] decides, as a pure function: what is written, and what has to be read of the source before
 //!    anything is deleted.
 //! 4. [`render`] renders copies and the policy.
-//! 5. `reconcile` has the plan applied, and remembers what was read in the pass.
+//! 5. `reconcile` applies the plan, and remembers the results of the pass's reads.
 //!
 //! # When a copy is deleted
 //!
@@ -52,7 +52,7 @@ pub struct InstanceTypes {
     source: Arc<Planes>,
     queue: Arc<Queue>,
     deletes: Mutex<TokenBucket>,
-    /// What operators were told and still holds.
+    /// The complaints that operators were told of and that still hold.
     told: Mutex<BTreeSet<Complaint>>,
 }
 
@@ -93,14 +93,14 @@ impl InstanceTypes {
     }
 }
 
-/// What is watched where the catalogue is. A server that does not serve the kind is out of sync: it is not
-/// one without types.
+/// Returns the kinds to watch where the catalogue is. A server that does not serve the kind is out of sync:
+/// it is not one without types.
 pub fn watched_at_source() -> Vec<Watched> {
     vec![Watched::all(Kind::InstanceType)]
 }
 
-/// What is watched on the hub for it. A role of an older version does not let it be read: then all that needs
-/// none goes on.
+/// Returns the kinds to watch on the hub for the catalogue. A role of an older version does not let it be
+/// read: then everything that needs no catalogue goes on.
 pub fn watched_on_hub() -> Vec<Watched> {
     [Kind::InstanceType, Kind::ClusterPropagationPolicy].map(|kind| Watched::all(kind).if_served()).into()
 }

@@ -1,4 +1,4 @@
-//! What is done for the catalogue. Pure.
+//! The decision about the catalogue. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,16 +10,16 @@ use fedhub_engine::{Intent, Plan, Subject};
 use fedhub_planes::{Precondition, Write};
 
 use super::render;
-use super::snapshot::{Snapshot, Source, SourceCrd, is_copy};
+use super::snapshot::{CatalogSource, Snapshot, SourceCrd, is_copy};
 
 /// The name of the CRD of types.
 const CRD: &str = "instancetypes.compute.datumapis.com";
 
-/// What is done in one round, and what operators have to act on. Where there is something to read, the next
-/// round decides by what that shows.
+/// The decision of one round, and the complaints for operators. If there is something to read, the next round
+/// decides by the result.
 pub type CatalogPlan = Plan<BTreeSet<Complaint>>;
 
-/// What is an operator's to see to.
+/// A problem that an operator has to solve.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Complaint {
     /// The hub has a type of that name that is not a copy.
@@ -63,7 +63,7 @@ impl Complaint {
         }
     }
 
-    /// What is wrong, and what to do.
+    /// Says what is wrong, and what to do.
     pub fn message(&self) -> String {
         let (name, label) = (Quoted(self.name()), CATALOG.0);
         match self {
@@ -92,11 +92,11 @@ impl Complaint {
 /// Decides.
 pub fn plan(seen: &Snapshot) -> CatalogPlan {
     match &seen.source {
-        Source::Unknown => CatalogPlan::default(),
-        Source::IsCell(name) => {
+        CatalogSource::Unknown => CatalogPlan::default(),
+        CatalogSource::IsCell(name) => {
             Plan { intents: Vec::new(), verdict: [Complaint::SourceIsCell(name.clone())].into() }
         }
-        Source::Known(declared) => follow(seen, declared),
+        CatalogSource::Known(declared) => follow(seen, declared),
     }
 }
 

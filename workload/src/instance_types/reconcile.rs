@@ -11,21 +11,21 @@ use fedhub_planes::{Pass, PlaneWriter};
 use tokio::time::Instant;
 
 use super::plan::{CatalogPlan, plan};
-use super::snapshot::{Learned, Snapshot, SourceCrd, all, declared};
+use super::snapshot::{LearnedTypes, Snapshot, SourceCrd, all, declared};
 use super::{InstanceTypes, NAME, key};
 
-/// One pass, and what its reads have shown.
+/// A pass, and the results of its reads.
 pub(super) struct CatalogReconcile<'a> {
     pub controller: &'a InstanceTypes,
     pub pass: &'a Pass,
-    pub learned: Learned,
+    pub learned: LearnedTypes,
     /// The first copy that the hub has refused in this round.
     pub failure: Option<RequestError>,
 }
 
 impl InstanceTypes {
     /// What the caches say, with what was learned in this pass.
-    fn snapshot_with(&self, learned: &Learned) -> Snapshot {
+    fn snapshot_with(&self, learned: &LearnedTypes) -> Snapshot {
         let hub = self.planes.hub();
         let policy = all(hub.store(Kind::ClusterPropagationPolicy)).remove(CATALOG_POLICY);
         Snapshot {
@@ -52,7 +52,7 @@ impl Controller for InstanceTypes {
         let mut catalog = CatalogReconcile {
             controller: self,
             pass: &job.pass,
-            learned: Learned::default(),
+            learned: LearnedTypes::default(),
             failure: None,
         };
         reconcile(&mut catalog, job).await
@@ -72,7 +72,7 @@ impl Reconciler for CatalogReconcile<'_> {
     }
 
     async fn apply(&mut self, seen: &Snapshot, plan: CatalogPlan) -> Result<Step, Error> {
-        // What is still to be read may change it.
+        // The outstanding reads may change the plan.
         if !plan.intents.iter().any(|intent| matches!(intent, Intent::ReadLive(_))) {
             self.controller.tell(plan.verdict);
         }

@@ -1,4 +1,4 @@
-//! What copies and the policy are to be.
+//! The desired copies and policy.
 
 use fedhub_cache::normalization::settled;
 use fedhub_core::names::{CATALOG, CATALOG_POLICY, CATALOG_UID};

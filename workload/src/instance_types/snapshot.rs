@@ -1,9 +1,9 @@
-//! What the caches say of the catalogue: its source, the copies on the hub, the policy.
+//! The state of the caches for the catalogue: its source, the copies on the hub, the policy.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use fedhub_api::facts::{Store, View};
-use fedhub_cache::normalization::{Part, ServerNormalization};
+use fedhub_cache::normalization::{ObjectPart, ServerNormalization};
 use fedhub_core::names::CATALOG;
 use fedhub_core::object::{Object, ObjectRef, ObjectView};
 
@@ -11,22 +11,21 @@ use fedhub_core::object::{Object, ObjectRef, ObjectView};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Snapshot {
     /// What is declared.
-    pub source: Source,
+    pub source: CatalogSource,
     /// The types on the hub, by name: copies, and those that are not.
     pub on_hub: BTreeMap<String, OnHub>,
     /// The policy on the hub.
     pub policy: Option<OnHub>,
     /// What live reads of the source have shown in this pass.
-    pub learned: Learned,
+    pub learned: LearnedTypes,
 }
 
-/// What is declared at the source.
+/// The types at the source.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Source {
+pub enum CatalogSource {
     /// It is not known: the source was never in sync.
     Unknown,
-    /// One of its types, of that name, is a copy itself: the source is a cell, and what it has Karmada wrote
-    /// there.
+    /// The type of that name is a copy itself: the source is a cell, to which Karmada copied it.
     IsCell(String),
     /// These types, by name.
     Known(BTreeMap<String, ObjectRef>),
@@ -37,13 +36,13 @@ pub enum Source {
 pub struct OnHub {
     /// The object.
     pub object: ObjectRef,
-    /// What the hub made of it, where that is known.
+    /// How the hub stored it, if that is known.
     pub normalization: Option<ServerNormalization>,
 }
 
-/// What live reads of the source have shown in a pass.
+/// The results of a pass's live reads of the source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Learned {
+pub struct LearnedTypes {
     /// The CRD of the source.
     pub crd: Option<SourceCrd>,
     /// Types that the source was asked for and does not have.
@@ -55,11 +54,11 @@ pub struct Learned {
 /// The CRD of the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SourceCrd {
-    /// There is none.
+    /// The CRD does not exist.
     Missing,
-    /// It is being deleted, and all types with it.
+    /// The CRD is being deleted, and all types with it.
     Terminating,
-    /// It has this UID.
+    /// The CRD exists, with this UID.
     Serving(String),
 }
 
@@ -80,22 +79,22 @@ pub fn is_copy(object: &Object) -> bool {
 }
 
 /// What the store of the source declares.
-pub(super) fn declared(store: &Store) -> Source {
+pub(super) fn declared(store: &Store) -> CatalogSource {
     if !store.synced() {
-        return Source::Unknown;
+        return CatalogSource::Unknown;
     }
     let types = store.objects(None);
     if let Some(copy) = types.iter().find(|it| is_copy(it)) {
-        return Source::IsCell(copy.name().to_owned());
+        return CatalogSource::IsCell(copy.name().to_owned());
     }
-    Source::Known(types.into_iter().map(|it| (it.name().to_owned(), it)).collect())
+    CatalogSource::Known(types.into_iter().map(|it| (it.name().to_owned(), it)).collect())
 }
 
-/// What a store of the hub has, by name.
+/// Returns the objects of a store of the hub, by name.
 pub(super) fn all(store: &Store) -> BTreeMap<String, OnHub> {
     let pick = |view: View<'_>| Some((view.name.to_owned(), view.object?.clone()));
     let with = |(name, object): (String, ObjectRef)| {
-        let normalization = store.normalization("", &name, Part::Spec);
+        let normalization = store.normalization("", &name, ObjectPart::Spec);
         (name, OnHub { object, normalization })
     };
     store.select(None, pick).into_iter().map(with).collect()

@@ -15,25 +15,26 @@ use fedhub_core::names::{
 };
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, PlaneId, bare};
 use fedhub_engine::{Outcome, Step};
-use fedhub_planes::registry::writes::confidential::Target;
+use fedhub_planes::registry::writes::confidential::CopyTarget;
 use fedhub_planes::{
-    Confidential, Plane, PlaneWriter, Precondition, ProjectNamespace, Read, StatusWrite, WriteMode,
+    Confidential, ConfidentialRead, Plane, PlaneWriter, Precondition, ProjectNamespace, StatusWrite,
+    WriteMode,
 };
 use serde_json::{Value, json};
 
 use super::Uncopied;
 use super::desired::{condition, mark, referenced_by_text};
-use super::limits::Allowance;
+use super::limits::DataAllowance;
 use super::live::is_companion;
 use super::plan::{Annotations, ConditionChange, DataPlan, NextStep};
 use super::reconcile::DataReconcile;
-use super::snapshot::{Snapshot, SourceState, Standing, Unsupported, others, standing};
+use super::snapshot::{Snapshot, SourceState, StandingCompanion, Unsupported, others, standing};
 
 const WD: Kind = Kind::WorkloadDeployment;
 /// The type of Secrets that a server takes only beside their `ServiceAccount`.
 const TOKEN_SECRET: &str = "kubernetes.io/service-account-token";
 
-/// What a write has changed.
+/// The result of a write.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wrote {
     Nothing,
@@ -59,7 +60,7 @@ impl DataReconcile<'_> {
     /// Does what is planned; the first write that fails ends it.
     pub(super) async fn perform(&mut self, seen: &Snapshot, plan: DataPlan) -> Result<Step, Error> {
         let DataPlan { hold, copies, counts, annotations, condition, releases, release, then } = plan;
-        let (mut wrote, mut learned, mut allowance) = (false, false, Allowance::used(seen, &counts));
+        let (mut wrote, mut learned, mut allowance) = (false, false, DataAllowance::used(seen, &counts));
         for (kind, name) in &copies {
             match self.copy(seen, *kind, name, &mut allowance).await? {
                 Wrote::Stored => wrote = true,
@@ -175,7 +176,7 @@ impl DataReconcile<'_> {
         seen: &Snapshot,
         kind: Kind,
         name: &str,
-        allowance: &mut Allowance,
+        allowance: &mut DataAllowance,
     ) -> Result<Wrote, Error> {
         match self.read_and_copy(seen, kind, name, allowance).await {
             Err(Error::Request(error)) if is_refusal(&error) => {
@@ -193,13 +194,13 @@ impl DataReconcile<'_> {
         seen: &Snapshot,
         kind: Kind,
         name: &str,
-        allowance: &mut Allowance,
+        allowance: &mut DataAllowance,
     ) -> Result<Wrote, Error> {
         let namespace = &self.home.namespace;
         let source = match self.project.read_confidential(self.pass, kind, namespace, name).await? {
-            Read::Found(source) => source,
-            Read::Absent => return Ok(self.learn(kind, name, SourceState::Absent)),
-            Read::Forbidden => return Ok(self.learn(kind, name, SourceState::Unauthorized)),
+            ConfidentialRead::Found(source) => source,
+            ConfidentialRead::Absent => return Ok(self.learn(kind, name, SourceState::Absent)),
+            ConfidentialRead::Forbidden => return Ok(self.learn(kind, name, SourceState::Unauthorized)),
         };
         let (size, version) = (source.bytes(kind), source_hash(source.uid(), source.version()));
         let key = self.project.key(kind, namespace, name);
@@ -209,7 +210,8 @@ impl DataReconcile<'_> {
         }
         let copied_from = copied_from_text(source.uid(), source.version(), size);
         let companion = seen.companion(kind, name);
-        let is_settled = |c: &&Standing| c.facts.copied_from == version && c.facts.is_of(&seen.token());
+        let is_settled =
+            |c: &&StandingCompanion| c.facts.copied_from == version && c.facts.is_of(&seen.token());
         if let Some(companion) = companion.filter(is_settled) {
             if companion.edited {
                 return self.restore(seen, companion, &source, copied_from).await;
@@ -228,20 +230,21 @@ impl DataReconcile<'_> {
         }
     }
 
-    /// Writes a companion anew that somebody else edited, where its content is another than the source's
-    /// (I7).
+    /// Restores a companion that somebody else edited, if its content differs from the source's (I7).
     async fn restore(
         &mut self,
         seen: &Snapshot,
-        companion: &Standing,
+        companion: &StandingCompanion,
         source: &Confidential,
         copied_from: String,
     ) -> Result<Wrote, Error> {
-        let Standing { space, kind, name, version, .. } = companion;
+        let StandingCompanion { space, kind, name, version, .. } = companion;
         let wrote = match self.hub().read_confidential(self.pass, *kind, space, name).await? {
-            Read::Found(copy) if copy.has_content_of(source) => Wrote::Learned,
-            Read::Found(_) | Read::Forbidden => self.replace(seen, companion, source, copied_from).await?,
-            Read::Absent => return Ok(Wrote::Nothing),
+            ConfidentialRead::Found(copy) if copy.has_content_of(source) => Wrote::Learned,
+            ConfidentialRead::Found(_) | ConfidentialRead::Forbidden => {
+                self.replace(seen, companion, source, copied_from).await?
+            }
+            ConfidentialRead::Absent => return Ok(Wrote::Nothing),
         };
         let (key, mut edited) = (self.hub().key(*kind, space, name), self.controller.edited.lock());
         if edited.get(&key) == Some(version) {
@@ -266,7 +269,7 @@ impl DataReconcile<'_> {
         let Some(space) = &seen.space else { return Ok(Wrote::Nothing) };
         let mut companion = bare(kind, space, name);
         mark(&mut companion, referenced_by_text([seen.token().as_str()]), copied_from.clone());
-        match self.writer(self.hub()).copy(kind, &companion, source, Target::New).await {
+        match self.writer(self.hub()).copy(kind, &companion, source, CopyTarget::New).await {
             Ok(_) => {
                 self.count("create");
                 Ok(Wrote::Stored)
@@ -294,11 +297,11 @@ impl DataReconcile<'_> {
     async fn replace(
         &mut self,
         seen: &Snapshot,
-        companion: &Standing,
+        companion: &StandingCompanion,
         source: &Confidential,
         copied_from: String,
     ) -> Result<Wrote, Error> {
-        let Standing { space, kind, name, others, .. } = companion;
+        let StandingCompanion { space, kind, name, others, .. } = companion;
         let Some(mut object) = self.hub().read_metadata(self.pass, *kind, space, name).await? else {
             return Ok(Wrote::Nothing);
         };
@@ -307,19 +310,19 @@ impl DataReconcile<'_> {
         }
         let counted = referenced_by(object.annotation(REFERENCED_BY).unwrap_or("[]"));
         let token = seen.token();
-        // A count that cannot be read is made anew, of all that refer to it.
+        // A count that cannot be read is computed again, from everything that refers to the object.
         let counted = counted.as_deref().unwrap_or(others).iter().map(AsRef::as_ref);
         let counted = counted.filter(|by| !self.is_gone(space, by));
         let list = referenced_by_text(counted.chain([token.as_str()]));
         mark(&mut object, list, copied_from);
-        match self.writer(self.hub()).copy(*kind, &object, source, Target::Standing).await {
+        match self.writer(self.hub()).copy(*kind, &object, source, CopyTarget::Standing).await {
             Ok(_) => self.count("update"),
             // A Secret keeps its type: another one takes its place.
             Err(error) if error.immutable() => {
                 self.delete(*kind, &object).await?;
                 (object.metadata.uid, object.metadata.resource_version) = (None, None);
                 object.metadata.creation_timestamp = None;
-                self.writer(self.hub()).copy(*kind, &object, source, Target::New).await?;
+                self.writer(self.hub()).copy(*kind, &object, source, CopyTarget::New).await?;
                 self.count("create");
             }
             Err(error) => return Err(error.into()),
@@ -327,7 +330,7 @@ impl DataReconcile<'_> {
         Ok(Wrote::Stored)
     }
 
-    async fn recount(&self, companion: &Standing, list: String) -> Result<(), Error> {
+    async fn recount(&self, companion: &StandingCompanion, list: String) -> Result<(), Error> {
         let metadata = json!({"annotations": { REFERENCED_BY: list }});
         self.writer(self.hub()).recount(companion.kind, &stub(companion), metadata).await?;
         self.count("update");
@@ -357,14 +360,14 @@ impl DataReconcile<'_> {
 
     /// Counts the WD for a companion no longer. The last one takes it away, unless a WD refers to it that is
     /// not counted yet.
-    async fn release(&self, seen: &Snapshot, companion: &Standing) -> Result<(), Error> {
+    async fn release(&self, seen: &Snapshot, companion: &StandingCompanion) -> Result<(), Error> {
         let token = seen.token();
         let left = companion.count_without(&token, |by| self.is_gone(&companion.space, by));
         if !left.is_empty() {
             return self.recount(companion, referenced_by_text(left)).await;
         }
         self.delete(companion.kind, &stub(companion)).await?;
-        let Standing { space, kind, name, .. } = companion;
+        let StandingCompanion { space, kind, name, .. } = companion;
         tracing::info!(plane = %self.home.plane, hub_namespace = space, ?kind, name, "companion deleted: no WorkloadDeployment refers to it");
         Ok(())
     }
@@ -377,7 +380,7 @@ fn is_refusal(error: &RequestError) -> bool {
 }
 
 /// As much of a companion as a request needs, with its preconditions.
-fn stub(companion: &Standing) -> Object {
+fn stub(companion: &StandingCompanion) -> Object {
     let mut stub = bare(companion.kind, &companion.space, &companion.name);
     stub.metadata.uid = Some(companion.uid.to_string());
     stub.metadata.resource_version = Some(companion.version.to_string());

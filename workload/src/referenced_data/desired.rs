@@ -1,4 +1,4 @@
-//! What is said of referenced data on a WD, and what a companion is to be.
+//! The condition of a WD about its referenced data, and the desired companion.
 
 use fedhub_api::conditions::explained;
 use fedhub_api::facts::referenced::REFERENCED_DATA_READY;
@@ -9,12 +9,12 @@ use fedhub_core::object::{Kind, Object};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::snapshot::{Source, Unsupported};
+use super::snapshot::{DataSource, Unsupported};
 use super::{SOURCE_LIMIT, TOTAL_LIMIT};
 
 /// How it is with a WD's referenced data.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum DataVerdict {
     /// All of it is on the hub: these, in the order of the references.
     Ready(Vec<(Kind, String)>),
     /// The former copy of a source is being deleted on the hub, which takes an operator where it lasts.
@@ -31,7 +31,7 @@ pub enum Verdict {
     },
 }
 
-impl Verdict {
+impl DataVerdict {
     /// Says that the former companion of a source has yet to be deleted.
     pub fn ends(kind: Kind, name: &str) -> Self {
         let what = format!("{} {}", kind.resource().kind, excerpt(name));
@@ -44,7 +44,7 @@ impl Verdict {
 
 /// Why a source cannot be copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum SourceFault {
     /// It is not there.
     NotFound,
     /// The plane does not let it be read.
@@ -53,7 +53,7 @@ pub enum Fault {
     TooLarge(usize),
     /// All sources of the WD together are too large: with this one, they have this many bytes.
     TooLargeTogether(usize),
-    /// What stands under its name on the hub is not a companion.
+    /// The object under its name on the hub is not a companion.
     NameTaken,
     /// The hub refuses its copy, with this code.
     Refused(u16),
@@ -61,7 +61,7 @@ pub enum Fault {
     Unsupported(Unsupported),
 }
 
-impl Fault {
+impl SourceFault {
     /// The reason of the condition and of the annotation.
     pub fn reason(self) -> Reason {
         match self {
@@ -75,7 +75,7 @@ impl Fault {
     }
 
     /// Returns the verdict about a source of this namespace.
-    pub fn of(self, source: &Source, namespace: &str) -> Verdict {
+    pub fn of(self, source: &DataSource, namespace: &str) -> DataVerdict {
         let what = format!("{} {}", source.kind.resource().kind, excerpt(&source.name));
         let message = match self {
             Self::NotFound => format!("{what} does not exist in namespace {namespace}"),
@@ -101,18 +101,18 @@ impl Fault {
                 "{what} cannot be copied to a cell: it is a ServiceAccount's token, of which a cell knows nothing"
             ),
         };
-        Verdict::Failed { reason: self.reason(), message }
+        DataVerdict::Failed { reason: self.reason(), message }
     }
 }
 
 /// The condition `ReferencedDataReady` of a WD of that generation; `standing` is the one that it has.
-pub fn condition(verdict: &Verdict, standing: Option<&Value>, generation: i64, now: Timestamp) -> Value {
+pub fn condition(verdict: &DataVerdict, standing: Option<&Value>, generation: i64, now: Timestamp) -> Value {
     let (status, reason, message) = match verdict {
-        Verdict::Ready(_) => {
+        DataVerdict::Ready(_) => {
             ("True", Reason::Ready, "All referenced ConfigMaps and Secrets are on the federation hub")
         }
-        Verdict::Ends { message } => ("False", Reason::CopyTerminating, message.as_str()),
-        Verdict::Failed { reason, message } => ("False", *reason, message.as_str()),
+        DataVerdict::Ends { message } => ("False", Reason::CopyTerminating, message.as_str()),
+        DataVerdict::Failed { reason, message } => ("False", *reason, message.as_str()),
     };
     let mut condition = explained(standing, REFERENCED_DATA_READY, status, reason, message, now);
     condition["observedGeneration"] = json!(generation);
@@ -127,10 +127,10 @@ pub fn expected_text(generation: i64, expected: &[(Kind, String)]) -> String {
 }
 
 /// The annotation `referenced-data-error`; `None` where there is no error.
-pub fn error_text(verdict: &Verdict) -> Option<String> {
+pub fn error_text(verdict: &DataVerdict) -> Option<String> {
     match verdict {
-        Verdict::Ready(_) | Verdict::Ends { .. } => None,
-        Verdict::Failed { reason, message } => {
+        DataVerdict::Ready(_) | DataVerdict::Ends { .. } => None,
+        DataVerdict::Failed { reason, message } => {
             Some(json!({"reason": reason, "message": message}).to_string())
         }
     }

@@ -3,32 +3,33 @@
 
 use fedhub_core::object::Kind;
 
-use super::desired::Fault;
-use super::snapshot::{Snapshot, Source, SourceState};
+use super::desired::SourceFault;
+use super::snapshot::{DataSource, Snapshot, SourceState};
 use super::{SOURCE_LIMIT, TOTAL_LIMIT};
 
-/// What a WD has used of [`TOTAL_LIMIT`].
+/// The part of [`TOTAL_LIMIT`] that a WD has used.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Allowance {
+pub struct DataAllowance {
     used: usize,
 }
 
-impl Allowance {
+impl DataAllowance {
     /// Counts `bytes` bytes for a source, or returns which limit they exceed.
-    pub fn take(&mut self, bytes: usize) -> Result<(), Fault> {
+    pub fn take(&mut self, bytes: usize) -> Result<(), SourceFault> {
         if bytes > SOURCE_LIMIT {
-            return Err(Fault::TooLarge(bytes));
+            return Err(SourceFault::TooLarge(bytes));
         }
         if self.used + bytes > TOTAL_LIMIT {
-            return Err(Fault::TooLargeTogether(self.used + bytes));
+            return Err(SourceFault::TooLargeTogether(self.used + bytes));
         }
         self.used += bytes;
         Ok(())
     }
 
-    /// What is used by the sources whose companions are in order, or need but to be counted: these `counts`.
+    /// Counts the sources whose companions are in order, or only need to be counted: these `counts`.
     pub fn used(seen: &Snapshot, counts: &[(Kind, String)]) -> Self {
-        let is_counted = |source: &Source| counts.iter().any(|(k, n)| (*k, n) == (source.kind, &source.name));
+        let is_counted =
+            |source: &DataSource| counts.iter().any(|(k, n)| (*k, n) == (source.kind, &source.name));
         let has = seen.sources.iter().filter(|source| is_settled(seen, source) || is_counted(source));
         Self { used: has.map(|source| known_bytes(seen, source)).sum() }
     }
@@ -36,7 +37,7 @@ impl Allowance {
 
 /// Whether the companion of a source is in order. What is there keeps its place: it goes before what is yet
 /// to be copied.
-pub fn is_settled(seen: &Snapshot, source: &Source) -> bool {
+pub fn is_settled(seen: &Snapshot, source: &DataSource) -> bool {
     seen.kept_companion(source).is_some_and(|companion| match source.state {
         SourceState::Stands { version, .. } => companion.facts.copied_from == version,
         SourceState::Unauthorized => true,
@@ -46,7 +47,7 @@ pub fn is_settled(seen: &Snapshot, source: &Source) -> bool {
 
 /// How many bytes a source has, as far as that is known: of its companion, or of a read that found it too
 /// large.
-pub fn known_bytes(seen: &Snapshot, source: &Source) -> usize {
+pub fn known_bytes(seen: &Snapshot, source: &DataSource) -> usize {
     let companion = seen.companion(source.kind, &source.name);
     match source.state {
         SourceState::Stands { version, bytes } => {

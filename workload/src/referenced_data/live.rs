@@ -7,16 +7,16 @@ use fedhub_core::object::{Kind, Object, ObjectView, PlaneId};
 use fedhub_planes::{DATA_KINDS, ProjectNamespace};
 
 use super::reconcile::DataReconcile;
-use super::snapshot::{Snapshot, Standing, standing};
+use super::snapshot::{Snapshot, StandingCompanion, standing};
 
 impl DataReconcile<'_> {
     /// The companions on the hub that count the WD, past every cache.
-    pub(super) async fn read_live(&self, seen: &Snapshot) -> Result<Vec<Standing>, Error> {
+    pub(super) async fn read_live(&self, seen: &Snapshot) -> Result<Vec<StandingCompanion>, Error> {
         let (hub, token) = (self.controller.planes.hub(), seen.token());
         let mut found = Vec::new();
         for space in self.spaces(seen).await? {
             for kind in DATA_KINDS {
-                // Not by the label, which one may have lost.
+                // The label does not select them, because one may have lost it.
                 let listed =
                     hub.list_metadata(self.pass, kind, Some(&space), None, usize::MAX, is_companion).await?;
                 let companions = listed.iter().filter_map(|companion| {

@@ -40,7 +40,7 @@ pub const SOURCE_LIMIT: usize = 256 << 10;
 /// The most that all sources of a WD may have together (W5).
 pub const TOTAL_LIMIT: usize = 1 << 20;
 
-/// What reading a source has shown, and no watch does: why that version of it is not copied.
+/// Why a version of a source is not copied, which only reading it has shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Uncopied {
     /// The source, or all of a WD together, are too large; the source has this many bytes.

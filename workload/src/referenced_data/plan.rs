@@ -1,4 +1,4 @@
-//! What a pass over one WD does for its referenced data: a pure function from its [`Snapshot`].
+//! The decision of a pass over one WD's referenced data: a pure function of its [`Snapshot`].
 //!
 //! Decides W5.
 
@@ -9,14 +9,14 @@ use fedhub_api::facts::referenced::condition_hash;
 use fedhub_core::object::Kind;
 use fedhub_planes::{ServiceState, WriteState};
 
-use super::desired::{Fault, Verdict, condition, error_text, expected_text};
-use super::limits::{Allowance, is_settled, known_bytes};
-use super::snapshot::{Snapshot, Source, SourceState, Standing};
+use super::desired::{DataVerdict, SourceFault, condition, error_text, expected_text};
+use super::limits::{DataAllowance, is_settled, known_bytes};
+use super::snapshot::{DataSource, Snapshot, SourceState, StandingCompanion};
 
 /// When it is asked again for what no event tells of: a right that is granted, a name that becomes free.
 const RETRY: Duration = Duration::from_mins(1);
 
-/// What one pass is to do, in the order of the fields; the first write that fails ends it.
+/// The writes of one pass, in the order of the fields; the first write that fails ends it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DataPlan {
     /// Whether the finalizer is put on the WD, before anything is copied for it.
@@ -27,13 +27,13 @@ pub struct DataPlan {
     pub counts: Vec<(Kind, String)>,
     /// The annotations of the WD, where they are to be others.
     pub annotations: Option<Annotations>,
-    /// What the condition is to say, where it says something else.
+    /// The change of the condition, if it changes.
     pub condition: Option<ConditionChange>,
     /// Companions that the WD is no longer to be counted for; the last one that is takes it away.
-    pub releases: Vec<Standing>,
+    pub releases: Vec<StandingCompanion>,
     /// Whether the finalizer comes off the WD.
     pub release: bool,
-    /// What comes after the writes.
+    /// The next step after the writes.
     pub then: NextStep,
 }
 
@@ -48,16 +48,16 @@ pub struct Annotations {
     pub clear: bool,
 }
 
-/// What becomes of the condition `ReferencedDataReady`.
+/// A change of the condition `ReferencedDataReady`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConditionChange {
     /// It says this.
-    Put(Verdict),
+    Put(DataVerdict),
     /// It goes: the WD refers to nothing.
     Remove,
 }
 
-/// What comes after the writes of a plan.
+/// The next step after the writes of a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NextStep {
     /// Nothing: everything is as it should be.
@@ -87,7 +87,7 @@ pub fn plan(seen: &Snapshot) -> DataPlan {
     if seen.terminating || seen.service == ServiceState::Withdrawn {
         return match (seen.references.held, seen.federated) {
             (false, true) => DataPlan::default(),
-            // What runs in the cell may need its data until the WD is gone from the hub.
+            // Instances that run in the cell may need their data until the WD is gone from the hub.
             (true, true) => await_change(),
             (_, false) => leave(seen),
         };
@@ -129,7 +129,7 @@ fn leave(seen: &Snapshot) -> DataPlan {
     }
     if let (true, Some(first)) = (stands.held, ends.first()) {
         let mut plan = await_change();
-        say(seen, &mut plan, Verdict::ends(first.kind, &first.name));
+        say(seen, &mut plan, DataVerdict::ends(first.kind, &first.name));
         return plan;
     }
     if stands.held && !seen.is_live {
@@ -138,7 +138,7 @@ fn leave(seen: &Snapshot) -> DataPlan {
     DataPlan { condition: removes, release: stands.held, ..DataPlan::default() }
 }
 
-/// What is done for one source.
+/// The step for one source.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Step {
     /// Its companion is in order.
@@ -151,7 +151,7 @@ enum Step {
     Ends,
     /// Instances do without.
     Skip,
-    Fail(Fault),
+    Fail(SourceFault),
 }
 
 /// Plans the writes that make the companions match what the WD refers to.
@@ -168,7 +168,7 @@ fn follow(seen: &Snapshot) -> DataPlan {
             Step::Copy => plan.copies.push(named()),
             Step::Count => plan.counts.push(named()),
             Step::Wait => waits = true,
-            Step::Ends => ends = ends.or_else(|| Some(Verdict::ends(source.kind, &source.name))),
+            Step::Ends => ends = ends.or_else(|| Some(DataVerdict::ends(source.kind, &source.name))),
             Step::Skip => unused.push((source.kind, &source.name)),
             Step::Fail(fault) => failed = failed.or_else(|| Some(fault.of(source, &seen.home.namespace))),
             Step::InSync => {}
@@ -187,14 +187,14 @@ fn follow(seen: &Snapshot) -> DataPlan {
         // Said once it is so.
         expected.extend(still_needed(seen));
         expected.sort_unstable();
-        say(seen, &mut plan, Verdict::Ready(expected));
+        say(seen, &mut plan, DataVerdict::Ready(expected));
     }
     if writes {
         plan.then = NextStep::Requeue;
     } else if waits || ends.is_some() {
         plan.then = NextStep::AwaitChange;
     } else {
-        // What is no longer referred to goes after the annotation that named it.
+        // Data that is no longer referred to is released after the annotation that named it.
         plan.releases = released(seen, &unused, is_failing);
         plan.then = if plan.releases.is_empty() { NextStep::Done } else { NextStep::Requeue };
     }
@@ -206,8 +206,8 @@ fn follow(seen: &Snapshot) -> DataPlan {
 }
 
 /// What is done for each source, in their order. What is in order already takes its part of the limit first.
-fn steps(seen: &Snapshot) -> Vec<(&Source, Step)> {
-    let mut allowance = Allowance::default();
+fn steps(seen: &Snapshot) -> Vec<(&DataSource, Step)> {
+    let mut allowance = DataAllowance::default();
     let (settled, rest): (Vec<_>, Vec<_>) =
         seen.sources.iter().enumerate().partition(|(_, source)| is_settled(seen, source));
     let ordered = settled.into_iter().chain(rest);
@@ -217,27 +217,27 @@ fn steps(seen: &Snapshot) -> Vec<(&Source, Step)> {
     steps.into_iter().map(|(_, source, step)| (source, step)).collect()
 }
 
-fn step(seen: &Snapshot, source: &Source, allowance: &mut Allowance) -> Step {
+fn step(seen: &Snapshot, source: &DataSource, allowance: &mut DataAllowance) -> Step {
     let fault = match source.state {
         SourceState::Unknown => return Step::Wait,
-        SourceState::Absent => Fault::NotFound,
-        SourceState::Unauthorized => Fault::Unauthorized,
-        SourceState::NameTaken => Fault::NameTaken,
-        SourceState::Refused(code) => Fault::Refused(code),
-        SourceState::Unsupported(what) => Fault::Unsupported(what),
+        SourceState::Absent => SourceFault::NotFound,
+        SourceState::Unauthorized => SourceFault::Unauthorized,
+        SourceState::NameTaken => SourceFault::NameTaken,
+        SourceState::Refused(code) => SourceFault::Refused(code),
+        SourceState::Unsupported(what) => SourceFault::Unsupported(what),
         SourceState::Stands { version, .. } => match allowance.take(known_bytes(seen, source)) {
             Ok(()) => return stands(seen, source, version),
             Err(fault) => fault,
         },
     };
-    // What was granted stays granted (C6), and that it may be read no more proves nothing (I4).
+    // A granted gate stays open (C6), and the loss of the right to read the source proves nothing (I4).
     if source.state == SourceState::Unauthorized && is_settled(seen, source) {
         return match allowance.take(known_bytes(seen, source)) {
             Ok(()) => Step::InSync,
             Err(fault) => Step::Fail(fault),
         };
     }
-    // What the hub refuses to renew is no reason to take it away.
+    // A copy that the hub refuses to renew is not taken away for that.
     let is_kept = matches!(source.state, SourceState::Refused(_)) && seen.kept_companion(source).is_some();
     match source.optional {
         true if is_kept => Step::InSync,
@@ -247,7 +247,7 @@ fn step(seen: &Snapshot, source: &Source, allowance: &mut Allowance) -> Step {
 }
 
 /// What is done for a source that is there.
-fn stands(seen: &Snapshot, source: &Source, version: u64) -> Step {
+fn stands(seen: &Snapshot, source: &DataSource, version: u64) -> Step {
     // The federator makes the hub namespace, whose event comes.
     if seen.space.is_none() {
         return Step::Wait;
@@ -255,7 +255,9 @@ fn stands(seen: &Snapshot, source: &Source, version: u64) -> Step {
     match seen.companion(source.kind, &source.name) {
         None => Step::Copy,
         Some(companion) if companion.terminating => Step::Ends,
-        Some(Standing { facts, .. }) if facts.copied_from != version || facts.referenced_by.is_none() => {
+        Some(StandingCompanion { facts, .. })
+            if facts.copied_from != version || facts.referenced_by.is_none() =>
+        {
             Step::Copy
         }
         Some(companion) if !companion.facts.is_of(&seen.token()) => Step::Count,
@@ -264,11 +266,11 @@ fn stands(seen: &Snapshot, source: &Source, version: u64) -> Step {
     }
 }
 
-/// What the WD refers to no more and Instances on its older template need: the cell has it for as long as the
-/// annotation names it.
+/// Returns the sources that the WD no longer refers to and that Instances on its older template need: the
+/// cell has them for as long as the annotation names them.
 fn still_needed(seen: &Snapshot) -> Vec<(Kind, String)> {
     let token = seen.token();
-    let is_former = |c: &&Standing| {
+    let is_former = |c: &&StandingCompanion| {
         let is_here = seen.space.as_deref() == Some(&*c.space);
         is_here && c.facts.is_of(&token) && !c.terminating && !seen.references.contains(c.kind, &c.name)
     };
@@ -279,9 +281,9 @@ fn still_needed(seen: &Snapshot) -> Vec<(Kind, String)> {
 /// The companions that the WD is counted for and needs no more: those of optional sources that are gone, and
 /// those that no Instance has to have. None is taken away while a source fails: what runs is on a template
 /// before that.
-fn released(seen: &Snapshot, unused: &[(Kind, &str)], is_failing: bool) -> Vec<Standing> {
+fn released(seen: &Snapshot, unused: &[(Kind, &str)], is_failing: bool) -> Vec<StandingCompanion> {
     let token = seen.token();
-    let is_left = |c: &&Standing| {
+    let is_left = |c: &&StandingCompanion| {
         // Those in another hub namespace than the WD's are left behind, once it is known which is its own.
         let is_here = seen.space.as_deref().is_none_or(|space| space == c.space);
         if is_here && seen.references.contains(c.kind, &c.name) {
@@ -294,11 +296,11 @@ fn released(seen: &Snapshot, unused: &[(Kind, &str)], is_failing: bool) -> Vec<S
 }
 
 /// Puts into the plan what is said by annotations and condition, where they say something else.
-fn say(seen: &Snapshot, plan: &mut DataPlan, verdict: Verdict) {
+fn say(seen: &Snapshot, plan: &mut DataPlan, verdict: DataVerdict) {
     let stands = &seen.references;
     let expected = match &verdict {
-        Verdict::Ready(expected) => Some(expected_text(seen.generation, expected)),
-        Verdict::Ends { .. } | Verdict::Failed { .. } => None,
+        DataVerdict::Ready(expected) => Some(expected_text(seen.generation, expected)),
+        DataVerdict::Ends { .. } | DataVerdict::Failed { .. } => None,
     };
     let error = error_text(&verdict);
     let differs = expected.as_deref().is_some_and(|text| mark_hash(Some(text)) != stands.expected)

@@ -9,16 +9,16 @@ use fedhub_planes::{Pass, Plane, ProjectNamespace};
 
 use super::ReferencedData;
 use super::plan::{DataPlan, plan};
-use super::snapshot::{Learned, Snapshot};
+use super::snapshot::{LearnedSources, Snapshot};
 
-/// One pass over one WD, and what its reads have shown.
+/// A pass over one WD, and the results of its reads.
 pub(super) struct DataReconcile<'a> {
     pub controller: &'a ReferencedData,
     pub project: &'a Plane,
     pub home: &'a ProjectNamespace,
     pub key: &'a Key,
     pub pass: &'a Pass,
-    pub learned: Learned,
+    pub learned: LearnedSources,
 }
 
 impl Controller for ReferencedData {
@@ -36,7 +36,7 @@ impl Controller for ReferencedData {
         }
         let project = self.planes.engaged(plane).ok_or_else(|| Error::NotEngaged(key.plane.clone()))?;
         let home = ProjectNamespace { plane: plane.clone(), namespace: key.namespace.to_string() };
-        let learned = Learned::default();
+        let learned = LearnedSources::default();
         let mut data = DataReconcile { controller: self, project: &project, home: &home, key, pass, learned };
         reconcile(&mut data, job).await
     }

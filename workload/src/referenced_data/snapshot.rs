@@ -1,4 +1,4 @@
-//! What the caches say of a WD's referenced data: all that [`crate::referenced_data::plan::plan`] decides by.
+//! The state of the caches for a WD's referenced data: the input of [`crate::referenced_data::plan::plan`].
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use fedhub_planes::{DATA_KINDS, Plane, ProjectNamespace, ServiceState, WriteStat
 
 use super::{ReferencedData, Uncopied};
 
-/// What is known of a WD and its referenced data.
+/// A WD and its referenced data, as far as they are known.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     /// The project plane and the namespace of the WD.
@@ -29,7 +29,7 @@ pub struct Snapshot {
     pub federated: bool,
     /// Whether nothing but its metadata and status was read, so that what it refers to is not known.
     pub unread: bool,
-    /// What it refers to, and what was said of that.
+    /// Its references, and what was reported of them.
     pub references: References,
     /// Whether fedhub may write for the project.
     pub writes: WriteState,
@@ -38,51 +38,51 @@ pub struct Snapshot {
     /// Its hub namespace, where that stands and can be used.
     pub space: Option<String>,
     /// What it refers to, in the order of the references.
-    pub sources: Vec<Source>,
+    pub sources: Vec<DataSource>,
     /// The companions that it is counted for, and those of its sources.
-    pub companions: Vec<Standing>,
+    pub companions: Vec<StandingCompanion>,
     /// Whether the companions are as live reads showed them, past every cache (I3).
     pub is_live: bool,
 }
 
-/// What the live reads of a pass have shown and the caches do not.
+/// The results of a pass's live reads that the caches do not have.
 #[derive(Default)]
-pub(super) struct Learned {
+pub(super) struct LearnedSources {
     /// Sources, by kind and name.
     pub sources: BTreeMap<(Kind, String), SourceState>,
     /// The companions that count the WD: for the next round only.
-    pub live: Option<Vec<Standing>>,
+    pub live: Option<Vec<StandingCompanion>>,
 }
 
 /// A `ConfigMap` or Secret that a WD refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Source {
+pub struct DataSource {
     /// Its kind.
     pub kind: Kind,
     /// Its name.
     pub name: String,
     /// Whether Instances can do without.
     pub optional: bool,
-    /// What is known of it.
+    /// Its state.
     pub state: SourceState,
 }
 
-/// What is known of a source.
+/// The state of a source, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceState {
     /// Nothing: it was not listed yet.
     Unknown,
-    /// It is not there.
+    /// The source does not exist.
     Absent,
     /// The plane does not let it be read.
     Unauthorized,
-    /// What stands under its name on the hub is not a companion.
+    /// The object under its name on the hub is not a companion.
     NameTaken,
     /// The hub refuses its copy, with this code.
     Refused(u16),
     /// A cell cannot have a copy of it.
     Unsupported(Unsupported),
-    /// It is there.
+    /// The source exists.
     Stands {
         /// The hash of its UID and resourceVersion.
         version: u64,
@@ -96,13 +96,13 @@ pub enum SourceState {
 pub enum Unsupported {
     /// Its name is too long, or one that each cluster has for an object of its own.
     Name,
-    /// It is the token of a `ServiceAccount`, which a server takes only beside that.
+    /// The source is the token of a `ServiceAccount`, which a server accepts only beside that.
     TokenSecret,
 }
 
 /// A companion on the hub.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Standing {
+pub struct StandingCompanion {
     /// Its hub namespace.
     pub space: String,
     /// Its kind.
@@ -117,7 +117,7 @@ pub struct Standing {
     pub terminating: bool,
     /// Whether somebody else wrote that version, so that its content may be another.
     pub edited: bool,
-    /// What it is the copy of, and who refers to it.
+    /// The source that it is a copy of, and the WDs that refer to it.
     pub facts: Companion,
     /// The other WDs of the project namespace that are held, refer to it and are not being deleted, each as
     /// in `referenced-by`: the count that it should have, but for this WD. One that is not held yet copies it
@@ -132,13 +132,13 @@ impl Snapshot {
     }
 
     /// The companion of a source, in the WD's hub namespace.
-    pub fn companion(&self, kind: Kind, name: &str) -> Option<&Standing> {
+    pub fn companion(&self, kind: Kind, name: &str) -> Option<&StandingCompanion> {
         let space = self.space.as_deref()?;
         self.companions.iter().find(|c| c.kind == kind && c.name == name && c.space == space)
     }
 
     /// The companion of a source, where the WD is counted for it and it stays.
-    pub fn kept_companion(&self, source: &Source) -> Option<&Standing> {
+    pub fn kept_companion(&self, source: &DataSource) -> Option<&StandingCompanion> {
         let token = self.token();
         self.companion(source.kind, &source.name).filter(|c| !c.terminating && c.facts.is_of(&token))
     }
@@ -151,7 +151,7 @@ impl SourceState {
     }
 }
 
-impl Standing {
+impl StandingCompanion {
     /// The WDs that it is to count once this one is not counted: those that refer to it and were not counted,
     /// so that they release it when they go, and none that is gone from everywhere.
     pub fn count_without(&self, wd: &str, is_gone: impl Fn(&str) -> bool) -> Vec<&str> {
@@ -167,14 +167,14 @@ pub fn token(namespace: &str, name: &str) -> String {
 }
 
 impl ReferencedData {
-    /// What the caches say of that WD, with what was learned in this pass.
+    /// Returns the state of the caches for that WD, with what was learned in this pass.
     pub(super) fn snapshot_of(
         &self,
         project: &Plane,
         home: &ProjectNamespace,
         key: &Key,
         wd: &Digest,
-        learned: &Learned,
+        learned: &LearnedSources,
     ) -> Option<Snapshot> {
         let facts = wd.deployment()?;
         // One that refers to nothing and never did may be counted by a companion of a hub that was restored.
@@ -223,10 +223,10 @@ impl ReferencedData {
         project: &Plane,
         home: &ProjectNamespace,
         of: Reference<'_>,
-        learned: &Learned,
-    ) -> Source {
+        learned: &LearnedSources,
+    ) -> DataSource {
         let Reference { kind, name, optional } = of;
-        let source = |state| Source { kind, name: name.to_owned(), optional, state };
+        let source = |state| DataSource { kind, name: name.to_owned(), optional, state };
         if let Some(state) = learned.sources.get(&(kind, name.to_owned())) {
             return source(*state);
         }
@@ -253,7 +253,7 @@ impl ReferencedData {
     }
 
     /// The companions in a hub namespace that are the WD's, or those of its sources.
-    fn standing_in(&self, space: &str, seen: &Snapshot) -> Vec<Standing> {
+    fn standing_in(&self, space: &str, seen: &Snapshot) -> Vec<StandingCompanion> {
         let (hub, token) = (self.planes.hub(), seen.token());
         let of_kind = |kind| {
             let pick = |view: View<'_>| {
@@ -268,8 +268,8 @@ impl ReferencedData {
 }
 
 /// The companion that has this digest.
-pub(super) fn standing(space: &str, kind: Kind, name: &str, digest: &Digest) -> Option<Standing> {
-    Some(Standing {
+pub(super) fn standing(space: &str, kind: Kind, name: &str, digest: &Digest) -> Option<StandingCompanion> {
+    Some(StandingCompanion {
         space: space.to_owned(),
         kind,
         name: name.to_owned(),
@@ -288,7 +288,7 @@ pub(super) fn refers_to(wd: &Digest, kind: Kind, name: &str) -> bool {
     references.is_some_and(|references| references.contains(kind, name))
 }
 
-/// See [`Standing::others`].
+/// See [`StandingCompanion::others`].
 pub(super) fn others(
     project: &Plane,
     home: &ProjectNamespace,
@@ -302,7 +302,7 @@ pub(super) fn others(
         let is_held = facts.references().is_some_and(|references| references.held);
         // Where the service is withdrawn, only what is still on the hub needs it (W9).
         let stays = !view.digest.terminating && is_held && (facts.held || !withdrawn);
-        // What one refers to that is too large to be read is not known.
+        // The references of an object that is too large to be read are not known.
         let may_refer = refers_to(view.digest, kind, name) || facts.too_large().is_some();
         stays && view.name != wd && may_refer
     };

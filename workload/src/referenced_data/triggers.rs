@@ -159,7 +159,7 @@ impl Listener for ReferencedData {
         match (&plane.id, kind) {
             (PlaneId::Project(name), WD) => self.deployment_changed(name, plane, change),
             (_, Kind::ConfigMap | Kind::Secret) => {
-                // Nothing but digests is read of them.
+                // Only their digests are read.
                 plane.store(kind).release(&change.known().namespace, &change.known().name);
                 match &plane.id {
                     PlaneId::Project(_) => self.source_changed(plane, kind, change),

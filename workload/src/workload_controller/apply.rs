@@ -5,7 +5,7 @@ use fedhub_api::facts::Digest;
 use fedhub_api::facts::placed::says;
 use fedhub_api::hub_metadata::set_annotation;
 use fedhub_api::reason::Reason;
-use fedhub_cache::Part;
+use fedhub_cache::ObjectPart;
 use fedhub_cache::digest::Version;
 use fedhub_cache::normalization::settled;
 use fedhub_core::errors::{self, Category, Error, RequestError};
@@ -23,7 +23,7 @@ use super::desired::{desired, same_metadata};
 use super::plan::WorkloadPlan;
 use super::reconcile::{WorkloadReconciler, mark_synced};
 use super::revisions::{self, Recorded};
-use super::snapshot::{Refusal, Site, Snapshot, own};
+use super::snapshot::{RefusedDeployment, Site, Snapshot, own};
 use super::summary::{Summary, name_taken};
 
 const WD: Kind = Kind::WorkloadDeployment;
@@ -83,7 +83,7 @@ impl WorkloadReconciler<'_> {
                     return Ok(Step::Learned);
                 }
                 Err(error) => {
-                    // What runs does not wait for what is remembered of it.
+                    // A rollout does not wait for its revision to be recorded.
                     self.learnt.unrecorded = true;
                     self.tell_unrecorded(&workload, &error);
                     self.failure.get_or_insert(error.into());
@@ -122,7 +122,7 @@ impl WorkloadReconciler<'_> {
     /// long for a history, and where the Workload has changed meanwhile.
     async fn record(&self, workload: &Object) -> Result<Option<u64>, RequestError> {
         let Some(name) = revision_history(workload.name()) else { return Ok(None) };
-        // Only the server tells who wrote it: stores keep no managedFields.
+        // Only the server knows who wrote it: stores keep no managedFields.
         let live = self
             .project
             .get_metadata(self.pass, Kind::Workload, workload.namespace(), workload.name())
@@ -225,7 +225,7 @@ impl WorkloadReconciler<'_> {
                     _ => Reason::DeploymentsRefused,
                 };
                 let message = errors::chain(&error);
-                self.learnt.refused.insert(name.to_owned(), Refusal { reason, message });
+                self.learnt.refused.insert(name.to_owned(), RefusedDeployment { reason, message });
                 self.failure.get_or_insert(error.into());
             }
             Err(error) => return Err(error.into()),
@@ -248,7 +248,8 @@ impl WorkloadReconciler<'_> {
         let Some(Written::Exists { conflict, .. }) = written else { return Ok(written.is_some()) };
         if self.project.store(WD).digest(&self.key.namespace, &site.name).is_none() {
             // The watch does not select it, so that the next round would not know of it either.
-            let refusal = Refusal { reason: Reason::DeploymentNameTaken, message: name_taken(&site.name) };
+            let refusal =
+                RefusedDeployment { reason: Reason::DeploymentNameTaken, message: name_taken(&site.name) };
             self.learnt.refused.insert(site.name.clone(), refusal);
             self.failure.get_or_insert(conflict.into());
         }
@@ -275,7 +276,7 @@ impl WorkloadReconciler<'_> {
         let namespace = &self.key.namespace;
         let Some(current) = self.fetch_deployment(seen, &site.name).await? else { return Ok(false) };
         let wd = desired(workload, &site.name, &site.wanted, Some(&current));
-        let normalization = self.project.store(WD).normalization(namespace, &site.name, Part::Spec);
+        let normalization = self.project.store(WD).normalization(namespace, &site.name, ObjectPart::Spec);
         let same = same_metadata(&wd, &current);
         if same && settled(wd.spec(), current.spec(), normalization) {
             let settled = (Version::new(current.version()), site.wanted.content());
@@ -311,7 +312,7 @@ impl WorkloadReconciler<'_> {
         let now = self.controller.planes.clock().now();
         let status = summary.render(&workload, (reason, message), now);
         let store = self.project.store(Kind::Workload);
-        let normalization = store.normalization(namespace, &self.key.name, Part::Status);
+        let normalization = store.normalization(namespace, &self.key.name, ObjectPart::Status);
         if settled(&status, workload.status(), normalization) {
             self.learnt.status_settled = Some(summary.content());
             return Ok(Step::Learned);

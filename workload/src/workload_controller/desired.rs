@@ -8,7 +8,7 @@
 //! stays so; one that its Workload suspended is resumed with it (W11). Labels, annotations, finalizers and
 //! owner references that are not ours stand too (I9).
 
-use fedhub_api::facts::placed::{KEPT_FIELDS, Wanted};
+use fedhub_api::facts::placed::{KEPT_FIELDS, WantedDeployment};
 use fedhub_api::facts::restarts;
 use fedhub_api::hub_metadata::set_annotation;
 use fedhub_core::hash;
@@ -18,7 +18,12 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde_json::{Value, json};
 
 /// The WD that `workload` wants, in place of `current`, if there is one.
-pub fn desired(workload: &Object, name: &str, wanted: &Wanted<'_>, current: Option<&Object>) -> Object {
+pub fn desired(
+    workload: &Object,
+    name: &str,
+    wanted: &WantedDeployment<'_>,
+    current: Option<&Object>,
+) -> Object {
     let space = workload.namespace();
     let mut wd = current.cloned().unwrap_or_else(|| bare(Kind::WorkloadDeployment, space, name));
     let labels = wd.metadata.labels.get_or_insert_default();
@@ -79,7 +84,7 @@ pub fn owner(workload: &Object, controller: bool) -> OwnerReference {
     }
 }
 
-fn spec(workload: &Object, wanted: &Wanted<'_>, standing: Option<&Object>) -> Value {
+fn spec(workload: &Object, wanted: &WantedDeployment<'_>, standing: Option<&Object>) -> Value {
     let current = standing.map(Object::spec);
     let placements = workload.spec()["placements"].as_array().into_iter().flatten();
     let is_it =
@@ -154,9 +159,9 @@ mod tests {
         workload
     }
 
-    fn wanted(workload: &Object) -> Wanted<'static> {
+    fn wanted(workload: &Object) -> WantedDeployment<'static> {
         let scale = hash::json(&workload.data["spec"]["placements"][0]["scaleSettings"]);
-        Wanted {
+        WantedDeployment {
             template: 0,
             restart: 0,
             scale,
@@ -237,7 +242,7 @@ mod tests {
         let mut edited = workload();
         edited.data["spec"]["template"]["spec"]["image"] = json!("a:2");
         edited.data["spec"]["placements"][0]["scaleSettings"]["minReplicas"] = json!(3);
-        let paused = Wanted { paused: true, ..wanted(&edited) };
+        let paused = WantedDeployment { paused: true, ..wanted(&edited) };
         let wd = desired(&edited, "web-us-dfw", &paused, Some(&current));
         assert_eq!(wd.spec()["template"], current.spec()["template"]);
         assert_eq!(wd.spec()["scaleSettings"]["minReplicas"], 3);
@@ -278,7 +283,7 @@ mod tests {
         let says = |wd: &Object| {
             (wd.annotation(SUSPENDED).map(str::to_owned), wd.annotation(WORKLOAD_SUSPENDED).is_some())
         };
-        let suspended = Wanted { suspend: true, ..wanted(&workload) };
+        let suspended = WantedDeployment { suspend: true, ..wanted(&workload) };
         let mut wd = desired(&workload, "web-us-dfw", &suspended, None);
         assert_eq!(says(&wd), (Some("true".to_owned()), true));
         wd.metadata.annotations.as_mut().unwrap().remove(SUSPENDED);
@@ -297,7 +302,7 @@ mod tests {
     fn w1_a_label_that_has_no_valid_value_any_more_goes() {
         let mut current = desired(&workload(), "web-us-dfw", &wanted(&workload()), None);
         let long = "x".repeat(64);
-        let named = Wanted { workload: &long, ..wanted(&workload()) };
+        let named = WantedDeployment { workload: &long, ..wanted(&workload()) };
         let wd = desired(&workload(), "web-us-dfw", &named, Some(&current));
         assert_eq!(wd.label("compute.datumapis.com/workload-name"), None);
         current.metadata.labels = None;

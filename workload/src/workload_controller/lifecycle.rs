@@ -13,17 +13,17 @@ use crate::instance_types::Catalog;
 /// The state of a type in the catalogue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TypeState {
-    /// There is nothing to be said of it: it is Active, or the catalogue has none of that name.
+    /// The type is Active, or the catalogue has none of that name.
     InOrder,
     /// It is Deprecated.
-    Deprecated(Words),
+    Deprecated(TypeNotice),
     /// It is Disabled.
-    Disabled(Words),
+    Disabled(TypeNotice),
 }
 
-/// What is said of a type.
+/// The name of a type and of its replacement, for messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Words {
+pub struct TypeNotice {
     name: String,
     replacement: Option<String>,
 }
@@ -35,7 +35,7 @@ impl TypeState {
         let found = instance_types::find(name, |name| catalog.get(name));
         let words = || {
             let replacement = found.as_deref().and_then(instance_types::replacement).map(str::to_owned);
-            Words { name: name.to_owned(), replacement }
+            TypeNotice { name: name.to_owned(), replacement }
         };
         Some(match found.as_deref().and_then(instance_types::phase) {
             None | Some(InstanceTypePhase::Active) => Self::InOrder,
@@ -46,7 +46,7 @@ impl TypeState {
 
     /// The message of each of [`TYPE_CONDITIONS`] that stands.
     pub fn messages(&self) -> [Option<String>; 2] {
-        let instead = |words: &Words, said: &str| {
+        let instead = |words: &TypeNotice, said: &str| {
             let use_it = words.replacement.as_deref().map(|name| format!(": use {} instead", Quoted(name)));
             format!("Instance type {} is {said}{}", Quoted(&words.name), use_it.unwrap_or_default())
         };

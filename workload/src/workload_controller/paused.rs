@@ -1,4 +1,4 @@
-//! What a Workload whose rollout is paused says of it (W3).
+//! The conditions of a Workload whose rollout is paused (W3).
 
 use std::collections::BTreeSet;
 

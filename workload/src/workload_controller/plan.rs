@@ -1,4 +1,4 @@
-//! What is done about one Workload. Pure.
+//! The decision about one Workload. Pure.
 //!
 //! While a rollout is paused, no WD gets another template ([`super::desired`]) and none is created. A WD that
 //! is not wanted any more stays until those that take its place are available ([`super::rollout`]).
@@ -12,7 +12,7 @@ use super::rollout::Rollout;
 use super::snapshot::{SiteState, Snapshot, is_held};
 use super::summary::Summary;
 
-/// What to do about one Workload.
+/// The decision about a Workload.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WorkloadPlan {
     /// Nothing: everything is as it should be, until [`Snapshot::next_deadline`] at least.
@@ -92,7 +92,7 @@ fn status(seen: &Snapshot, facts: &Workload, uid: &str) -> Option<WorkloadPlan> 
     (!stands).then_some(WorkloadPlan::WriteStatus(summary))
 }
 
-/// What is left to do about the WDs of a terminating Workload.
+/// Plans the WDs of a terminating Workload.
 fn finalize(seen: &Snapshot, facts: &Workload, uid: &str) -> WorkloadPlan {
     let living = seen
         .own(uid)
@@ -112,7 +112,7 @@ fn finalize(seen: &Snapshot, facts: &Workload, uid: &str) -> WorkloadPlan {
     if seen.learnt.none_left { WorkloadPlan::Release } else { WorkloadPlan::ConfirmNoneLeft }
 }
 
-/// What is left to do about the WDs of a Workload that is to live, if anything.
+/// Plans the WDs of a Workload that is not being deleted; `None` if nothing is left to do.
 fn deployments(seen: &Snapshot, uid: &str) -> Option<WorkloadPlan> {
     let sites = seen.sites(uid);
     let states = seen.states(uid, &sites);

@@ -31,7 +31,7 @@ pub(super) struct WorkloadReconciler<'a> {
 }
 
 impl WorkloadController {
-    /// What the caches say of a Workload.
+    /// Returns the state of the caches for a Workload.
     pub(super) fn snapshot(&self, project: &Plane, key: &Key) -> Snapshot {
         let workload = project.store(Kind::Workload).digest(&key.namespace, &key.name);
         let placements = || workload.iter().filter_map(|it| it.workload()?.placements.as_deref()).flatten();

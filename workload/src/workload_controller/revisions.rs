@@ -24,7 +24,7 @@ pub const MOST_BYTES: usize = 900 << 10;
 /// The most changes that a revision names.
 const MOST_CHANGES: usize = 4;
 
-/// What became of the recording of a template.
+/// The result of recording a template.
 #[derive(Clone, Debug)]
 pub struct Recorded {
     /// The number of the revision that has the template.
@@ -38,9 +38,9 @@ pub struct Recorded {
 pub fn record(history: Option<&Object>, name: &str, workload: &Object, now: Timestamp) -> Recorded {
     let template = &workload.spec()["template"];
     let newest = history.and_then(newest);
-    // Not every entry holds an object: a tenant can write anything there.
+    // An entry need not hold an object: a tenant can write anything there.
     let before = newest.as_ref().map(|(_, entry)| spec_of(entry)["template"].clone());
-    // Of one that was too large to be kept, the hash tells.
+    // A template that was too large to be kept is recognised by its hash.
     let is_unkept = |entry: &Value| entry["spec"] == "" && entry["templateHash"] == template_hash(template);
     let same =
         newest.as_ref().is_some_and(|(_, entry)| is_unkept(entry)) || before.as_ref() == Some(template);
@@ -142,7 +142,8 @@ fn spec_of(entry: &Value) -> Value {
     }
 }
 
-/// What the Event [`fedhub_api::reason::Reason::RevisionNotRecorded`] says. `error`: the plane's words.
+/// Returns the note of the Event [`fedhub_api::reason::Reason::RevisionNotRecorded`]. `error` is the plane's
+/// message.
 pub fn not_recorded(history: &str, error: &str) -> String {
     format!(
         "The new template is rolled out, and not recorded as a revision: {error}. Action required by the user: let fedhub write \
@@ -158,7 +159,7 @@ fn image(template: &Value) -> String {
     images.join(", ")
 }
 
-/// What differs between two templates: the images, and the paths of the rest.
+/// Returns the differences between two templates: the images, and the paths of the rest.
 fn changes(before: &Value, template: &Value) -> String {
     let mut paths = Vec::new();
     differences(before, template, "", &mut paths);
@@ -191,8 +192,9 @@ fn differences(a: &Value, b: &Value, at: &str, into: &mut Vec<String>) {
     }
 }
 
-/// Who wrote the template last, by the field managers of an object that was read live. Their times are whole
-/// seconds: of two in one, it is who has a field that differs from the template before.
+/// Returns who wrote the template last, by the field managers of an object that was read live. Their times
+/// are whole seconds: of two in the same second, the one counts that has a field that differs from the
+/// template before.
 fn author(workload: &Object, before: Option<&Value>) -> Option<String> {
     let managers = workload.metadata.managed_fields.iter().flatten();
     let wrote = managers.filter_map(|manager| {

@@ -146,7 +146,7 @@ impl Rollout {
         (status, reason, message)
     }
 
-    /// Which WDs stay although they are not wanted any more.
+    /// Lists the WDs that stay although they are not wanted any more.
     fn kept(&self) -> String {
         let names: Vec<_> = self.unwanted.iter().map(|name| Quoted(name).to_string()).collect();
         let Some(names) = named(&names).filter(|_| self.keeps()) else { return String::new() };
@@ -173,10 +173,10 @@ impl Snapshot {
         }
         let stands = state.placed().zip(self.deployments.get(&site.name));
         let Some((placed, deployment)) = stands.filter(|(_, deployment)| !deployment.terminating) else {
-            // Nothing can take the place of another before it is there.
+            // A WD that does not exist yet cannot take the place of another.
             return Some(Duration::MAX);
         };
-        // Of one that is suspended, or without instances, there is nothing to wait for.
+        // A WD that is suspended, or without instances, has nothing to wait for.
         let is_idle = placed.suspended || placed.counters[3] == 0;
         if placed.observed && (placed.available || is_idle) {
             return None;

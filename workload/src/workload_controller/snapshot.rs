@@ -1,10 +1,10 @@
-//! What the caches say of one Workload, and what live reads of one reconcile have added.
+//! The state of the caches for one Workload, and what live reads of one reconcile have added.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use fedhub_api::facts::deployment::mark_hash;
-use fedhub_api::facts::placed::Wanted;
+use fedhub_api::facts::placed::WantedDeployment;
 use fedhub_api::facts::workload::MOST_SUSPENDED;
 use fedhub_api::facts::{Deployment, Digest, DigestExt, Placed, Workload};
 use fedhub_api::reason::Reason;
@@ -32,7 +32,7 @@ pub struct Snapshot {
     pub locations: Locations,
     /// The state of the type of its instances; `None` where nothing is known of types.
     pub type_state: Option<TypeState>,
-    /// What is known of the networks that its template names.
+    /// The networks that its template names, as far as they are known.
     pub networks: Networks,
     /// Whether the plane takes writes.
     pub writes: WriteState,
@@ -42,13 +42,13 @@ pub struct Snapshot {
     pub now: Timestamp,
     /// How long the rollout has made no progress.
     pub stalled: Duration,
-    /// How long a WD has to become available before that which it takes the place of gives way all the same.
+    /// How long a WD has to become available before the one that it replaces is removed anyway.
     pub move_deadline: Duration,
-    /// What this reconcile has learnt beside the caches.
+    /// The facts that this reconcile has learned besides those of the caches.
     pub learnt: Learnt,
 }
 
-/// What one reconcile has learnt beside the caches.
+/// The facts that a reconcile has learned besides those of the caches.
 #[derive(Clone, Debug, Default)]
 pub struct Learnt {
     /// The version of the Workload that a live read has shown to be the newest.
@@ -58,10 +58,10 @@ pub struct Learnt {
     /// Whether the newest template could not be recorded.
     pub unrecorded: bool,
     /// The WDs that are what the server makes of what is wanted: the version of each, and
-    /// [`Wanted::content`].
+    /// [`WantedDeployment::content`].
     pub settled: BTreeMap<String, (Version, u64)>,
     /// The WDs that the plane refused to take, with its words.
-    pub refused: BTreeMap<String, Refusal>,
+    pub refused: BTreeMap<String, RefusedDeployment>,
     /// A WD that the Workload owns and that names another one: it holds a terminating Workload.
     pub stranger: Option<String>,
     /// The status whose write would change nothing, by its content: what stands is what the server makes of
@@ -71,7 +71,7 @@ pub struct Learnt {
 
 /// A WD that a plane refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct RefusedDeployment {
     /// The reason of the condition that says so.
     pub reason: Reason,
     /// The plane's words.
@@ -84,7 +84,7 @@ pub struct Site<'a> {
     /// The WD's name.
     pub name: String,
     /// What it is to be.
-    pub wanted: Wanted<'a>,
+    pub wanted: WantedDeployment<'a>,
 }
 
 /// A city of a placement, as a plan sees it.
@@ -92,11 +92,11 @@ pub struct Site<'a> {
 pub enum SiteState<'a> {
     /// Its WD is the Workload's own.
     Placed(&'a Digest, &'a Placed),
-    /// It has no WD yet, and gets one.
+    /// The site has no WD yet, and gets one.
     Missing,
-    /// It has no WD yet, and gets none until the rollout is resumed.
+    /// The site has no WD yet, and gets none until the rollout is resumed.
     Paused,
-    /// It has no WD yet, and gets none: nothing can be placed there (W7).
+    /// The site has no WD yet, and gets none: nothing can be placed there (W7).
     Unplaceable,
     /// Its code cannot be the value of a label.
     InvalidCity,
@@ -105,11 +105,11 @@ pub enum SiteState<'a> {
     /// An earlier city of the Workload has its name.
     Duplicate,
     /// The plane refused its WD, or a change of the one that is the Workload's own already.
-    Refused(&'a Refusal, Option<&'a Placed>),
+    Refused(&'a RefusedDeployment, Option<&'a Placed>),
 }
 
 impl<'a> SiteState<'a> {
-    /// What is read of the city's own WD.
+    /// Returns the facts of the city's own WD.
     pub fn placed(&self) -> Option<&'a Placed> {
         match self {
             Self::Placed(_, placed) => Some(*placed),
@@ -138,7 +138,7 @@ impl Snapshot {
         let sites = placements.map(|placement| {
             let site = |city: &'a str| Site {
                 name: deployment_name(workload, &placement.name, city),
-                wanted: Wanted {
+                wanted: WantedDeployment {
                     template: facts.template,
                     restart: facts.restart,
                     scale: placement.scale,
@@ -274,7 +274,7 @@ pub fn is_held(deployment: &Digest) -> bool {
     deployment.deployment().is_some_and(Deployment::is_held)
 }
 
-/// What a WD has of a Workload.
+/// Returns the facts of a WD that names a Workload.
 pub fn placed(deployment: &Digest) -> Option<&Placed> {
     deployment.deployment()?.placed.as_deref()
 }

@@ -1,4 +1,4 @@
-//! What the status of a Workload says (W3).
+//! The status of a Workload (W3).
 //!
 //! A [`Summary`] is made of facts. Where it repeats the words of a WD it names that WD and the hash of its
 //! words, so that a status that is right is recognised without any object.
@@ -35,7 +35,7 @@ pub struct Summary {
     available: Says,
     progressing: Says,
     type_state: Option<TypeState>,
-    /// What is said of networks that do not exist.
+    /// The message about networks that do not exist.
     networks: Option<String>,
 }
 
@@ -46,16 +46,16 @@ struct PlacementSummary {
     available: Says,
 }
 
-/// What a condition says.
+/// The content of a condition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Says {
     status: &'static str,
-    words: Words,
+    words: ConditionWords,
 }
 
 /// The words of a condition.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Words {
+pub enum ConditionWords {
     /// Our own.
     Own {
         /// The reason.
@@ -74,24 +74,24 @@ pub enum Words {
 
 impl Says {
     fn yes(reason: Reason, message: impl Into<String>) -> Self {
-        let words = Words::Own { reason, message: message.into() };
+        let words = ConditionWords::Own { reason, message: message.into() };
         Self { status: "True", words }
     }
 
     /// Adds who has to act to the message (C9).
     fn no(reason: Reason, message: &str) -> Self {
         let message = attributed(reason, message).into_owned();
-        Self { status: "False", words: Words::Own { reason, message } }
+        Self { status: "False", words: ConditionWords::Own { reason, message } }
     }
 
     fn not(reason: Reason, message: String) -> Self {
-        Self { status: "False", words: Words::Own { reason, message } }
+        Self { status: "False", words: ConditionWords::Own { reason, message } }
     }
 
     fn comparable(&self, observed_generation: Option<i64>) -> Value {
         let says = match &self.words {
-            Words::Own { reason, message } => says(reason.as_str(), message),
-            Words::Of { says, .. } => *says,
+            ConditionWords::Own { reason, message } => says(reason.as_str(), message),
+            ConditionWords::Of { says, .. } => *says,
         };
         told(self.status, says, observed_generation)
     }
@@ -107,7 +107,7 @@ impl Summary {
             add(&mut own, &placed.counters);
         }
         let terminating = seen.workload.as_ref().is_some_and(|workload| workload.terminating);
-        // What keeps WDs from being made is no matter any more.
+        // Obstacles to creating WDs do not matter any more.
         let problems = if terminating { Vec::new() } else { problems(seen, facts, &sites, &states) };
         let placements: Vec<_> =
             sites.iter().zip(&states).map(|((name, _), states)| placement(name, states)).collect();
@@ -122,7 +122,7 @@ impl Summary {
             } else {
                 let rollout = Rollout::of(seen, uid, &sites, &states);
                 let said = rollout.progressing(seen, &sites, &states);
-                Says { status: said.0, words: Words::Own { reason: said.1, message: said.2 } }
+                Says { status: said.0, words: ConditionWords::Own { reason: said.1, message: said.2 } }
             },
             type_state: seen.type_state.clone(),
             networks: seen.networks.message(facts),
@@ -173,8 +173,8 @@ impl Summary {
     /// The WD whose words it repeats, if it does, with their hash.
     pub fn quoted(&self) -> Option<(&str, u64)> {
         match &self.available.words {
-            Words::Of { deployment, says } => Some((deployment, *says)),
-            Words::Own { .. } => None,
+            ConditionWords::Of { deployment, says } => Some((deployment, *says)),
+            ConditionWords::Own { .. } => None,
         }
     }
 
@@ -186,8 +186,8 @@ impl Summary {
         let condition = |old: &Value, kind: &str, says: &Says| {
             let before = find(old, kind);
             let (reason, message) = match &says.words {
-                Words::Own { reason, message } => (AnyReason::from(*reason), &**message),
-                Words::Of { .. } => (AnyReason::parse(quoted.0), quoted.1),
+                ConditionWords::Own { reason, message } => (AnyReason::from(*reason), &**message),
+                ConditionWords::Of { .. } => (AnyReason::parse(quoted.0), quoted.1),
             };
             stand(before, kind, says.status, reason, message, now)
         };
@@ -225,7 +225,7 @@ impl Summary {
     }
 }
 
-/// What keeps a site from having a WD, or its Instances from running, by its reason.
+/// Why a site has no WD, or its Instances do not run, by its reason.
 struct Problem {
     reason: Reason,
     message: String,
@@ -277,7 +277,7 @@ fn available(
     let blocked = states.iter().zip(sites).flat_map(|(states, (_, sites))| states.iter().zip(sites));
     let quoted = blocked.filter_map(|(state, site)| {
         let placed = state.placed().filter(|placed| !placed.available && placed.says != 0)?;
-        let words = Words::Of { deployment: site.name.clone(), says: placed.says };
+        let words = ConditionWords::Of { deployment: site.name.clone(), says: placed.says };
         Some((placed.priority, Says { status: "False", words }))
     });
     let own = problems.iter().map(|it| (it.reason.weight_in_workload(), Says::no(it.reason, &it.message)));
@@ -287,7 +287,7 @@ fn available(
     quoted.chain(own).fold(nothing, worst).1
 }
 
-/// What keeps sites from having a WD, and all of them from having Instances.
+/// Returns why sites have no WD, and why all of them have no Instances.
 fn problems(
     seen: &Snapshot,
     facts: &Workload,

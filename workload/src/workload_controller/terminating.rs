@@ -1,4 +1,4 @@
-//! What a terminating Workload waits for (W2, W3).
+//! The condition of a terminating Workload: what it waits for (W2, W3).
 
 use fedhub_core::message::{Quoted, named};
 

@@ -9,7 +9,7 @@ use fedhub_planes::{Precondition, Write};
 use fedhub_testing::{Messages, assert_messages, one_of_each};
 use fedhub_workload::instance_types::plan::{CatalogPlan, Complaint, plan};
 use fedhub_workload::instance_types::render;
-use fedhub_workload::instance_types::snapshot::{Learned, OnHub, Snapshot, Source, SourceCrd};
+use fedhub_workload::instance_types::snapshot::{CatalogSource, LearnedTypes, OnHub, Snapshot, SourceCrd};
 use serde_json::json;
 
 const UID: &str = "uid-of-crd";
@@ -35,15 +35,15 @@ fn on_hub(name: &str, cpu: &str, crd: Option<&str>) -> (String, OnHub) {
 fn seen<const D: usize, const H: usize>(
     of: [(String, ObjectRef); D],
     hub: [(String, OnHub); H],
-    learned: Learned,
+    learned: LearnedTypes,
 ) -> Snapshot {
     let Some(Write::Create(policy)) = render::policy(None) else { panic!("no policy") };
     let policy = Some(OnHub { object: ObjectRef::from(*policy), normalization: None });
-    Snapshot { source: Source::Known(of.into()), on_hub: hub.into(), policy, learned }
+    Snapshot { source: CatalogSource::Known(of.into()), on_hub: hub.into(), policy, learned }
 }
 
-fn serving(uid: &str) -> Learned {
-    Learned { crd: Some(SourceCrd::Serving(uid.to_owned())), ..Learned::default() }
+fn serving(uid: &str) -> LearnedTypes {
+    LearnedTypes { crd: Some(SourceCrd::Serving(uid.to_owned())), ..LearnedTypes::default() }
 }
 
 /// What is done, in short.
@@ -65,15 +65,15 @@ fn done(plan: &CatalogPlan) -> Vec<String> {
 
 #[test]
 fn w8_what_stands_as_declared_costs_nothing() {
-    let stands = || seen([declared("d1", "1")], [on_hub("d1", "1", Some(UID))], Learned::default());
+    let stands = || seen([declared("d1", "1")], [on_hub("d1", "1", Some(UID))], LearnedTypes::default());
     assert_eq!(plan(&stands()), CatalogPlan::default());
     let none: [&str; 0] = [];
-    for source in [Source::Unknown, Source::Known(BTreeMap::new())] {
+    for source in [CatalogSource::Unknown, CatalogSource::Known(BTreeMap::new())] {
         let empty = Snapshot { source, on_hub: BTreeMap::new(), ..stands() };
         assert_eq!(done(&plan(&empty)), none);
     }
     // Nothing is known: nothing is done, whatever is on the hub.
-    let unknown = Snapshot { source: Source::Unknown, policy: None, ..stands() };
+    let unknown = Snapshot { source: CatalogSource::Unknown, policy: None, ..stands() };
     assert_eq!(done(&plan(&unknown)), none);
     let no_policy = Snapshot { policy: None, ..stands() };
     assert_eq!(done(&plan(&no_policy)), ["create instance-types"]);
@@ -83,12 +83,12 @@ fn w8_what_stands_as_declared_costs_nothing() {
 fn w8_writes_follow_the_crd_that_they_are_marked_with() {
     let of = || [declared("d1", "1"), declared("d2", "2"), declared("d3", "3"), declared("d4", "4")];
     let hub = || [on_hub("d1", "1", Some(UID)), on_hub("d2", "9", Some(UID)), on_hub("d4", "4", Some("old"))];
-    assert_eq!(done(&plan(&seen(of(), hub(), Learned::default()))), ["read crd"]);
+    assert_eq!(done(&plan(&seen(of(), hub(), LearnedTypes::default()))), ["read crd"]);
     let written = plan(&seen(of(), hub(), serving(UID)));
     // The mark of another source is refreshed where anything is written at all.
     assert_eq!(done(&written), ["replace d2", "create d3", "replace d4"]);
     for gone in [SourceCrd::Missing, SourceCrd::Terminating] {
-        let learned = Learned { crd: Some(gone), ..Learned::default() };
+        let learned = LearnedTypes { crd: Some(gone), ..LearnedTypes::default() };
         assert_eq!(plan(&seen(of(), hub(), learned)), CatalogPlan::default());
     }
 }
@@ -97,28 +97,28 @@ fn w8_writes_follow_the_crd_that_they_are_marked_with() {
 fn w8_i4_a_copy_goes_only_when_its_source_has_said_so() {
     let hub = || [on_hub("d1", "1", Some(UID)), on_hub("own", "1", None)];
     let of = |learned| done(&plan(&seen([], hub(), learned)));
-    assert_eq!(of(Learned::default()), ["read crd"]);
+    assert_eq!(of(LearnedTypes::default()), ["read crd"]);
     assert_eq!(of(serving(UID)), ["read d1"]);
     let names = || ["d1".to_owned()].into();
-    assert_eq!(of(Learned { gone: names(), ..serving(UID) }), ["delete d1"]);
+    assert_eq!(of(LearnedTypes { gone: names(), ..serving(UID) }), ["delete d1"]);
     let none: [&str; 0] = [];
-    assert_eq!(of(Learned { there: names(), ..serving(UID) }), none, "the watch is behind");
+    assert_eq!(of(LearnedTypes { there: names(), ..serving(UID) }), none, "the watch is behind");
     for gone in [SourceCrd::Missing, SourceCrd::Terminating] {
-        let learned = Learned { crd: Some(gone), gone: names(), ..Learned::default() };
+        let learned = LearnedTypes { crd: Some(gone), gone: names(), ..LearnedTypes::default() };
         assert_eq!(of(learned), ["InstanceTypeKept d1"]);
     }
-    assert_eq!(of(Learned { gone: names(), ..serving("another") }), ["InstanceTypeKept d1"]);
+    assert_eq!(of(LearnedTypes { gone: names(), ..serving("another") }), ["InstanceTypeKept d1"]);
 }
 
 #[test]
 fn w8_what_is_not_a_copy_is_left_alone_and_named() {
     let hub = [on_hub("d1", "9", None)];
     assert_eq!(
-        done(&plan(&seen([declared("d1", "1")], hub, Learned::default()))),
+        done(&plan(&seen([declared("d1", "1")], hub, LearnedTypes::default()))),
         ["InstanceTypeNameTaken d1"]
     );
     let cell = Snapshot {
-        source: Source::IsCell("d1".to_owned()),
+        source: CatalogSource::IsCell("d1".to_owned()),
         policy: None,
         ..seen([], [on_hub("d2", "1", Some(UID))], serving(UID))
     };

@@ -3,11 +3,11 @@
 use fedhub_api::conditions::said;
 use fedhub_core::object::Kind;
 use fedhub_testing::{Messages, assert_messages, one_of_each};
-use fedhub_workload::referenced_data::desired::{Fault, Verdict, condition};
-use fedhub_workload::referenced_data::snapshot::{Source, SourceState, Unsupported};
+use fedhub_workload::referenced_data::desired::{DataVerdict, SourceFault, condition};
+use fedhub_workload::referenced_data::snapshot::{DataSource, SourceState, Unsupported};
 use jiff::Timestamp;
 
-fn message(verdict: &Verdict) -> (String, String) {
+fn message(verdict: &DataVerdict) -> (String, String) {
     let condition = condition(verdict, None, 3, Timestamp::UNIX_EPOCH);
     let (status, reason, message) = said(&condition);
     (format!("{status} {reason}"), message.to_owned())
@@ -16,16 +16,16 @@ fn message(verdict: &Verdict) -> (String, String) {
 #[test]
 fn messages_of_referenced_data() {
     let source =
-        Source { kind: Kind::Secret, name: "db".to_owned(), optional: false, state: SourceState::Absent };
+        DataSource { kind: Kind::Secret, name: "db".to_owned(), optional: false, state: SourceState::Absent };
     let faults = one_of_each![
-        Fault::NotFound => Fault::NotFound,
-        Fault::Unauthorized => Fault::Unauthorized,
-        Fault::TooLarge(_) => Fault::TooLarge(300_000),
-        Fault::TooLargeTogether(_) => Fault::TooLargeTogether(1_100_000),
-        Fault::NameTaken => Fault::NameTaken,
-        Fault::Refused(_) => Fault::Refused(422),
-        Fault::Unsupported(Unsupported::Name) => Fault::Unsupported(Unsupported::Name),
-        Fault::Unsupported(Unsupported::TokenSecret) => Fault::Unsupported(Unsupported::TokenSecret),
+        SourceFault::NotFound => SourceFault::NotFound,
+        SourceFault::Unauthorized => SourceFault::Unauthorized,
+        SourceFault::TooLarge(_) => SourceFault::TooLarge(300_000),
+        SourceFault::TooLargeTogether(_) => SourceFault::TooLargeTogether(1_100_000),
+        SourceFault::NameTaken => SourceFault::NameTaken,
+        SourceFault::Refused(_) => SourceFault::Refused(422),
+        SourceFault::Unsupported(Unsupported::Name) => SourceFault::Unsupported(Unsupported::Name),
+        SourceFault::Unsupported(Unsupported::TokenSecret) => SourceFault::Unsupported(Unsupported::TokenSecret),
     ];
     for fault in &faults {
         let reason = fault.reason();
@@ -35,7 +35,7 @@ fn messages_of_referenced_data() {
     let verdicts = faults
         .map(|fault| fault.of(&source, "shop"))
         .into_iter()
-        .chain([Verdict::ends(Kind::Secret, "db"), Verdict::Ready(Vec::new())]);
+        .chain([DataVerdict::ends(Kind::Secret, "db"), DataVerdict::Ready(Vec::new())]);
     let mut messages = Messages::default();
     messages.section(
         "ReferencedDataReady of a WorkloadDeployment in its project",

@@ -7,9 +7,11 @@ use fedhub_cache::digest::{Uid, Version};
 use fedhub_core::names::{EXPECTED_REFERENCED_DATA, REFERENCED_DATA_FINALIZER};
 use fedhub_core::object::{Kind, PlaneId, bare, set_field};
 use fedhub_planes::{ProjectNamespace, ServiceState, WriteState};
-use fedhub_workload::referenced_data::desired::{Verdict, condition};
+use fedhub_workload::referenced_data::desired::{DataVerdict, condition};
 use fedhub_workload::referenced_data::plan::{Annotations, ConditionChange, DataPlan, NextStep, plan};
-use fedhub_workload::referenced_data::snapshot::{Snapshot, Source, SourceState, Standing, Unsupported};
+use fedhub_workload::referenced_data::snapshot::{
+    DataSource, Snapshot, SourceState, StandingCompanion, Unsupported,
+};
 use jiff::Timestamp;
 use proptest::prelude::*;
 use serde_json::json;
@@ -30,7 +32,7 @@ fn in_sync() -> Snapshot {
         "spec",
         json!({"template": {"spec": {"volumes": [{"secret": {"secretName": "db"}}]}}}),
     );
-    let said = condition(&Verdict::Ready(vec![]), None, 3, Timestamp::from_second(1_000_000).unwrap());
+    let said = condition(&DataVerdict::Ready(vec![]), None, 3, Timestamp::from_second(1_000_000).unwrap());
     let counted = json!({"observedGeneration": 3, "replicas": 2, "updatedReplicas": 2, "conditions": [said]});
     set_field(&mut wd, "status", counted);
     let digest = Digest::of(&PlaneId::Project(plane_name("alpha")), Kind::WorkloadDeployment, &wd);
@@ -52,13 +54,13 @@ fn in_sync() -> Snapshot {
     }
 }
 
-fn source(state: SourceState) -> Source {
-    Source { kind: Kind::Secret, name: "db".to_owned(), optional: false, state }
+fn source(state: SourceState) -> DataSource {
+    DataSource { kind: Kind::Secret, name: "db".to_owned(), optional: false, state }
 }
 
-fn companion(copied_from: u64, by: Option<&[&str]>) -> Standing {
+fn companion(copied_from: u64, by: Option<&[&str]>) -> StandingCompanion {
     let referenced_by = by.map(|by| by.iter().map(|by| (*by).into()).collect());
-    Standing {
+    StandingCompanion {
         space: SPACE.to_owned(),
         kind: Kind::Secret,
         name: "db".to_owned(),
@@ -140,7 +142,7 @@ fn held() -> References {
 /// Returns a changed snapshot that has a companion of another Secret, to which the template referred before.
 fn with_former(change: impl FnOnce(&mut Snapshot)) -> Snapshot {
     but(|seen| {
-        let former = Standing { name: "old".to_owned(), ..companion(1, Some(&["shop/web"])) };
+        let former = StandingCompanion { name: "old".to_owned(), ..companion(1, Some(&["shop/web"])) };
         seen.companions.push(former);
         change(seen);
     })
@@ -210,7 +212,7 @@ fn w5_a_wd_that_refers_to_nothing_any_more_keeps_its_companions_while_instances_
 fn i4_c6_what_may_not_be_read_any_more_stays_in_the_cell() {
     for optional in [true, false] {
         let refused = |s: &mut Snapshot| {
-            s.sources = vec![Source { optional, ..source(SourceState::Unauthorized) }];
+            s.sources = vec![DataSource { optional, ..source(SourceState::Unauthorized) }];
         };
         let seen = plan(&but(refused));
         assert!(seen.releases.is_empty() && seen.annotations.is_none() && seen.condition.is_none());
@@ -226,13 +228,13 @@ fn w5_what_is_there_keeps_its_place_under_the_limit() {
     let mut seen = but(|s| {
         s.companions = names
             .iter()
-            .map(|name| Standing {
+            .map(|name| StandingCompanion {
                 name: (*name).to_owned(),
                 facts: Companion { bytes: size, ..companion(version, Some(&["shop/web"])).facts },
                 ..companion(version, None)
             })
             .collect();
-        let of = |name: &str, bytes| Source {
+        let of = |name: &str, bytes| DataSource {
             name: name.to_owned(),
             ..source(SourceState::Stands { version, bytes })
         };
@@ -240,7 +242,7 @@ fn w5_what_is_there_keeps_its_place_under_the_limit() {
     });
     let planned = plan(&seen);
     assert!(planned.copies.is_empty(), "{planned:?}");
-    let Some(ConditionChange::Put(Verdict::Failed { reason, message })) = planned.condition else {
+    let Some(ConditionChange::Put(DataVerdict::Failed { reason, message })) = planned.condition else {
         panic!("{planned:?}")
     };
     assert!(reason == Reason::SourceTooLarge && message.contains("with Secret a"), "{message}");
@@ -263,7 +265,7 @@ fn w5_the_last_wd_that_is_counted_leaves_a_count_of_those_that_were_not() {
 #[test]
 fn w5_a_companion_that_ends_is_awaited_and_named() {
     let awaited = plan(&but(|s| s.companions[0].terminating = true));
-    let Some(ConditionChange::Put(Verdict::Ends { message })) = awaited.condition else {
+    let Some(ConditionChange::Put(DataVerdict::Ends { message })) = awaited.condition else {
         panic!("{awaited:?}")
     };
     assert!(message.contains("Secret db"), "{message}");
@@ -296,14 +298,14 @@ prop_compose! {
             (seen.terminating, seen.federated, seen.is_live) = (terminating, federated, is_live);
             seen.references.held = held;
             seen.space = with_space.then(|| SPACE.to_owned());
-            seen.sources = vec![Source { optional, ..source(state) }];
+            seen.sources = vec![DataSource { optional, ..source(state) }];
             let lists: [Option<&[&str]>; 4] = [None, Some(&[]), Some(&["shop/web"]), Some(&["shop/api", "shop/web"])];
             let copied_from = if copied == 0 { version } else { copied };
-            let standing = Standing { terminating: ends, ..companion(copied_from, lists[by]) };
+            let standing = StandingCompanion { terminating: ends, ..companion(copied_from, lists[by]) };
             seen.companions = if there { vec![standing] } else { Vec::new() };
             seen.references.rolled_out = held && rolled_out;
             if former {
-                seen.companions.push(Standing { name: "old".to_owned(), ..companion(1, Some(&["shop/web"])) });
+                seen.companions.push(StandingCompanion { name: "old".to_owned(), ..companion(1, Some(&["shop/web"])) });
             }
         })
     }
@@ -313,7 +315,7 @@ proptest! {
     #[test]
     fn w5_nothing_that_is_needed_or_not_known_to_be_released_goes(seen in any_snapshot()) {
         let plan = plan(&seen);
-        let counts_it = |c: &Standing| c.facts.is_of("shop/web");
+        let counts_it = |c: &StandingCompanion| c.facts.is_of("shop/web");
         // Nothing is written before the finalizer, nor beside it.
         prop_assert!(!plan.hold || plan.copies.is_empty() && plan.releases.is_empty());
         prop_assert!(seen.references.held || plan.copies.is_empty() && plan.counts.is_empty());

@@ -14,7 +14,7 @@ use fedhub_workload::locations::{Authority, Locations};
 use fedhub_workload::networks::Networks;
 use fedhub_workload::workload_controller::desired::desired;
 use fedhub_workload::workload_controller::revisions::not_recorded;
-use fedhub_workload::workload_controller::snapshot::{Learnt, Refusal, Snapshot};
+use fedhub_workload::workload_controller::snapshot::{Learnt, RefusedDeployment, Snapshot};
 use fedhub_workload::workload_controller::summary::Summary;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -129,7 +129,7 @@ fn ends() -> [(&'static str, String); 4] {
     };
     let wd = || Some(deployment("u", READY, 3));
     let message = "failed to delete workloaddeployments on the project plane alpha: denied".to_owned();
-    let refusal = Refusal { reason: Reason::DeploymentsRefused, message };
+    let refusal = RefusedDeployment { reason: Reason::DeploymentsRefused, message };
     let refused = Learnt { refused: [("web-us-dfw".to_owned(), refusal)].into(), ..Learnt::default() };
     let stranger = Learnt { stranger: Some("web-us-dfw".to_owned()), ..Learnt::default() };
     [
@@ -165,7 +165,7 @@ fn w3_w7_i11_messages() {
     let many = ["A", "B", "C", "D", "E", "F", "G", "H", "I", "J"];
     let mut refused = seen(&web(&["DFW"]), None, cells);
     let message = "failed to create workloaddeployments".to_owned();
-    let refusal = Refusal { reason: Reason::DeploymentsRefused, message };
+    let refusal = RefusedDeployment { reason: Reason::DeploymentsRefused, message };
     refused.learnt.refused.insert("web-us-dfw".to_owned(), refusal);
     let mut broken = web(&["DFW"]);
     broken.data["spec"]["placements"] = json!("us");

@@ -4,7 +4,7 @@ use fedhub_api::reason::Reason;
 use fedhub_cache::digest::Version;
 use fedhub_core::object::Object;
 use fedhub_workload::workload_controller::plan::WorkloadPlan;
-use fedhub_workload::workload_controller::snapshot::{Refusal, Snapshot};
+use fedhub_workload::workload_controller::snapshot::{RefusedDeployment, Snapshot};
 use serde_json::json;
 
 use crate::workload_controller::paused::{made_of, planned, seen, web, written};
@@ -29,7 +29,7 @@ fn w1_w7_no_deployment_gives_way_to_one_that_cannot_be_created() {
     unplaceable.locations.cities.remove("DFW");
     assert_eq!(planned(unplaceable), WorkloadPlan::Synced);
     let mut refused = seen(&web, &before);
-    let refusal = Refusal { reason: Reason::DeploymentsRefused, message: String::new() };
+    let refusal = RefusedDeployment { reason: Reason::DeploymentsRefused, message: String::new() };
     refused.learnt.refused.insert("web-eu-dfw".to_owned(), refusal);
     assert_eq!(planned(refused), WorkloadPlan::Synced);
     let mut foreign = made_of(&web).remove(0);

@@ -19,4 +19,4 @@ mod plan;
 mod settings;
 
 pub use plan::{AutoscalerPlan, AutoscalerStep, plan};
-pub use settings::{Metric, Resource, Settings, Target, desired, excess};
+pub use settings::{AutoscalingMetric, AutoscalingSettings, AutoscalingTarget, Resource, desired, excess};

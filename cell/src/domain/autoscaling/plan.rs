@@ -1,4 +1,4 @@
-//! What is to be done about a WD's autoscaler, decided from what stands.
+//! The decision about a WD's autoscaler, given the one that exists.
 //!
 //! Decides C13.
 
@@ -11,27 +11,27 @@ use fedhub_core::names::{SERVICE_NAME, WORKLOAD_DEPLOYMENT_NAME};
 use fedhub_core::object::{Kind, Object, ObjectView, bare, set_field};
 use serde_json::{Value, json};
 
-use super::settings::{Metric, Settings, desired, number};
+use super::settings::{AutoscalingMetric, AutoscalingSettings, desired, number};
 use crate::domain::instances::owner_reference;
 use crate::domain::status::blocker::ConditionUpdate;
 
-/// What to do about the autoscaler of a WD, and what to report.
+/// The decision about the autoscaler of a WD, and the condition to report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AutoscalerPlan {
-    /// What `spec.replicas` of the WD is to be before its autoscaler can begin.
+    /// The value that `spec.replicas` of the WD needs before its autoscaler can begin.
     pub replicas: Option<u32>,
-    /// What is to be done about the autoscaler.
+    /// The step to take.
     pub step: AutoscalerStep,
     /// The condition `ScalingActive`; none for a WD that does not scale.
     pub words: Option<ConditionUpdate>,
 }
 
-/// What is to be done about an autoscaler.
+/// A step towards the autoscaler that a WD asks for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AutoscalerStep {
     /// Nothing.
     Rest,
-    /// It is created.
+    /// Create the autoscaler.
     Create(Box<Object>),
     /// The one that stands, which is ours, is merged with this.
     Patch(Value),
@@ -45,23 +45,27 @@ pub fn plan(deployment: &Object, standing: Option<&Object>) -> AutoscalerPlan {
         let mut owners = autoscaler.metadata.owner_references.iter().flatten();
         owners.any(|o| o.controller == Some(true) && !o.uid.is_empty() && o.uid == deployment.uid())
     });
-    let settings = if deployment.is_terminating() { Settings::Fixed } else { Settings::of(deployment) };
+    let settings = if deployment.is_terminating() {
+        AutoscalingSettings::Fixed
+    } else {
+        AutoscalingSettings::of(deployment)
+    };
     let none = || match ours {
         Some(autoscaler) if !autoscaler.is_terminating() => AutoscalerStep::Delete,
         _ => AutoscalerStep::Rest,
     };
     let (min, max, metrics) = match settings {
-        Settings::Fixed => return AutoscalerPlan { replicas: None, step: none(), words: None },
-        Settings::Stopped => {
+        AutoscalingSettings::Fixed => return AutoscalerPlan { replicas: None, step: none(), words: None },
+        AutoscalingSettings::Stopped => {
             let message = "No instances are wanted: replicas or minReplicas is 0, and nothing is measured";
             let words = Some(ConditionUpdate::no(Reason::ScalingDisabled, message));
             return AutoscalerPlan { replicas: None, step: none(), words };
         }
-        Settings::Invalid(faults) => {
+        AutoscalingSettings::Invalid(faults) => {
             let words = Some(ConditionUpdate::no(Reason::InvalidScaleSettings, faults));
             return AutoscalerPlan { replicas: None, step: none(), words };
         }
-        Settings::Scaled { min, max, metrics } => (min, max, metrics),
+        AutoscalingSettings::Scaled { min, max, metrics } => (min, max, metrics),
     };
     let replicas = number(&deployment.spec()["replicas"]).is_none().then(|| desired(deployment));
     let spec = spec(deployment, min, max, &metrics);
@@ -87,13 +91,13 @@ pub fn plan(deployment: &Object, standing: Option<&Object>) -> AutoscalerPlan {
 }
 
 /// The fields of an autoscaler's spec that are ours; others, such as `behavior`, are left to operators (I9).
-fn spec(deployment: &Object, min: u32, max: u32, metrics: &[Metric]) -> Value {
+fn spec(deployment: &Object, min: u32, max: u32, metrics: &[AutoscalingMetric]) -> Value {
     let kind = Kind::WorkloadDeployment.resource();
     json!({
         "scaleTargetRef": {"apiVersion": kind.api_version, "kind": kind.kind, "name": deployment.name()},
         "minReplicas": min,
         "maxReplicas": max,
-        "metrics": metrics.iter().map(Metric::spec).collect::<Vec<_>>(),
+        "metrics": metrics.iter().map(AutoscalingMetric::spec).collect::<Vec<_>>(),
     })
 }
 
@@ -111,7 +115,7 @@ fn new(deployment: &Object, spec: Value) -> Object {
 }
 
 /// Whether an autoscaler is what the server made of that spec (I7).
-fn stands(autoscaler: &Object, deployment: &Object, spec: &Value, metrics: &[Metric]) -> bool {
+fn stands(autoscaler: &Object, deployment: &Object, spec: &Value, metrics: &[AutoscalingMetric]) -> bool {
     let standing = autoscaler.spec();
     let measured = standing["metrics"].as_array().map_or(&[][..], Vec::as_slice);
     ["scaleTargetRef", "minReplicas", "maxReplicas"].iter().all(|field| standing[field] == spec[field])

@@ -1,4 +1,4 @@
-//! What a WD's `scaleSettings` ask for.
+//! The `scaleSettings` of a WD.
 
 use fedhub_api::MOST_REPLICAS;
 use fedhub_api::reason::Reason;
@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 use crate::domain::status::blocker::ConditionUpdate;
 
-/// What a WD's `scaleSettings` ask for.
+/// The `scaleSettings` of a WD.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Settings {
+pub enum AutoscalingSettings {
     /// The number that the project says.
     Fixed,
     /// None, for as long as the project says 0, as its number or its least: an autoscaler measures what runs,
@@ -24,22 +24,22 @@ pub enum Settings {
         /// The greatest, not below the least.
         max: u32,
         /// What is measured, one at least.
-        metrics: Vec<Metric>,
+        metrics: Vec<AutoscalingMetric>,
     },
     /// Autoscaling that cannot be done: all faults, in words for the user.
     Invalid(String),
 }
 
-/// One measure that an autoscaler follows.
+/// A metric that an autoscaler follows.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Metric {
+pub struct AutoscalingMetric {
     /// What is measured.
     pub resource: Resource,
     /// What it is to be.
-    pub target: Target,
+    pub target: AutoscalingTarget,
 }
 
-/// What is measured of an Instance.
+/// A resource of an Instance that is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resource {
     /// CPU.
@@ -50,14 +50,14 @@ pub enum Resource {
 
 /// The use that scaling aims at, averaged over the Instances.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Target {
+pub enum AutoscalingTarget {
     /// A percentage of what an Instance requests, at least 1.
     Utilization(i64),
     /// As it was written, and in thousandths, more than none.
     AverageValue(Value, i64),
 }
 
-impl Settings {
+impl AutoscalingSettings {
     /// Reads the settings of a WD.
     pub fn of(deployment: &Object) -> Self {
         let settings = &deployment.spec()["scaleSettings"];
@@ -79,7 +79,7 @@ impl Settings {
         }
         let mut metrics = Vec::new();
         for (at, metric) in settings["metrics"].as_array().into_iter().flatten().enumerate() {
-            match Metric::of(metric) {
+            match AutoscalingMetric::of(metric) {
                 Ok(metric) => metrics.push(metric),
                 Err(fault) => faults.push(format!("metrics[{at}]: {fault}")),
             }
@@ -88,7 +88,7 @@ impl Settings {
     }
 }
 
-impl Metric {
+impl AutoscalingMetric {
     fn of(metric: &Value) -> Result<Self, String> {
         let kinds = given(metric);
         if kinds != ["resource"] {
@@ -104,15 +104,15 @@ impl Metric {
         let target = match given(target)[..] {
             ["averageUtilization"] => {
                 let percent = target["averageUtilization"].as_i64().filter(|percent| *percent >= 1);
-                Target::Utilization(percent.ok_or("averageUtilization must be 1 or more")?)
+                AutoscalingTarget::Utilization(percent.ok_or("averageUtilization must be 1 or more")?)
             }
             ["averageValue"] => {
                 let value = &target["averageValue"];
                 let counted = thousandths(value).ok().filter(|counted| *counted > 0);
                 let counted = counted.ok_or("averageValue must be a quantity greater than 0")?;
-                Target::AverageValue(value.clone(), counted)
+                AutoscalingTarget::AverageValue(value.clone(), counted)
             }
-            // It would be of all Instances together, which the resource metrics API does not tell.
+            // The value would be the total of all Instances, which the resource metrics API does not report.
             ["value"] => return Err("the target value is not supported, use averageValue".to_owned()),
             _ => return Err("exactly one target is required: averageUtilization or averageValue".to_owned()),
         };
@@ -122,8 +122,12 @@ impl Metric {
     /// The metric as an autoscaler of `autoscaling/v2` has it.
     pub(super) fn spec(&self) -> Value {
         let target = match &self.target {
-            Target::Utilization(percent) => json!({"type": "Utilization", "averageUtilization": percent}),
-            Target::AverageValue(value, _) => json!({"type": "AverageValue", "averageValue": value}),
+            AutoscalingTarget::Utilization(percent) => {
+                json!({"type": "Utilization", "averageUtilization": percent})
+            }
+            AutoscalingTarget::AverageValue(value, _) => {
+                json!({"type": "AverageValue", "averageValue": value})
+            }
         };
         json!({"type": "Resource", "resource": {"name": self.resource.name(), "target": target}})
     }
@@ -132,10 +136,10 @@ impl Metric {
     pub(super) fn stands(&self, spec: &Value) -> bool {
         let (resource, target) = (&spec["resource"], &spec["resource"]["target"]);
         let same = match &self.target {
-            Target::Utilization(percent) => {
+            AutoscalingTarget::Utilization(percent) => {
                 target["type"] == "Utilization" && target["averageUtilization"] == *percent
             }
-            Target::AverageValue(_, counted) => {
+            AutoscalingTarget::AverageValue(_, counted) => {
                 target["type"] == "AverageValue" && thousandths(&target["averageValue"]) == Ok(*counted)
             }
         };
@@ -160,7 +164,7 @@ pub fn desired(deployment: &Object) -> u32 {
     asked_for(deployment).min(MOST_REPLICAS)
 }
 
-/// What is wrong with a number of Instances that is larger than any may be.
+/// Returns the condition of a WD that asks for more Instances than any may have.
 pub fn excess(deployment: &Object) -> Option<ConditionUpdate> {
     let asked_for = asked_for(deployment);
     (asked_for > MOST_REPLICAS).then(|| {

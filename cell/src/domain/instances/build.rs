@@ -14,14 +14,14 @@ use serde_json::{Value, json};
 use super::view::{Deployment, name};
 use crate::domain::status::gates;
 
-/// What an Instance waits for before it is started. The order is that of `schedulingGates`.
+/// The condition for which an Instance waits before it is started. The order is that of `schedulingGates`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Gate {
     /// Its networks are ready.
     Network,
     /// Its quota is granted.
     Quota,
-    /// What its template refers to is there.
+    /// The objects that its template refers to exist.
     ReferencedData,
     /// Its WD is not suspended.
     Suspended,

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::template::metadata_part;
 use super::view::{Deployment, Instance};
 
-/// What an Instance is to the template of its WD.
+/// How an Instance compares with the template of its WD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Likeness {
     /// Its hash is the template's.
@@ -18,8 +18,8 @@ pub enum Likeness {
     /// Its hash is another, and its content is the template's: its hash is to be put right, and nothing else
     /// is to be done.
     Equal,
-    /// It lacks fields that the template has, and agrees with the rest: the user has added them, or a newer
-    /// schema has.
+    /// The Instance lacks fields that the template has, and agrees with the rest: the user has added them, or
+    /// a newer schema has.
     Extended,
     /// Its content is another.
     Different,
@@ -36,7 +36,7 @@ impl Deployment<'_> {
         view
     }
 
-    /// What an Instance of this WD is to its template.
+    /// Compares an Instance of this WD with its template.
     pub fn likeness(&self, instance: &Object) -> Likeness {
         let hash = instance.spec()["controller"]["templateHash"].as_str();
         if hash == Some(&*self.template_hash) {

@@ -38,7 +38,7 @@
 //! of the write-back, which needs the hub. Until then no other Instance is deleted, and no higher ordinal is
 //! created (C2). Three things do not wait: what is missing below it; where it is one too many, what is
 //! missing anywhere; and, beside one too many, the replacement of one that is not Ready on an outdated
-//! template (C4). [`Wait`] names the Instance; one that takes too long is named on the WD (C12,
+//! template (C4). [`InstanceWait`] names the Instance; one that takes too long is named on the WD (C12,
 //! [`crate::domain::status::termination`]).
 
 mod build;
@@ -51,7 +51,7 @@ mod view;
 pub(crate) use build::texts;
 pub use build::{Gate, build, labels, owner_reference};
 pub use content::Likeness;
-pub use plan::{LabelPatch, RolloutPlan, Step, Wait, plan};
+pub use plan::{InstanceStep, InstanceWait, LabelPatch, RolloutPlan, plan};
 pub use schema::TemplateSchema;
 pub use template::template_hash;
 pub use view::{Deployment, Instance, name, ordinal};

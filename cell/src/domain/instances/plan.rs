@@ -1,4 +1,4 @@
-//! What to do about a WD's Instances next. The module's documentation has the rules.
+//! The next step for a WD's Instances. The module's documentation has the rules.
 //!
 //! Decides C1, C2 and C4.
 
@@ -13,18 +13,18 @@ use super::ORDERED_READY;
 use super::build::labels;
 use super::view::{Deployment, Instance, ordinal};
 
-/// What to do next: one step, and label repairs in any case.
+/// The next step of a rollout, and label repairs in any case.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RolloutPlan<'a> {
     /// The one step. What follows it is decided when its effect is seen.
-    pub step: Step<'a>,
+    pub step: InstanceStep<'a>,
     /// Labels to put right, whatever the step is.
     pub labels: Vec<LabelPatch<'a>>,
 }
 
 /// The next step. Every deletion has the Instance's UID as its precondition.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Step<'a> {
+pub enum InstanceStep<'a> {
     /// All Instances are there, Ready, and on the template; or, where the WD is being deleted, none is left.
     Rest,
     /// Create the Instance of this ordinal, as [`build`](super::build()) makes it.
@@ -34,12 +34,12 @@ pub enum Step<'a> {
     /// Delete these Instances, for good.
     Delete(Vec<Instance<'a>>),
     /// Waits until this has changed.
-    Wait(Wait<'a>),
+    Wait(InstanceWait<'a>),
 }
 
-/// What a WD waits for. The text is for its user.
+/// The reason for which a WD waits. The text is for its user.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Wait<'a> {
+pub enum InstanceWait<'a> {
     /// An Instance that is being deleted is to be gone.
     Deleting(Instance<'a>),
     /// An Instance on the template of now is to become Ready.
@@ -52,7 +52,7 @@ pub enum Wait<'a> {
     NoTemplate,
 }
 
-impl fmt::Display for Wait<'_> {
+impl fmt::Display for InstanceWait<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Deleting(instance) => write!(f, "waiting for Instance {} to be deleted", instance.name),
@@ -89,9 +89,9 @@ pub fn plan<'a>(deployment: &Deployment<'a>, desired: u32, instances: &[Instance
     let cell = Standing::of(deployment, instances);
     let step = cell.step(deployment, desired);
     let leaving: BTreeSet<&str> = match &step {
-        Step::Delete(them) => them.iter().map(|i| i.uid).collect(),
-        Step::Replace(instance) => BTreeSet::from([instance.uid]),
-        Step::Rest | Step::Create(_) | Step::Wait(_) => BTreeSet::new(),
+        InstanceStep::Delete(them) => them.iter().map(|i| i.uid).collect(),
+        InstanceStep::Replace(instance) => BTreeSet::from([instance.uid]),
+        InstanceStep::Rest | InstanceStep::Create(_) | InstanceStep::Wait(_) => BTreeSet::new(),
     };
     let live = cell.ours.iter().filter(|(_, i)| !i.terminating && !leaving.contains(i.uid));
     let labels = live.filter_map(|(ordinal, instance)| patch(deployment, *ordinal, *instance)).collect();
@@ -104,12 +104,12 @@ fn patch<'a>(deployment: &Deployment<'_>, ordinal: u32, instance: Instance<'a>) 
     (!set.is_empty()).then_some(LabelPatch { instance, set })
 }
 
-/// Who stands where.
+/// The Instances of a WD, by ordinal.
 #[derive(Default)]
 struct Standing<'a> {
-    /// This WD's, by ordinal.
+    /// The Instances of this WD, by ordinal.
     ours: BTreeMap<u32, Instance<'a>>,
-    /// This WD's, without an ordinal.
+    /// The Instances of this WD without an ordinal.
     strays: Vec<Instance<'a>>,
     /// Others, under a name that one of this WD's has or would have.
     taken: BTreeMap<u32, Instance<'a>>,
@@ -137,80 +137,84 @@ impl<'a> Standing<'a> {
         cell
     }
 
-    fn step(&self, deployment: &Deployment<'a>, desired: u32) -> Step<'a> {
+    fn step(&self, deployment: &Deployment<'a>, desired: u32) -> InstanceStep<'a> {
         if deployment.terminating {
             return self.clear();
         }
         if deployment.policy != ORDERED_READY {
-            return Step::Wait(Wait::UnknownPolicy(deployment.policy));
+            return InstanceStep::Wait(InstanceWait::UnknownPolicy(deployment.policy));
         }
         if !deployment.template["spec"].is_object() {
-            return Step::Wait(Wait::NoTemplate);
+            return InstanceStep::Wait(InstanceWait::NoTemplate);
         }
         let strays: Vec<_> = self.strays.iter().filter(|i| !i.terminating).copied().collect();
         if !strays.is_empty() {
-            return Step::Delete(strays);
+            return InstanceStep::Delete(strays);
         }
         self.shrink(desired)
             .or_else(|| self.fill(deployment, desired))
             .or_else(|| self.leaving(desired..))
             .or_else(|| self.roll(deployment, desired))
-            .unwrap_or(Step::Rest)
+            .unwrap_or(InstanceStep::Rest)
     }
 
     /// The WD is being deleted: all go at once.
-    fn clear(&self) -> Step<'a> {
+    fn clear(&self) -> InstanceStep<'a> {
         let all = || self.ours.values().chain(&self.strays).copied();
         let standing: Vec<_> = all().filter(|i| !i.terminating).collect();
         match all().next() {
-            _ if !standing.is_empty() => Step::Delete(standing),
-            Some(last) => Step::Wait(Wait::Deleting(last)),
-            None => Step::Rest,
+            _ if !standing.is_empty() => InstanceStep::Delete(standing),
+            Some(last) => InstanceStep::Wait(InstanceWait::Deleting(last)),
+            None => InstanceStep::Rest,
         }
     }
 
     /// Too high ordinals go, the highest first, Ready or not (C4), and only when no other is terminating
     /// (C2).
-    fn shrink(&self, desired: u32) -> Option<Step<'a>> {
+    fn shrink(&self, desired: u32) -> Option<InstanceStep<'a>> {
         let (_, highest) = self.ours.range(desired..).rev().find(|(_, i)| !i.terminating)?;
         self.leaving(desired..)
             .or_else(|| self.leaving(..desired))
-            .or_else(|| Some(Step::Delete(vec![*highest])))
+            .or_else(|| Some(InstanceStep::Delete(vec![*highest])))
     }
 
     /// Plans the first ordinal, from 0 upwards, that has no Ready Instance (C2). A terminating one is not
     /// Ready (C12): its ordinal is created again when it is gone, and those after it wait for that.
-    fn fill(&self, deployment: &Deployment<'_>, desired: u32) -> Option<Step<'a>> {
+    fn fill(&self, deployment: &Deployment<'_>, desired: u32) -> Option<InstanceStep<'a>> {
         let serves = |ordinal: &u32| self.ours.get(ordinal).is_some_and(|i| i.ready && !i.terminating);
         let lacking = (0..desired).find(|ordinal| !serves(ordinal))?;
         Some(match (self.ours.get(&lacking), self.taken.get(&lacking)) {
-            (None, Some(foreign)) => Step::Wait(Wait::NameTaken(*foreign)),
-            (None, None) => Step::Create(lacking),
-            (Some(it), _) if it.terminating => Step::Wait(Wait::Deleting(*it)),
-            (Some(it), _) if !deployment.outdates(it) => Step::Wait(Wait::NotReady(*it)),
+            (None, Some(foreign)) => InstanceStep::Wait(InstanceWait::NameTaken(*foreign)),
+            (None, None) => InstanceStep::Create(lacking),
+            (Some(it), _) if it.terminating => InstanceStep::Wait(InstanceWait::Deleting(*it)),
+            (Some(it), _) if !deployment.outdates(it) => InstanceStep::Wait(InstanceWait::NotReady(*it)),
             // C4, unless another replacement is under way: a bad template must not take one that is not Ready
             // for a moment only.
-            (Some(it), _) => self.under_way(deployment, desired).unwrap_or(Step::Replace(*it)),
+            (Some(it), _) => self.under_way(deployment, desired).unwrap_or(InstanceStep::Replace(*it)),
         })
     }
 
     /// What a replacement has to wait for (C2).
-    fn under_way(&self, deployment: &Deployment<'_>, desired: u32) -> Option<Step<'a>> {
+    fn under_way(&self, deployment: &Deployment<'_>, desired: u32) -> Option<InstanceStep<'a>> {
         self.leaving(..desired).or_else(|| {
             let unready = |i: &&Instance<'a>| !i.ready && !deployment.outdates(i);
-            self.ours.range(..desired).map(|(_, i)| i).find(unready).map(|i| Step::Wait(Wait::NotReady(*i)))
+            self.ours
+                .range(..desired)
+                .map(|(_, i)| i)
+                .find(unready)
+                .map(|i| InstanceStep::Wait(InstanceWait::NotReady(*i)))
         })
     }
 
     /// The first of these ordinals with a terminating Instance.
-    fn leaving(&self, ordinals: impl RangeBounds<u32>) -> Option<Step<'a>> {
+    fn leaving(&self, ordinals: impl RangeBounds<u32>) -> Option<InstanceStep<'a>> {
         let mut all = self.ours.range(ordinals).map(|(_, i)| i);
-        all.find(|i| i.terminating).map(|i| Step::Wait(Wait::Deleting(*i)))
+        all.find(|i| i.terminating).map(|i| InstanceStep::Wait(InstanceWait::Deleting(*i)))
     }
 
     /// All are there and Ready, and none too many is left: the highest outdated one is replaced (C2).
-    fn roll(&self, deployment: &Deployment<'_>, desired: u32) -> Option<Step<'a>> {
+    fn roll(&self, deployment: &Deployment<'_>, desired: u32) -> Option<InstanceStep<'a>> {
         let mut all = self.ours.range(..desired).rev();
-        all.find(|(_, i)| deployment.outdates(i)).map(|(_, i)| Step::Replace(*i))
+        all.find(|(_, i)| deployment.outdates(i)).map(|(_, i)| InstanceStep::Replace(*i))
     }
 }

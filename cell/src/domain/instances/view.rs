@@ -1,4 +1,4 @@
-//! What the plan looks at: a WD and Instances, as far as it needs them.
+//! The input of the plan: a WD and Instances, as far as it needs them.
 //!
 //! Decides C3.
 

@@ -5,7 +5,7 @@ use fedhub_core::object::{Object, ObjectRef, ObjectView};
 
 use crate::domain::status::network::Location;
 
-/// What the plan looks at.
+/// The input of the plan.
 #[derive(Clone, Copy, Debug)]
 pub struct NetworkFacts<'a> {
     /// The WD.

@@ -1,4 +1,4 @@
-//! What one interface needs of the network service, and how far that is.
+//! The needs of one interface from the network service, and how far they are met.
 
 use std::collections::BTreeSet;
 
@@ -47,7 +47,7 @@ impl<'a> Interface<'a> {
         }
     }
 
-    /// What its network is called in messages.
+    /// Returns the name of its network in messages.
     pub(super) fn network_words(&self) -> String {
         format!("Network {}", Quoted(self.network["name"].as_str().unwrap_or_default()))
     }
@@ -174,7 +174,7 @@ pub(crate) fn subnet(claim: &Object) -> Option<(&str, &str)> {
 pub(super) struct Claims(pub(super) Vec<Object>);
 
 impl Claims {
-    /// Asks for a subnet, once.
+    /// Requests a subnet, once.
     fn want(&mut self, inputs: &NetworkFacts<'_>, context: &Object, location: &Value, family: &str) {
         let spec = json!({
             "subnetClass": CLASS,

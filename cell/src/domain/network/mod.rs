@@ -38,19 +38,19 @@ pub(crate) use interface::{context, subnet};
 pub struct Networking {
     /// The location that the cell serves.
     pub location: Location,
-    /// What is to be done, and how far it is.
+    /// The plan, and how far the network is.
     pub plan: NetworkPlan,
     /// Whether networking is on.
     required: bool,
 }
 
 impl Networking {
-    /// Where networking is on.
+    /// Returns the networking of a cell where it is enabled.
     pub fn on(location: Location, plan: NetworkPlan) -> Self {
         Self { location, plan, required: true }
     }
 
-    /// Where networking is off: nothing is requested or waited for.
+    /// Returns the networking of a cell where it is disabled: nothing is requested or waited for.
     pub fn off(location: Location) -> Self {
         Self { location, plan: NetworkPlan::of(Network::Ready), required: false }
     }

@@ -1,4 +1,4 @@
-//! What a WD needs of the network service, decided from what stands.
+//! The needs of a WD from the network service, given the objects that exist.
 //!
 //! Decides C15.
 
@@ -15,7 +15,7 @@ use crate::domain::instances::{Instance, owner_reference, texts};
 use crate::domain::status::gates;
 use crate::domain::status::network::Network;
 
-/// What is to be done about a WD's networks, and how far they are.
+/// The decision about a WD's networks, and how far they are.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NetworkPlan {
     /// Bindings to create.

@@ -1,6 +1,6 @@
 //! The `ResourceClaim` of an Instance (`quota.miloapis.com/v1alpha1`), in its project's plane.
 
-use fedhub_api::cells::{CellId, Source};
+use fedhub_api::cells::{CellId, CellSource};
 use fedhub_api::instance_types::Size;
 use fedhub_core::names::{CELL_SOURCE, INSTANCE_NAMESPACE, SOURCE_CLUSTER};
 use fedhub_core::object::{Kind, Object, ObjectView, bare};
@@ -61,7 +61,7 @@ pub fn is_same_request(claim: &Object, wanted: &Object) -> bool {
 /// The owner of a claim under the name of an Instance's, by its mark (C10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClaimOwnership {
-    /// This Instance.
+    /// The claim is of this Instance.
     Ours,
     /// An earlier Instance of the name: where that is gone, the claim may be deleted (C8), with its UID as
     /// the precondition.
@@ -85,7 +85,7 @@ pub fn ownership(claim: &Object, instance: &Object, cell: &CellId) -> ClaimOwner
 
 /// The UID of the Instance of `cell` that a claim is marked for.
 fn marked(claim: &Object, cell: &CellId) -> Option<String> {
-    let source = Source::of(claim).filter(|source| source.is_of(cell, |_| false))?;
+    let source = CellSource::of(claim).filter(|source| source.is_of(cell, |_| false))?;
     Some(source.instance_uid)
 }
 

@@ -16,9 +16,9 @@ const JUST_MADE: Duration = Duration::from_secs(10);
 /// The shortest and the longest time between a denied claim and the next one.
 const PAUSES: [Duration; 2] = [Duration::from_secs(5), Duration::from_mins(5)];
 
-/// What is known of an Instance's quota.
+/// The state of an Instance's quota, as far as it is known.
 #[derive(Clone, Copy, Debug)]
-pub enum Answer<'a> {
+pub enum QuotaAnswer<'a> {
     /// This cell does not ask for quota.
     Off,
     /// The claim was just made, or is about to be.
@@ -34,25 +34,25 @@ pub enum Answer<'a> {
     /// The cell does not know the size of the Instance's type, for this reason.
     NoSize(&'a str),
     /// A request failed, or could not be made.
-    Failed(&'a Failure),
+    Failed(&'a QuotaFailure),
 }
 
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Failure {
+pub enum QuotaFailure {
     /// The labels of the Instance's namespace do not identify its project.
     ProjectUnresolvable,
     /// The project has no such namespace.
     NamespaceNotFound(String),
-    /// There is no such project.
+    /// The project does not exist.
     ProjectNotFound(String),
     /// The claim was refused: no right to make it, or no such resource registered.
     Misconfigured(String),
-    /// Anything else, that may come right.
+    /// Any other failure, which may be temporary.
     Unavailable(String),
 }
 
-impl Failure {
+impl QuotaFailure {
     /// Why a claim could not be made in `namespace` of `project`, by the status code of the answer.
     pub fn of_create(code: Option<u16>, project: &str, namespace: &str, words: &str) -> Self {
         match code {
@@ -63,7 +63,7 @@ impl Failure {
         }
     }
 
-    /// One word in CamelCase: the condition's reason.
+    /// Returns the reason of the condition.
     pub fn reason(&self) -> Reason {
         match self {
             Self::ProjectUnresolvable => Reason::QuotaProjectIDUnresolvable,
@@ -102,7 +102,7 @@ pub fn reports_failure(quota: &Value) -> bool {
     match AnyReason::parse(said(quota).1) {
         AnyReason::Known(Reason::QuotaExceeded | Reason::QuotaNoBudget) => false,
         AnyReason::Known(reason) => reason.is_of_quota(),
-        // Of another version's there is nothing but the text.
+        // Of a reason of another version only the text is known.
         AnyReason::Foreign(text) => text.starts_with("Quota"),
     }
 }
@@ -116,19 +116,19 @@ fn is_refusal(quota: &Value) -> bool {
 /// stays, with the generation of its evaluation. Nor does it refuse an Instance that has passed its gate, as
 /// while quota was off: the known status stays, and the failure is reported along with it. A denial says that
 /// such an Instance keeps running (C6), and stands until the claim that was made anew is answered (I7).
-pub fn quota_granted(instance: &Object, answer: Answer<'_>, now: Timestamp) -> Value {
+pub fn quota_granted(instance: &Object, answer: QuotaAnswer<'_>, now: Timestamp) -> Value {
     let old = find(instance.status(), QUOTA_GRANTED);
     let mut words = words(answer, now);
     let passed = !gates::of(instance).contains(&gates::QUOTA);
     if passed && words.status == "False" {
         words.message = format!("{}; the instance keeps running", words.message.trim_end_matches('.'));
     }
-    if let (Answer::Claim(_), "Unknown", Some(refused)) = (answer, &*words.status, old)
+    if let (QuotaAnswer::Claim(_), "Unknown", Some(refused)) = (answer, &*words.status, old)
         && is_refusal(refused)
     {
         return refused.clone();
     }
-    if let Answer::Failed(_) = answer {
+    if let QuotaAnswer::Failed(_) = answer {
         let (status, reason, _) = old.map(said).unwrap_or_default();
         match (status, old) {
             ("True", Some(granted)) if reason == Reason::QuotaAvailable => return granted.clone(),
@@ -137,14 +137,15 @@ pub fn quota_granted(instance: &Object, answer: Answer<'_>, now: Timestamp) -> V
             _ => {}
         }
     }
-    if let (Answer::Failed(Failure::Unavailable(_)), Some((_, reason, message))) = (answer, old.map(said))
+    if let (QuotaAnswer::Failed(QuotaFailure::Unavailable(_)), Some((_, reason, message))) =
+        (answer, old.map(said))
         && reason == words.reason.as_str()
     {
-        // The message of a failure varies: the first one stands while the failure lasts (I7).
+        // The message of a failure varies: the first one is kept while the failure lasts (I7).
         message.clone_into(&mut words.message);
     }
     // The schema's default needs no write.
-    let mut condition = if words == self::words(Answer::Asked, now) {
+    let mut condition = if words == self::words(QuotaAnswer::Asked, now) {
         words.condition_verbatim(old, QUOTA_GRANTED, now)
     } else {
         words.condition(old, QUOTA_GRANTED, now)
@@ -160,41 +161,41 @@ fn status_of_passed(status: &str) -> &'static str {
     if status == "True" { "True" } else { "Unknown" }
 }
 
-fn words(answer: Answer<'_>, now: Timestamp) -> ConditionUpdate {
+fn words(answer: QuotaAnswer<'_>, now: Timestamp) -> ConditionUpdate {
     let unknown = |reason: Reason, message: &str| ConditionUpdate::of("Unknown", reason, message);
     match answer {
-        Answer::Off => ConditionUpdate::yes(Reason::QuotaDisabled, "Quota is not enforced in this cell"),
-        Answer::Asked => unknown(Reason::PendingEvaluation, "Waiting for quota evaluation"),
-        Answer::Occupied => {
+        QuotaAnswer::Off => ConditionUpdate::yes(Reason::QuotaDisabled, "Quota is not enforced in this cell"),
+        QuotaAnswer::Asked => unknown(Reason::PendingEvaluation, "Waiting for quota evaluation"),
+        QuotaAnswer::Occupied => {
             unknown(Reason::PendingEvaluation, "Waiting for an earlier quota claim to be deleted")
         }
-        Answer::Other => unknown(
+        QuotaAnswer::Other => unknown(
             Reason::PendingEvaluation,
             "The quota claim requests something else than the instance needs, and is made anew",
         ),
-        Answer::Taken(claim) => unknown(
+        QuotaAnswer::Taken(claim) => unknown(
             Reason::QuotaClaimTaken,
             &format!("ResourceClaim {}/{} was not made by this cell", claim.namespace(), claim.name()),
         ),
-        Answer::NoSize(why) => unknown(Reason::InstanceTypeUnavailable, why),
-        Answer::Failed(failure) => ConditionUpdate::no(failure.reason(), failure.words()),
-        Answer::Claim(claim) => granted(claim, now),
+        QuotaAnswer::NoSize(why) => unknown(Reason::InstanceTypeUnavailable, why),
+        QuotaAnswer::Failed(failure) => ConditionUpdate::no(failure.reason(), failure.words()),
+        QuotaAnswer::Claim(claim) => granted(claim, now),
     }
 }
 
 /// The claim's own condition.
 fn granted(claim: &Object, now: Timestamp) -> ConditionUpdate {
-    let Some(condition) = find(claim.status(), "Granted") else { return words(Answer::Asked, now) };
+    let Some(condition) = find(claim.status(), "Granted") else { return words(QuotaAnswer::Asked, now) };
     let behind = condition["observedGeneration"].as_i64().zip(claim.metadata.generation);
     if behind.is_some_and(|(seen, present)| seen < present) {
-        return words(Answer::Asked, now);
+        return words(QuotaAnswer::Asked, now);
     }
     let or =
         |message: &str, words: &str| if message.is_empty() { words.to_owned() } else { message.to_owned() };
     match said(condition) {
         ("True", _, message) => ConditionUpdate::yes(Reason::QuotaAvailable, or(message, "Quota is granted")),
         ("False", reason, _) if reason == Reason::PendingEvaluation && just_made(claim, now) => {
-            words(Answer::Asked, now)
+            words(QuotaAnswer::Asked, now)
         }
         ("False", reason, message) if reason == Reason::PendingEvaluation => ConditionUpdate::of(
             "Unknown",
@@ -211,7 +212,7 @@ fn granted(claim: &Object, now: Timestamp) -> ConditionUpdate {
         ("False", _, message) => {
             ConditionUpdate::no(Reason::QuotaExceeded, or(message, "The quota is used up"))
         }
-        _ => words(Answer::Asked, now),
+        _ => words(QuotaAnswer::Asked, now),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What keeps an Instance or a deployment from being ready, and which of several reasons is reported (C9).
+//! Why an Instance or a deployment is not ready, and which of several reasons is reported (C9).
 //! [`fedhub_api::reason`] names who has to act.
 
 use fedhub_api::conditions::{awaited, stand};
@@ -11,9 +11,9 @@ use serde_json::Value;
 pub struct ConditionUpdate {
     /// The condition's status: `True`, `False` or `Unknown`.
     pub status: String,
-    /// One word in CamelCase, for programs.
+    /// The reason, for programs.
     pub reason: AnyReason,
-    /// What a user reads.
+    /// The message, for users.
     pub message: String,
 }
 

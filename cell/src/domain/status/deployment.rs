@@ -19,7 +19,7 @@ use super::{
 use crate::domain::instances::ordinal;
 use crate::domain::referenced_data;
 
-/// What a deployment's status is computed from.
+/// The input of a deployment's status.
 #[derive(Clone, Copy, Debug)]
 pub struct DeploymentFacts<'a> {
     /// The WD, with the status that stands.
@@ -32,13 +32,13 @@ pub struct DeploymentFacts<'a> {
     pub template_hash: &'a str,
     /// How far its networking is.
     pub network: &'a Network,
-    /// Which location the cell serves.
+    /// The location that the cell serves.
     pub location: &'a Location,
-    /// What its autoscaler does, where it scales (C13).
+    /// The condition of its autoscaler, if it scales (C13).
     pub scaling: Option<&'a ConditionUpdate>,
-    /// What else keeps its Instances from being made, if anything does.
+    /// Any other obstacle to creating its Instances.
     pub obstacle: Option<&'a ConditionUpdate>,
-    /// What keeps one of its Instances from being deleted, if anything does.
+    /// The obstacle to deleting one of its Instances.
     pub held: Option<&'a ConditionUpdate>,
     /// The time now.
     pub now: Timestamp,
@@ -226,7 +226,7 @@ fn suspension() -> ConditionUpdate {
     )
 }
 
-/// All that is in the way, in the order in which equals go before each other.
+/// Returns all obstacles. Of equals, the first precedes the others.
 fn blockers(seen: &DeploymentFacts<'_>, counts: Counts) -> Vec<ConditionUpdate> {
     let city = seen.deployment.spec().get("cityCode").and_then(Value::as_str).unwrap_or_default();
     let mut all: Vec<ConditionUpdate> = Vec::new();
@@ -371,7 +371,7 @@ fn waiting(
     ))
 }
 
-/// What blocks referenced data: the deployment's own condition, then the error of the project's side.
+/// Returns what blocks referenced data: the deployment's own condition, then the error of the project's side.
 fn referenced_data(deployment: &Object) -> Vec<ConditionUpdate> {
     let own = find(deployment.status(), REFERENCED_DATA_READY).map(said);
     let own = own.filter(|(status, _, _)| *status != "True");

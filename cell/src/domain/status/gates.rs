@@ -18,7 +18,7 @@ pub const REFERENCED_DATA: &str = "ReferencedData";
 /// boot.
 pub const SUSPENDED: &str = "Suspended";
 
-/// What opens gates besides the conditions of an Instance itself: what holds for its deployment.
+/// The conditions of its deployment that open gates of an Instance, besides those of the Instance itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Opens {
     /// The deployment's networking stands.

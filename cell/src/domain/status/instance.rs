@@ -12,7 +12,7 @@ use super::gates::{self, NETWORK, QUOTA};
 use super::network::Network;
 use super::{AVAILABLE, PROGRAMMED, QUOTA_GRANTED, READY, REFERENCED_DATA_READY};
 
-/// What an Instance's status is computed from.
+/// The input of an Instance's status.
 #[derive(Clone, Copy, Debug)]
 pub struct InstanceFacts<'a> {
     /// The Instance, with the status that stands.
@@ -33,7 +33,7 @@ pub struct InstanceFacts<'a> {
     pub now: Timestamp,
 }
 
-/// What `Available` and `Ready` say of a suspended Instance.
+/// The message of `Available` and `Ready` of a suspended Instance.
 const SUSPENDED: &str = "The instance is suspended: it is kept, but does not run";
 
 /// The whole status as it should stand: `Ready`, `QuotaGranted`, `ReferencedDataReady`, `suspended`,
@@ -93,8 +93,8 @@ fn ready(seen: &InstanceFacts<'_>, status: &Value) -> ConditionUpdate {
     }
 }
 
-/// What replaces a provider's condition while the Instance may not run, and, when it may again, resets that
-/// to the schema's default. `None` where the provider's condition stands.
+/// Returns the replacement of a provider's condition while the Instance may not run; when it may again, the
+/// schema's default, to reset it. `None` if the provider's condition is kept.
 fn in_place_of_provider(seen: &InstanceFacts<'_>, kind: &str) -> Option<ConditionUpdate> {
     if seen.suspended {
         return (kind == AVAILABLE).then(|| ConditionUpdate::no(Reason::Suspended, SUSPENDED));

@@ -13,7 +13,7 @@ use super::blocker::ConditionUpdate;
 /// How far the networking of a deployment is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Network {
-    /// It stands, or networking is off.
+    /// The network is ready, or networking is off.
     Ready,
     /// The network service is at it, or has not begun.
     Provisioning(String),
@@ -92,7 +92,7 @@ fn is_on_its_way(reason: &str) -> bool {
         )
 }
 
-/// Which location the cell serves, as a deployment of a city code sees it.
+/// The location that a cell serves, as a deployment of a city code sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Location {
     /// Networking is off, and no location is known.
@@ -113,7 +113,8 @@ pub enum Location {
 }
 
 impl Location {
-    /// Which of the cell's locations serves a deployment of `city`, by the cell's `LocationBinding` objects.
+    /// Returns which of the cell's locations serves a deployment of `city`, by the cell's `LocationBinding`
+    /// objects.
     pub fn of<'a>(city: &str, bindings: impl IntoIterator<Item = &'a Object>) -> Self {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let mut all: Vec<(String, String)> = bindings

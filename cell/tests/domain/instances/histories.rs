@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fedhub_cell::domain::instances::{Deployment, Step, labels, name};
+use fedhub_cell::domain::instances::{Deployment, InstanceStep, labels, name};
 use fedhub_core::names::INSTANCE_INDEX;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -166,13 +166,13 @@ impl Cell {
         let said = planned(&wd, self.desired, &self.held, |plan| {
             check(&self.held, &hash, self.desired, plan);
             match &plan.step {
-                Step::Create(ordinal) => create = Some(*ordinal),
-                Step::Replace(instance) => {
+                InstanceStep::Create(ordinal) => create = Some(*ordinal),
+                InstanceStep::Replace(instance) => {
                     delete.push(instance.uid.to_owned());
                     replaced = Some(instance.ready);
                 }
-                Step::Delete(them) => delete.extend(them.iter().map(|i| i.uid.to_owned())),
-                Step::Rest | Step::Wait(_) => {}
+                InstanceStep::Delete(them) => delete.extend(them.iter().map(|i| i.uid.to_owned())),
+                InstanceStep::Rest | InstanceStep::Wait(_) => {}
             }
             patches.extend(plan.labels.iter().map(|p| (p.instance.uid.to_owned(), p.set.clone())));
             words(plan)

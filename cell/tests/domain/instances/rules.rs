@@ -1,6 +1,6 @@
 //! The rules as statements about one step, each said without looking at how the plan comes to it.
 
-use fedhub_cell::domain::instances::{RolloutPlan, Step, Wait};
+use fedhub_cell::domain::instances::{InstanceStep, InstanceWait, RolloutPlan};
 
 use super::support::Held;
 
@@ -22,11 +22,11 @@ pub fn check(held: &[Held], hash: &str, desired: u32, plan: &RolloutPlan<'_>) {
     let why = || format!("{plan:?} of {desired} on {hash} in {held:#?}");
 
     match &plan.step {
-        Step::Rest => {
+        InstanceStep::Rest => {
             assert!((0..desired).all(serves) && wanted().all(current), "{}", why());
             assert!(held.iter().filter(above).count() == 0 && strays().count() == 0, "{}", why());
         }
-        Step::Create(ordinal) => {
+        InstanceStep::Create(ordinal) => {
             assert!(*ordinal < desired, "{}", why());
             assert!(
                 (0..*ordinal).all(serves),
@@ -44,7 +44,7 @@ pub fn check(held: &[Held], hash: &str, desired: u32, plan: &RolloutPlan<'_>) {
                 why()
             );
         }
-        Step::Replace(instance) => {
+        InstanceStep::Replace(instance) => {
             let it = find(held, instance.name);
             assert!(it.is_ours() && !it.terminating && !current(it), "C3: {}", why());
             assert!(
@@ -70,7 +70,7 @@ pub fn check(held: &[Held], hash: &str, desired: u32, plan: &RolloutPlan<'_>) {
                 assert!((0..place).all(serves), "C2: predecessors are Ready: {}", why());
             }
         }
-        Step::Delete(them) => {
+        InstanceStep::Delete(them) => {
             assert!(!them.is_empty(), "{}", why());
             let them: Vec<_> = them.iter().map(|i| find(held, i.name)).collect();
             assert!(them.iter().all(|h| h.is_ours() && !h.terminating), "C3: {}", why());
@@ -88,7 +88,7 @@ pub fn check(held: &[Held], hash: &str, desired: u32, plan: &RolloutPlan<'_>) {
                 );
             }
         }
-        Step::Wait(Wait::Deleting(instance)) => {
+        InstanceStep::Wait(InstanceWait::Deleting(instance)) => {
             assert!(
                 find(held, instance.name).terminating && find(held, instance.name).is_ours(),
                 "{}",
@@ -106,7 +106,7 @@ pub fn check(held: &[Held], hash: &str, desired: u32, plan: &RolloutPlan<'_>) {
             };
             assert!(holds_up, "what is missing before it is made, or mended: {}", why());
         }
-        Step::Wait(Wait::NotReady(instance)) => {
+        InstanceStep::Wait(InstanceWait::NotReady(instance)) => {
             let it = find(held, instance.name);
             assert!(
                 it.is_ours() && !it.ready && current(it),
@@ -115,12 +115,12 @@ pub fn check(held: &[Held], hash: &str, desired: u32, plan: &RolloutPlan<'_>) {
             );
             assert_eq!(surplus().count(), 0, "C4: scale-down does not wait for readiness: {}", why());
         }
-        Step::Wait(Wait::NameTaken(instance)) => {
+        InstanceStep::Wait(InstanceWait::NameTaken(instance)) => {
             let it = find(held, instance.name);
             assert!(!it.is_ours() && it.ordinal().unwrap() < desired, "C3: {}", why());
             assert_eq!(surplus().count(), 0, "C4: scale-down does not wait for names: {}", why());
         }
-        Step::Wait(Wait::UnknownPolicy(_) | Wait::NoTemplate) => panic!("{}", why()),
+        InstanceStep::Wait(InstanceWait::UnknownPolicy(_) | InstanceWait::NoTemplate) => panic!("{}", why()),
     }
 
     for patch in &plan.labels {

@@ -1,7 +1,7 @@
 //! Every state of four ordinals (three where it is lived through) and strays, for every desired number: no
 //! step breaks a rule, and a cell where what is created becomes Ready comes to rest from there.
 
-use fedhub_cell::domain::instances::{Deployment, RolloutPlan, Step};
+use fedhub_cell::domain::instances::{Deployment, InstanceStep, RolloutPlan};
 
 use super::rules::check;
 use super::support::*;
@@ -48,10 +48,10 @@ fn perform(held: &mut Vec<Held>, plan_of: impl FnOnce(&[Held]) -> (Vec<u32>, Vec
 
 fn acts(plan: &RolloutPlan<'_>) -> (Vec<u32>, Vec<String>) {
     match &plan.step {
-        Step::Create(ordinal) => (vec![*ordinal], vec![]),
-        Step::Replace(instance) => (vec![], vec![instance.uid.to_owned()]),
-        Step::Delete(them) => (vec![], them.iter().map(|i| i.uid.to_owned()).collect()),
-        Step::Rest | Step::Wait(_) => (vec![], vec![]),
+        InstanceStep::Create(ordinal) => (vec![*ordinal], vec![]),
+        InstanceStep::Replace(instance) => (vec![], vec![instance.uid.to_owned()]),
+        InstanceStep::Delete(them) => (vec![], them.iter().map(|i| i.uid.to_owned()).collect()),
+        InstanceStep::Rest | InstanceStep::Wait(_) => (vec![], vec![]),
     }
 }
 

@@ -117,19 +117,19 @@ pub fn planned<T>(wd: &Object, desired: u32, held: &[Held], look: impl FnOnce(&R
 
 /// A step in a few words.
 pub fn words(plan: &RolloutPlan<'_>) -> String {
-    use fedhub_cell::domain::instances::{Step, Wait};
+    use fedhub_cell::domain::instances::{InstanceStep, InstanceWait};
     match &plan.step {
-        Step::Rest => "rest".to_owned(),
-        Step::Create(ordinal) => format!("create {ordinal}"),
-        Step::Replace(instance) => format!("replace {}", instance.name),
-        Step::Delete(them) => {
+        InstanceStep::Rest => "rest".to_owned(),
+        InstanceStep::Create(ordinal) => format!("create {ordinal}"),
+        InstanceStep::Replace(instance) => format!("replace {}", instance.name),
+        InstanceStep::Delete(them) => {
             format!("delete {}", them.iter().map(|i| i.name).collect::<Vec<_>>().join(" "))
         }
-        Step::Wait(Wait::Deleting(i)) => format!("Deleting {}", i.name),
-        Step::Wait(Wait::NotReady(i)) => format!("NotReady {}", i.name),
-        Step::Wait(Wait::NameTaken(i)) => format!("NameTaken {}", i.name),
-        Step::Wait(Wait::UnknownPolicy(_)) => "UnknownPolicy".to_owned(),
-        Step::Wait(Wait::NoTemplate) => "NoTemplate".to_owned(),
+        InstanceStep::Wait(InstanceWait::Deleting(i)) => format!("Deleting {}", i.name),
+        InstanceStep::Wait(InstanceWait::NotReady(i)) => format!("NotReady {}", i.name),
+        InstanceStep::Wait(InstanceWait::NameTaken(i)) => format!("NameTaken {}", i.name),
+        InstanceStep::Wait(InstanceWait::UnknownPolicy(_)) => "UnknownPolicy".to_owned(),
+        InstanceStep::Wait(InstanceWait::NoTemplate) => "NoTemplate".to_owned(),
     }
 }
 

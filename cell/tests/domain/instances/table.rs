@@ -147,7 +147,9 @@ fn c3_strays_go_and_what_is_foreign_stays() {
     // Whichever comes first in the list, the better one stays.
     for held in [[new(0).ready(), twin.clone()], [twin.clone(), new(0).ready()]] {
         planned(&wd(template(2)), 1, &held, |plan| {
-            let fedhub_cell::domain::instances::Step::Delete(them) = &plan.step else { panic!("{plan:?}") };
+            let fedhub_cell::domain::instances::InstanceStep::Delete(them) = &plan.step else {
+                panic!("{plan:?}")
+            };
             assert_eq!(them.iter().map(|i| i.uid).collect::<Vec<_>>(), ["uid-of-twin"]);
         });
     }
@@ -222,14 +224,14 @@ fn labels_are_put_right_on_what_lives_whatever_the_step_is() {
 
 #[test]
 fn c9_a_wait_is_said_in_words() {
-    use fedhub_cell::domain::instances::Wait;
+    use fedhub_cell::domain::instances::InstanceWait;
     let (held, other) = (new(1), new(1).foreign());
     for (wait, has) in [
-        (Wait::Deleting(held.view()), "web-1 to be deleted"),
-        (Wait::NotReady(held.view()), "web-1 to become Ready"),
-        (Wait::NameTaken(other.view()), "web-1 exists and does not belong to this deployment"),
-        (Wait::UnknownPolicy("Parallel"), "\"Parallel\" is not supported"),
-        (Wait::NoTemplate, "no instance template"),
+        (InstanceWait::Deleting(held.view()), "web-1 to be deleted"),
+        (InstanceWait::NotReady(held.view()), "web-1 to become Ready"),
+        (InstanceWait::NameTaken(other.view()), "web-1 exists and does not belong to this deployment"),
+        (InstanceWait::UnknownPolicy("Parallel"), "\"Parallel\" is not supported"),
+        (InstanceWait::NoTemplate, "no instance template"),
     ] {
         assert!(wait.to_string().contains(has), "{wait}");
     }

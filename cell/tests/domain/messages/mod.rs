@@ -7,9 +7,9 @@ use std::slice;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fedhub_api::cells::Source;
+use fedhub_api::cells::CellSource;
 use fedhub_api::conditions::{find, said};
-use fedhub_cell::domain::instances::{Instance, Wait};
+use fedhub_cell::domain::instances::{Instance, InstanceWait};
 use fedhub_cell::domain::status::blocker::ConditionUpdate;
 use fedhub_cell::domain::status::deployment::{self, DeploymentFacts};
 use fedhub_cell::domain::status::instance::{self, InstanceFacts};
@@ -139,11 +139,11 @@ fn deployments() -> Vec<(String, String)> {
 fn conditions_and_events_of_the_cell_read_well() {
     let web = but(instance_with("wd-0", &[], &[]), dying);
     let waits = one_of_each![
-        Wait::Deleting(_) => Wait::Deleting(Instance::of(&web)),
-        Wait::NotReady(_) => Wait::NotReady(Instance::of(&web)),
-        Wait::NameTaken(_) => Wait::NameTaken(Instance::of(&web)),
-        Wait::UnknownPolicy(_) => Wait::UnknownPolicy("Parallel"),
-        Wait::NoTemplate => Wait::NoTemplate,
+        InstanceWait::Deleting(_) => InstanceWait::Deleting(Instance::of(&web)),
+        InstanceWait::NotReady(_) => InstanceWait::NotReady(Instance::of(&web)),
+        InstanceWait::NameTaken(_) => InstanceWait::NameTaken(Instance::of(&web)),
+        InstanceWait::UnknownPolicy(_) => InstanceWait::UnknownPolicy("Parallel"),
+        InstanceWait::NoTemplate => InstanceWait::NoTemplate,
     ];
     let terminations = terminations();
     let mut messages = Messages::default();
@@ -166,7 +166,7 @@ fn conditions_and_events_of_the_cell_read_well() {
 }
 
 fn events_and_readiness(messages: &mut Messages) {
-    let source = |cell_uid: Option<&str>| Source {
+    let source = |cell_uid: Option<&str>| CellSource {
         cell: "cell-dfw".to_owned(),
         cell_uid: cell_uid.map(str::to_owned),
         instance_uid: "uid-of-an-instance".to_owned(),

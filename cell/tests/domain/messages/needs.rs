@@ -1,8 +1,8 @@
 //! Conditions about quota, referenced data and autoscaling.
 
-use fedhub_cell::domain::autoscaling::{Settings, plan};
+use fedhub_cell::domain::autoscaling::{AutoscalingSettings, plan};
 use fedhub_cell::domain::quota::sizing;
-use fedhub_cell::domain::quota::verdict::{Answer, Failure, quota_granted};
+use fedhub_cell::domain::quota::verdict::{QuotaAnswer, QuotaFailure, quota_granted};
 use fedhub_cell::domain::referenced_data;
 use fedhub_core::names::{EXPECTED_REFERENCED_DATA, REFERENCED_DATA_ERROR, SOURCE_GENERATION};
 use fedhub_core::object::{Kind, Object, ObjectRef};
@@ -17,11 +17,11 @@ use crate::domain::status::support::{annotated, but, condition, instance as inst
 pub fn quota() -> Vec<Shown> {
     let words = || "resourceclaims is forbidden".to_owned();
     let failures = one_of_each![
-        Failure::ProjectUnresolvable => Failure::ProjectUnresolvable,
-        Failure::NamespaceNotFound(_) => Failure::NamespaceNotFound("alpha/shop".to_owned()),
-        Failure::ProjectNotFound(_) => Failure::ProjectNotFound("alpha".to_owned()),
-        Failure::Misconfigured(_) => Failure::Misconfigured(words()),
-        Failure::Unavailable(_) => Failure::Unavailable("request timed out".to_owned()),
+        QuotaFailure::ProjectUnresolvable => QuotaFailure::ProjectUnresolvable,
+        QuotaFailure::NamespaceNotFound(_) => QuotaFailure::NamespaceNotFound("alpha/shop".to_owned()),
+        QuotaFailure::ProjectNotFound(_) => QuotaFailure::ProjectNotFound("alpha".to_owned()),
+        QuotaFailure::Misconfigured(_) => QuotaFailure::Misconfigured(words()),
+        QuotaFailure::Unavailable(_) => QuotaFailure::Unavailable("request timed out".to_owned()),
     ];
     let claim = |status: &str, reason: &str| {
         but(object(Kind::ResourceClaim, "instance-wd-0"), |c| {
@@ -34,26 +34,26 @@ pub fn quota() -> Vec<Shown> {
             .map(|(status, reason)| claim(status, reason));
     let taken = object(Kind::ResourceClaim, "instance-wd-0-k");
     let answers = one_of_each![
-        Answer::Off => Answer::Off,
-        Answer::Asked => Answer::Asked,
-        Answer::Claim(_) => Answer::Claim(&claims[0]),
-        Answer::Occupied => Answer::Occupied,
-        Answer::Other => Answer::Other,
-        Answer::Taken(_) => Answer::Taken(&taken),
-        Answer::NoSize(_) => Answer::NoSize("instance type \"d9\" is not in the cell"),
-        Answer::Failed(_) => Answer::Failed(&failures[0]),
+        QuotaAnswer::Off => QuotaAnswer::Off,
+        QuotaAnswer::Asked => QuotaAnswer::Asked,
+        QuotaAnswer::Claim(_) => QuotaAnswer::Claim(&claims[0]),
+        QuotaAnswer::Occupied => QuotaAnswer::Occupied,
+        QuotaAnswer::Other => QuotaAnswer::Other,
+        QuotaAnswer::Taken(_) => QuotaAnswer::Taken(&taken),
+        QuotaAnswer::NoSize(_) => QuotaAnswer::NoSize("instance type \"d9\" is not in the cell"),
+        QuotaAnswer::Failed(_) => QuotaAnswer::Failed(&failures[0]),
     ];
     let answers = answers
         .into_iter()
-        .chain(claims[1..].iter().map(Answer::Claim))
-        .chain(failures[1..].iter().map(Answer::Failed));
+        .chain(claims[1..].iter().map(QuotaAnswer::Claim))
+        .chain(failures[1..].iter().map(QuotaAnswer::Failed));
     let waiting = instance_with("wd-0", &["Quota"], &[]);
     let running = instance_with("wd-0", &[], &[]);
     answers
         .map(|answer| shown(&quota_granted(&waiting, answer, now())))
         .chain([
-            shown(&quota_granted(&running, Answer::Failed(&failures[0]), now())),
-            shown(&quota_granted(&running, Answer::Claim(&claims[3]), now())),
+            shown(&quota_granted(&running, QuotaAnswer::Failed(&failures[0]), now())),
+            shown(&quota_granted(&running, QuotaAnswer::Claim(&claims[3]), now())),
         ])
         .collect()
 }
@@ -113,7 +113,7 @@ pub fn autoscaling() -> Vec<Shown> {
     let stopped = wd(good(), 0, 3);
     let broken = wd(broken, 2, 0);
     let wd = wd(good(), 1, 3);
-    assert!(matches!(Settings::of(&broken), Settings::Invalid(_)));
+    assert!(matches!(AutoscalingSettings::of(&broken), AutoscalingSettings::Invalid(_)));
     let reported = |status: &str, reason: &str| {
         but(object(Kind::HorizontalPodAutoscaler, "wd"), |o| {
             let (uid, controller) = ("uid-of-wd".to_owned(), Some(true));

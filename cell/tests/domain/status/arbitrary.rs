@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fedhub_api::conditions::find;
 use fedhub_api::transitions::{self, Signal};
-use fedhub_cell::domain::quota::verdict::{Answer, Failure, quota_granted};
+use fedhub_cell::domain::quota::verdict::{QuotaAnswer, QuotaFailure, quota_granted};
 use fedhub_cell::domain::status::network::{Location, Network};
 use fedhub_cell::domain::status::{deployment, gates, instance as own};
 use fedhub_core::names::SUSPENDED;
@@ -106,12 +106,12 @@ proptest! {
     fn i7_i9_an_instances_status_comes_to_rest_at_once(
         i in instances("wd-0".to_owned()), network in networks(), suspended: bool, answer in 0..4_usize,
     ) {
-        let failure = Failure::Unavailable("x".to_owned());
+        let failure = QuotaFailure::Unavailable("x".to_owned());
         let claim = but(object(fedhub_core::object::Kind::Instance, "c"), |c| {
             c.data = json!({"status": {"conditions": [condition("Granted", "False", "QuotaExceeded", "w")]}});
         });
         let of = |i: &Object, now| {
-            let answer = [Answer::Off, Answer::Asked, Answer::Claim(&claim), Answer::Failed(&failure)][answer];
+            let answer = [QuotaAnswer::Off, QuotaAnswer::Asked, QuotaAnswer::Claim(&claim), QuotaAnswer::Failed(&failure)][answer];
             let quota = quota_granted(i, answer, now);
             own::status(&own::InstanceFacts { instance: i, quota: &quota, data: None, network: &network, contexts: None, suspended, now })
         };

@@ -1,6 +1,8 @@
 use std::time::Duration;
 
-use fedhub_cell::domain::quota::verdict::{Answer, Failure, quota_granted, remake_after, requeue_after};
+use fedhub_cell::domain::quota::verdict::{
+    QuotaAnswer, QuotaFailure, quota_granted, remake_after, requeue_after,
+};
 use fedhub_core::object::{Kind, Object};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::{Value, json};
@@ -19,7 +21,7 @@ fn granted(status: &str, reason: &str, message: &str) -> Value {
     condition("Granted", status, reason, message)
 }
 
-fn said(answer: Answer<'_>) -> (String, String, String, Value) {
+fn said(answer: QuotaAnswer<'_>) -> (String, String, String, Value) {
     let c = quota_granted(&instance("wd-0", &["Quota"], &[]), answer, now());
     let (s, r, m) = words(&json!({"conditions": [c]}), "QuotaGranted");
     (s, r, m, c["observedGeneration"].clone())
@@ -48,20 +50,20 @@ fn each_answer_is_one_verdict_for_the_current_generation() {
         (of(1, "False", "Odd", "w"), "False", "QuotaExceeded", "w"),
         (of(1, "Unknown", "Odd", "w"), "Unknown", "PendingEvaluation", ""),
     ] {
-        let (s, r, m, generation) = said(Answer::Claim(&claim));
+        let (s, r, m, generation) = said(QuotaAnswer::Claim(&claim));
         assert_eq!((s.as_str(), r.as_str(), &generation), (status, reason, &json!(3)), "{m}");
         assert!(m.contains(part) && !m.is_empty(), "{r}: {m}");
     }
-    assert_eq!(said(Answer::Off).1, "QuotaDisabled");
-    assert_eq!((said(Answer::Off).0.as_str(), said(Answer::Off).3), ("True", json!(3)));
-    assert_eq!(said(Answer::Asked).2, "Waiting for quota evaluation", "as the schema's default");
+    assert_eq!(said(QuotaAnswer::Off).1, "QuotaDisabled");
+    assert_eq!((said(QuotaAnswer::Off).0.as_str(), said(QuotaAnswer::Off).3), ("True", json!(3)));
+    assert_eq!(said(QuotaAnswer::Asked).2, "Waiting for quota evaluation", "as the schema's default");
     let taken = object(Kind::ResourceClaim, "instance-wd-0-k");
     for (answer, reason, part) in [
-        (Answer::Occupied, "PendingEvaluation", "an earlier quota claim"),
-        (Answer::Other, "PendingEvaluation", "something else"),
-        (Answer::Taken(&taken), "QuotaClaimTaken", "/instance-wd-0-k was not made"),
+        (QuotaAnswer::Occupied, "PendingEvaluation", "an earlier quota claim"),
+        (QuotaAnswer::Other, "PendingEvaluation", "something else"),
+        (QuotaAnswer::Taken(&taken), "QuotaClaimTaken", "/instance-wd-0-k was not made"),
         (
-            Answer::NoSize("no such type"),
+            QuotaAnswer::NoSize("no such type"),
             "InstanceTypeUnavailable",
             "no such type. Action required by the platform",
         ),
@@ -83,32 +85,32 @@ fn a_failed_request_has_a_reason_of_its_own() {
         (Some(429), "shop", "QuotaBackendUnavailable"),
         (None, "shop", "QuotaBackendUnavailable"),
     ] {
-        let failure = Failure::of_create(code, "alpha", namespace, "words");
-        let (s, r, m, _) = said(Answer::Failed(&failure));
+        let failure = QuotaFailure::of_create(code, "alpha", namespace, "words");
+        let (s, r, m, _) = said(QuotaAnswer::Failed(&failure));
         assert_eq!((s.as_str(), r.as_str()), ("False", reason));
         assert!(m.contains("words") || m.contains("alpha"), "{m}");
     }
-    assert_eq!(said(Answer::Failed(&Failure::ProjectUnresolvable)).1, "QuotaProjectIDUnresolvable");
+    assert_eq!(said(QuotaAnswer::Failed(&QuotaFailure::ProjectUnresolvable)).1, "QuotaProjectIDUnresolvable");
 }
 
 #[test]
 fn c6_a_failed_request_takes_no_grant_back_and_renews_none() {
-    let failure = Failure::Unavailable("x".to_owned());
+    let failure = QuotaFailure::Unavailable("x".to_owned());
     let mut old = condition("QuotaGranted", "True", "QuotaAvailable", "ok");
     old["observedGeneration"] = json!(2);
     let held = |old: &Value| {
-        quota_granted(&instance("wd-0", &[], std::slice::from_ref(old)), Answer::Failed(&failure), now())
+        quota_granted(&instance("wd-0", &[], std::slice::from_ref(old)), QuotaAnswer::Failed(&failure), now())
     };
     assert_eq!(held(&old), old);
 }
 
 #[test]
 fn c6_a_failure_refuses_no_instance_that_has_passed_its_gate_and_is_told() {
-    let failure = Failure::Misconfigured("no right to".to_owned());
+    let failure = QuotaFailure::Misconfigured("no right to".to_owned());
     let stands = |gates: &[&str], status: &str, reason: &str| {
         let old = condition("QuotaGranted", status, reason, "before");
         let i = instance("wd-0", gates, &[old]);
-        let c = quota_granted(&i, Answer::Failed(&failure), now());
+        let c = quota_granted(&i, QuotaAnswer::Failed(&failure), now());
         let (status, reason, message) = words(&json!({"conditions": [c]}), "QuotaGranted");
         assert_eq!(message.contains("no right to"), reason == "QuotaMisconfigured", "{message}");
         assert_eq!(requeue_after(&i, &c, now()).is_some(), reason != "QuotaAvailable", "{reason}");
@@ -142,7 +144,7 @@ fn c6_a_failure_refuses_no_instance_that_has_passed_its_gate_and_is_told() {
 fn c6_a_denial_says_that_what_has_passed_its_gate_keeps_running() {
     let claim = claim(60, &granted("False", "QuotaExceeded", "40 of 40."));
     let says = |gates: &[&str]| {
-        let verdict = quota_granted(&instance("wd-0", gates, &[]), Answer::Claim(&claim), now());
+        let verdict = quota_granted(&instance("wd-0", gates, &[]), QuotaAnswer::Claim(&claim), now());
         words(&json!({"conditions": [verdict]}), "QuotaGranted")
     };
     let (status, reason, message) = says(&[]);
@@ -209,7 +211,11 @@ fn c6_a_denied_claim_is_made_anew_less_often_the_longer_it_lasts() {
 fn i7_a_denial_stands_until_the_claim_that_was_made_anew_is_answered() {
     let of = |old: &Value, answer: &Value| {
         let claim = claim(60, answer);
-        quota_granted(&instance("wd-0", &["Quota"], std::slice::from_ref(old)), Answer::Claim(&claim), now())
+        quota_granted(
+            &instance("wd-0", &["Quota"], std::slice::from_ref(old)),
+            QuotaAnswer::Claim(&claim),
+            now(),
+        )
     };
     let pending = granted("False", "PendingEvaluation", "");
     let denied = condition("QuotaGranted", "False", "QuotaExceeded", "used up");
@@ -237,14 +243,14 @@ fn an_instance_without_quota_is_looked_at_seldomer_with_its_age() {
 
 #[test]
 fn i7_a_plane_that_fails_in_other_words_each_time_is_said_once() {
-    let said = |old: Option<&Value>, failure: Failure| {
+    let said = |old: Option<&Value>, failure: QuotaFailure| {
         let i = instance("wd-0", &[], old.map(std::slice::from_ref).unwrap_or_default());
-        quota_granted(&i, Answer::Failed(&failure), now())
+        quota_granted(&i, QuotaAnswer::Failed(&failure), now())
     };
-    let first = said(None, Failure::Unavailable("a".to_owned()));
-    assert_eq!(said(Some(&first), Failure::Unavailable("b".to_owned())), first);
-    let refused = said(Some(&first), Failure::Misconfigured("c".to_owned()));
+    let first = said(None, QuotaFailure::Unavailable("a".to_owned()));
+    assert_eq!(said(Some(&first), QuotaFailure::Unavailable("b".to_owned())), first);
+    let refused = said(Some(&first), QuotaFailure::Misconfigured("c".to_owned()));
     assert!(refused["message"].as_str().unwrap().contains('c'));
-    let other = said(Some(&refused), Failure::Misconfigured("d".to_owned()));
+    let other = said(Some(&refused), QuotaFailure::Misconfigured("d".to_owned()));
     assert!(other["message"].as_str().unwrap().contains('d'), "C9: a refusal is about what was asked");
 }

@@ -24,7 +24,7 @@ const FILES: u8 = 0;
 /// The candidates are all there are: the shell is not to add file names.
 const NO_FILES: u8 = 4;
 
-/// What is asked for: the words behind the program's name, the last of which is to be completed.
+/// The words behind the program's name, the last of which is to be completed.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Words {
     words: Vec<OsString>,

@@ -31,7 +31,7 @@ pub struct Line {
     pub global: Global,
     /// The variables of the host.
     pub environment: Environment,
-    /// As what the program was called.
+    /// The program that was called.
     pub program: Program,
 }
 
@@ -72,7 +72,7 @@ fn with_names(arg: Arg) -> Arg {
     }
 }
 
-/// What goes wrong gives no names: a shell has no place for errors.
+/// Completes names. An error gives none: a shell has no place for errors.
 fn completer<F>(names: fn(Session) -> F) -> ArgValueCompleter
 where
     F: Future<Output = Result<Vec<String>, Problem>> + 'static,

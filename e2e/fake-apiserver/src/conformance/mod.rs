@@ -28,12 +28,12 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How often a server is asked whether it has done what it does in the background.
 const AGAIN: Duration = Duration::from_millis(50);
 
-/// One step of the script, and how it went.
+/// A step of the script, and how it went.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// What it is about.
+    /// The name of the step.
     pub step: &'static str,
-    /// What was not as expected; nothing if all was.
+    /// The difference from the expected answer; `None` if there is none.
     pub fault: Option<String>,
 }
 
@@ -172,7 +172,7 @@ impl<'a> Run<'a> {
         Ok(Answer { code, body: serde_json::from_slice(&bytes).unwrap_or_else(|_| text()) })
     }
 
-    /// Reads so many events of a watch: the answer's body is their list.
+    /// Reads `count` events of a watch: the answer's body is their list.
     async fn watch(&self, step: &Step, count: usize) -> Result<Answer, String> {
         let response = self.client.send(self.request(step)?).await.map_err(|error| error.to_string())?;
         let code = response.status().as_u16();

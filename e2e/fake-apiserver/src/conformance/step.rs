@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// What is waited for.
+/// How a step waits for its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Await {
     /// The answer, once.
@@ -40,7 +40,7 @@ enum Check {
     Length(usize),
 }
 
-/// What was answered.
+/// The answer to a request.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub code: u16,

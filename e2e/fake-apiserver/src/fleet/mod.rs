@@ -30,12 +30,12 @@ use crate::http::Census;
 use crate::resource;
 use crate::server::{ApiServer, Builder, Snapshot};
 
-/// What the hub is called among the planes.
+/// The name of the hub among the planes.
 pub const HUB: &str = "hub";
-/// What the management plane is called among the planes.
+/// The name of the management plane among the planes.
 pub const MANAGEMENT: &str = "management";
 
-/// What a [`Fleet`] is made of.
+/// The settings of a [`Fleet`].
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// How many project planes there are; they are called `p-00000` and so on.
@@ -150,7 +150,7 @@ impl Fleet {
         [self.hub(), self.management()].into_iter().chain(self.inner.projects.values())
     }
 
-    /// What is open on the server of these planes.
+    /// Returns what is open on the server of these planes.
     pub fn census(&self) -> Arc<Census> {
         self.inner.census.clone()
     }

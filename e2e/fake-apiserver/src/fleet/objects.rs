@@ -17,7 +17,7 @@ pub(super) struct Place<'a> {
     pub hub_namespace_uid: &'a str,
 }
 
-/// One WD.
+/// A WD.
 pub(super) struct Deployment<'a> {
     pub name: &'a str,
     pub city: &'a str,

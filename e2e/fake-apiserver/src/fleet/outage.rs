@@ -53,7 +53,7 @@ pub struct Outages {
 struct Start {
     at: Instant,
     outage: Outage,
-    /// What was touched first when, by plane and resource.
+    /// The first request for each plane and resource.
     touched: HashMap<(String, String), Instant>,
 }
 
@@ -106,8 +106,8 @@ impl Outages {
         json!({ "serves_for_millis": started.map(|started| started.as_millis()) })
     }
 
-    /// Until when a request for that plane has to wait, if it is one that starts its storage or comes
-    /// meanwhile.
+    /// Returns until when a request for that plane has to wait, if it is one that starts the plane's storage
+    /// or comes meanwhile.
     pub(super) fn begins(&self, plane: &ApiServer) -> Option<Instant> {
         let mut start = self.start();
         let start = start.as_mut().filter(|start| start.is_over() && start.outage.first_millis > 0)?;
@@ -117,7 +117,8 @@ impl Outages {
         Some(begun + first).filter(|at| *at > now)
     }
 
-    /// What a server that starts answers to a request for this path of a plane, if it does not carry it out.
+    /// Returns the answer of a server that starts to a request for this path of a plane, unless it carries
+    /// the request out.
     pub(super) fn refusal(&self, plane: &ApiServer, path: &str) -> Option<Refusal> {
         let mut start = self.start();
         let start = start.as_mut()?;

@@ -10,7 +10,7 @@ use crate::answer::Refusal;
 use crate::meta;
 use crate::server::ApiServer;
 
-/// What a fleet is filled with.
+/// The objects that a fleet is filled with.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Population {
@@ -22,7 +22,7 @@ pub struct Population {
     /// How far they have come.
     #[serde(default)]
     pub state: State,
-    /// What the names of the WDs begin with.
+    /// The prefix of the WDs' names.
     #[serde(default = "prefix")]
     pub prefix: String,
     /// The namespace of every plane that they are in.

@@ -27,7 +27,7 @@ pub struct FleetService {
     apart: bool,
 }
 
-/// Who answers a path, and the path as that one sees it.
+/// The plane that answers a path, and the path as that plane sees it.
 #[derive(Debug, PartialEq)]
 enum Way<'a> {
     Hub(&'a str),

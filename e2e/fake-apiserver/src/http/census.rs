@@ -18,7 +18,7 @@ pub struct Census {
     most_streams: AtomicUsize,
 }
 
-/// What a [`Census`] found.
+/// The counts of a [`Census`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Count {
     /// TCP connections that are open.
@@ -32,7 +32,7 @@ pub struct Count {
 }
 
 impl Census {
-    /// What is open now.
+    /// Counts what is open now.
     pub fn count(&self) -> Count {
         let read = |number: &AtomicUsize| number.load(Ordering::Relaxed);
         Count {

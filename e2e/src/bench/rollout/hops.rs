@@ -30,7 +30,7 @@ const HOPS: [(&str, &str); 9] = [
     ("projection Ready", "fedhub on the hub"),
 ];
 
-/// What was seen in a lap.
+/// The observations of a lap.
 #[derive(Debug, Default)]
 pub struct Observations {
     /// WDs in the project.

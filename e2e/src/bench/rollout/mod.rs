@@ -49,7 +49,7 @@ struct Chain<'a> {
     cells: Vec<Client>,
     /// Every fedhub.
     fedhubs: Vec<Fedhub>,
-    /// What the cells do just now.
+    /// The features that the cells use just now.
     features: Features,
 }
 
@@ -85,14 +85,14 @@ pub async fn run(environment: &Environment, options: &Options) -> Result<Finding
     Ok(Findings { figures, details })
 }
 
-/// What laps of one kind were.
+/// The laps of one kind.
 struct Laps {
     ratio: f64,
     seconds: Vec<f64>,
     details: Value,
 }
 
-/// What a lap was.
+/// The results of a lap.
 struct Lap {
     seconds: f64,
     ratio: f64,
@@ -207,7 +207,7 @@ impl Chain<'_> {
         try_join_all(self.fedhubs.iter().map(Fedhub::settled)).await.map(drop)
     }
 
-    /// What every fedhub asked about these namespaces, by the planes' own records.
+    /// Returns what every fedhub requested about these namespaces, by the planes' own records.
     fn requests(&self, since: Timestamp, spaces: &[Space]) -> Result<Vec<Request>, Error> {
         let layout = self.environment.planes().layout();
         let in_project: Vec<_> = spaces.iter().map(|space| space.name.clone()).collect();
@@ -261,7 +261,7 @@ impl Watches {
         })
     }
 
-    /// Waits until so many projections are Ready; when the last one was.
+    /// Waits until `instances` projections are Ready. Returns when the last one was.
     async fn all(&mut self, instances: usize) -> Result<Instant, Error> {
         self.projected.all(instances).await
     }

@@ -33,7 +33,7 @@ impl fmt::Display for Plane {
     }
 }
 
-/// One request of fedhub's.
+/// A request of fedhub.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
     /// To whom.
@@ -46,7 +46,7 @@ pub struct Request {
     pub refused: bool,
 }
 
-/// What the cells do for an Instance.
+/// The features that the cells use for an Instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Features {
     /// No quota, and no networking.
@@ -62,13 +62,13 @@ struct Row {
     resource: &'static str,
     /// Without features.
     plain: u32,
-    /// What quota and networking add.
+    /// The requests that quota and networking add.
     added: u32,
     because: &'static str,
 }
 
 impl Row {
-    /// With so many more where quota and networking are on.
+    /// Adds this many requests if quota and networking are on.
     const fn more(self, added: u32) -> Self {
         Self { added, ..self }
     }
@@ -97,7 +97,7 @@ const fn row(
     Row { plane, verbs, resource, plain, added: 0, because }
 }
 
-/// What a life needs that begins with a WD, is soon Ready, and ends with the WD.
+/// The requests of a life that begins with a WD, is soon Ready, and ends with the WD.
 const NECESSARY: [Row; 14] = [
     row(Plane::Cell, &["create"], "instances", 1, "it has to be created"),
     row(
@@ -145,7 +145,7 @@ pub fn necessary(features: Features) -> u32 {
     NECESSARY.iter().map(|row| row.times(features)).sum()
 }
 
-/// What was asked for so many Instances of so many WDs.
+/// The requests for the Instances of WDs.
 #[derive(Debug)]
 pub struct Table {
     features: Features,
@@ -153,9 +153,9 @@ pub struct Table {
     deployments: f64,
     /// For each row: requests, and how many of them were refused.
     rows: [(usize, usize); NECESSARY.len()],
-    /// What concerned Instances and has no row.
+    /// The requests about Instances that have no row.
     others: BTreeMap<String, usize>,
-    /// What concerned WDs.
+    /// The requests about WDs.
     of_deployments: BTreeMap<String, usize>,
 }
 
@@ -190,7 +190,7 @@ impl Table {
         number(rows + self.others.values().sum::<usize>()) / self.instances
     }
 
-    /// That in terms of what is necessary.
+    /// Returns the number of requests divided by the necessary ones.
     pub fn ratio(&self) -> f64 {
         self.each() / f64::from(necessary(self.features))
     }
@@ -234,7 +234,7 @@ mod tests {
         Request { plane, verb: verb.to_owned(), resource: resource.to_owned(), refused: false }
     }
 
-    /// What a life needs, no more and no less.
+    /// Returns exactly the requests that a life needs.
     fn life(features: Features) -> Vec<Request> {
         let each = |row: &Row| {
             (0..row.times(features))

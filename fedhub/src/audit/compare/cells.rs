@@ -1,6 +1,6 @@
 //! Cells that were given, against the hub.
 
-use fedhub_api::cells::Source;
+use fedhub_api::cells::CellSource;
 use fedhub_api::facts::instance::deployment_name;
 use fedhub_core::names::UPSTREAM_NAMESPACE;
 use fedhub_core::object::{Kind, ObjectView, PlaneId};
@@ -68,7 +68,7 @@ fn instances(context: &Context<'_>, cell: &str, read: &Cell, findings: &mut Find
 /// Copies on the hub whose mark names an Instance that this very cell does not have.
 fn copies(context: &Context<'_>, cell: &str, read: &Cell, findings: &mut Findings<'_>) {
     for copy in context.world.hub.instances.iter().filter(|it| !it.object.is_terminating()) {
-        let Some(source) = Source::of(&copy.object) else { continue };
+        let Some(source) = CellSource::of(&copy.object) else { continue };
         let is_its = !read.uid.is_empty() && source.cell_uid.as_deref() == Some(&read.uid);
         let original = read.instances.get(copy.object.namespace(), copy.object.name());
         let stands = original.is_some_and(|it| it.object.uid() == source.instance_uid);

@@ -9,7 +9,7 @@ use fedhub_core::object::{Key, Kind, ObjectRef, ObjectView, PlaneId};
 use fedhub_federator::hub_namespace::{Candidate, HubNamespace, choose};
 use fedhub_planes::history::Remembered;
 use fedhub_planes::{Distrust, ProjectNamespace};
-use fedhub_projector::unreachable::Unreachable;
+use fedhub_projector::unreachable::UnreachableCities;
 use jiff::Timestamp;
 
 use crate::audit::finding::{Discrepancy, Finding, settles};
@@ -70,7 +70,7 @@ pub struct Context<'a> {
     /// The hub's Clusters, with those of their declarations that count.
     pub clusters: Vec<ObjectRef>,
     /// The cities whose cells are all down.
-    pub unreachable: Unreachable,
+    pub unreachable: UnreachableCities,
 }
 
 impl<'a> Context<'a> {
@@ -87,7 +87,7 @@ impl<'a> Context<'a> {
         let clusters: Vec<_> = clusters
             .map(|cluster| declaring(&cluster.object, world.now, |at| history.believes(at)))
             .collect();
-        let unreachable = Unreachable::default();
+        let unreachable = UnreachableCities::default();
         unreachable.learn(&clusters);
         Self { world, hub_namespaces, clusters, unreachable }
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use fedhub_api::facts::instance::of_deployment;
-use fedhub_api::facts::{DigestExt, Mark};
+use fedhub_api::facts::{DigestExt, ProjectedFrom};
 use fedhub_core::message::Quoted;
 use fedhub_core::names::{INSTANCE_CITY, MOVING, PlaneName};
 use fedhub_core::object::{Key, Kind, Object, ObjectView, PlaneId};
@@ -15,7 +15,7 @@ use fedhub_projector::quarantine::Reason;
 use fedhub_projector::render::render;
 use fedhub_projector::snapshot::{Confirmed, Live, Snapshot, is_copy};
 use fedhub_projector::unreachable::too_early;
-use fedhub_projector::verdict::Verdict;
+use fedhub_projector::verdict::ProjectionVerdict;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde_json::Value;
@@ -61,12 +61,13 @@ pub fn compare(context: &Context<'_>, findings: &mut Findings<'_>) {
 }
 
 /// The place of a hub Instance, which may be empty.
-struct Copy<'a> {
-    context: &'a Context<'a>,
-    home: &'a ProjectNamespace,
-    project: &'a Project,
-    namespace: &'a Stored,
-    name: &'a str,
+pub struct Copy<'a> {
+    pub context: &'a Context<'a>,
+    pub home: &'a ProjectNamespace,
+    pub project: &'a Project,
+    /// The hub namespace.
+    pub namespace: &'a Stored,
+    pub name: &'a str,
 }
 
 impl<'a> Copy<'a> {
@@ -101,7 +102,7 @@ impl<'a> Copy<'a> {
     }
 
     /// All that the projector decides by; what was read is taken for live reads.
-    fn snapshot(&self) -> Snapshot {
+    pub fn snapshot(&self) -> Snapshot {
         let (world, instance) = (self.context.world, self.instance());
         let digest = |stored: Option<&Stored>| stored.map(|stored| stored.digest.clone());
         let object = |stored: Option<&'a Stored>| stored.map(|stored| stored.object.clone());
@@ -183,9 +184,9 @@ impl<'a> Copy<'a> {
         }
         let Plan { intents, verdict } = plan(&seen);
         match verdict {
-            Some(Verdict::Quarantined(reason)) => return self.quarantined(reason),
-            Some(Verdict::Parked) => return self.parked(instance),
-            Some(Verdict::Withheld(_)) | None => {}
+            Some(ProjectionVerdict::Quarantined(reason)) => return self.quarantined(reason),
+            Some(ProjectionVerdict::Parked) => return self.parked(instance),
+            Some(ProjectionVerdict::Withheld(_)) | None => {}
         }
         let stored = [(self.hub_key(), Some(instance)), (self.projection_key(), self.projection())];
         let bodies = stored.into_iter().filter_map(|(key, it)| Some((key, it?.object.clone()))).collect();
@@ -308,7 +309,7 @@ fn left(context: &Context<'_>, plane: &PlaneName, project: &Project, projection:
     if spaces.iter().any(stands) {
         return None;
     }
-    let marked = Mark::of(object).map(|mark| mark.namespace.to_owned());
+    let marked = ProjectedFrom::of(object).map(|mark| mark.namespace.to_owned());
     let space = spaces.iter().find(|space| marked.as_deref() == Some(space.object.name()));
     let since = changed(object, Part::Spec);
     let subject = key_of(PlaneId::Project(plane.clone()), INSTANCE, projection);
@@ -333,7 +334,7 @@ fn left(context: &Context<'_>, plane: &PlaneName, project: &Project, projection:
         return None;
     }
     match plan(&copy.snapshot()).verdict {
-        Some(Verdict::Withheld(why)) => draft(format!("fedhub keeps it: {}", why.label())),
+        Some(ProjectionVerdict::Withheld(why)) => draft(format!("fedhub keeps it: {}", why.label())),
         _ => draft("the hub has no Instance of its name".to_owned()),
     }
 }

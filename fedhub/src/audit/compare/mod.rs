@@ -5,11 +5,11 @@
 //! found from the hub (`hub`) and from cells (`cells`).
 
 mod cells;
-mod context;
-mod differ;
+pub mod context;
+pub mod differ;
 mod hub;
-mod instances;
-mod pairs;
+pub mod instances;
+pub mod pairs;
 #[cfg(test)]
 mod tests;
 mod wds;

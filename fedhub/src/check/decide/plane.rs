@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fedhub_core::clock::stamp;
-use fedhub_planes::discovery::expiry::End;
+use fedhub_planes::discovery::expiry::CredentialEnd;
 use jiff::SignedDuration;
 
 use super::super::facts::{Admission, Clocks, Facts, PlaneFacts, Served};
@@ -78,13 +78,13 @@ fn clock(name: &PlaneName, clocks: Option<Clocks>) -> Finding {
 fn credentials(facts: &Facts, plane: &PlaneFacts) -> Finding {
     const CHECK: CheckId = CheckId::Credentials;
     let name = &plane.name;
-    let left = |end: &End| end.at.map(|at| at.duration_since(facts.now));
-    let words = |end: &End| match end.at {
+    let left = |end: &CredentialEnd| end.at.map(|at| at.duration_since(facts.now));
+    let words = |end: &CredentialEnd| match end.at {
         Some(at) => format!("{} until {}", end.of, stamp(at)),
         None => format!("{} that cannot be parsed", end.of),
     };
-    let all = |is: &dyn Fn(&&End) -> bool| {
-        let mut found: Vec<&End> = plane.ends.iter().filter(is).collect();
+    let all = |is: &dyn Fn(&&CredentialEnd) -> bool| {
+        let mut found: Vec<&CredentialEnd> = plane.ends.iter().filter(is).collect();
         found.sort_by_key(|end| end.at);
         // A bundle may hold many of one day.
         found.dedup();

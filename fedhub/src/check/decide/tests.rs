@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use fedhub_core::object::Object;
-use fedhub_planes::discovery::expiry::{Credential, End};
+use fedhub_planes::discovery::expiry::{Credential, CredentialEnd};
 use fedhub_planes::pauses::stored::{Pause, PausedPlanes};
 use fedhub_testing::{Messages, assert_messages};
 use jiff::{SignedDuration, Timestamp};
@@ -120,7 +120,7 @@ fn clock(facts: &mut Facts, ahead: i64) {
 
 fn ends(facts: &mut Facts, hours: i64) {
     let at = Some(now() + SignedDuration::from_hours(hours));
-    first(facts).ends = vec![End { of: Credential::ClientCertificate, since: None, at }];
+    first(facts).ends = vec![CredentialEnd { of: Credential::ClientCertificate, since: None, at }];
 }
 
 /// Webhooks as `deploy/` has them, and who fedhub is.
@@ -158,7 +158,7 @@ const PLANES: &[Case] = &[
     (CheckId::Credentials, State::Warning, |f| ends(f, 14 * 24 - 1)),
     (CheckId::Credentials, State::Failed, |f| ends(f, 0)),
     (CheckId::Credentials, State::Warning, |f| {
-        first(f).ends = vec![End { of: Credential::Authority, since: None, at: None }];
+        first(f).ends = vec![CredentialEnd { of: Credential::Authority, since: None, at: None }];
     }),
     (CheckId::Rights, State::Failed, |f| first(f).rights[1].1 = Read::Found(false)),
     (CheckId::Rights, State::Failed, |f| {

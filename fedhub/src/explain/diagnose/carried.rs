@@ -4,19 +4,12 @@ use fedhub_api::cells::CellDown;
 use fedhub_api::conditions::{find, said};
 use fedhub_api::facts::deployment::FEDERATED;
 use fedhub_api::reason::Reason;
-use fedhub_core::names::{
-    self, CITY_CODE, CLAIMED_BY, FEDERATION_NAMESPACE, FEDERATOR_FINALIZER, HUB_NAMESPACE_UID,
-    MIRRORED_ANNOTATIONS, MOVING, SOURCE, SOURCE_GENERATION, SOURCE_UID, SUSPENDED, UPSTREAM_CLUSTER,
-    UPSTREAM_NAMESPACE, decode_plane,
-};
+use fedhub_core::names::{CLAIMED_BY, MOVING, SOURCE_GENERATION, SUSPENDED};
 use fedhub_core::object::{Object, ObjectView};
 use jiff::{SignedDuration, Timestamp};
 
 use super::super::cause::Cause;
-use super::super::chain::{
-    Chain, all, changed_at, condition_turned_at, created_at, deleted_at, source_generation, turned_at,
-    written_at,
-};
+use super::super::chain::{Chain, changed_at, condition_turned_at, source_generation, turned_at, written_at};
 use super::super::hop::Hop;
 use super::diagnosis::Diagnosis;
 
@@ -47,30 +40,13 @@ pub fn suspended(chain: &Chain) -> Option<Diagnosis> {
     (by_project && settled).then(|| Diagnosis::blocked(cause, written_at(hub), evidence))
 }
 
-/// The cells of the city.
-pub fn cities(chain: &Chain) -> Option<Diagnosis> {
-    let since = chain.wd().and_then(|wd| condition_turned_at(wd, "Available"));
-    let cells: Vec<&str> = chain.clusters().map(ObjectView::name).collect();
-    match cells.as_slice() {
-        [] => {
-            let evidence = format!("no Cluster carries {CITY_CODE}={}", chain.city());
-            Some(Diagnosis::blocked(Cause::NoCellForCity, since, evidence))
-        }
-        [_] => None,
-        several => {
-            let evidence = format!("{} carry {CITY_CODE}={}", several.join(", "), chain.city());
-            Some(Diagnosis::blocked(Cause::AmbiguousCity, since, evidence))
-        }
-    }
-}
-
 /// What the condition says that keeps the WD from the hub, as long as the hub does not have its newest
 /// generation.
 pub fn refused(chain: &Chain) -> Option<Diagnosis> {
-    if is_on_hub(chain) {
+    let wd = chain.wd()?;
+    if chain.hub.wd.found().is_some_and(|hub| source_generation(hub) >= chain.generation()) {
         return None;
     }
-    let wd = chain.wd()?;
     let federated = find(wd.status(), FEDERATED).filter(|it| said(it).0 == "False");
     let available = find(wd.status(), "Available").filter(|it| said(it).0 == "False");
     let conflict = available.filter(|it| said(it).1 == Reason::FederationConflict);
@@ -100,128 +76,6 @@ pub fn refused(chain: &Chain) -> Option<Diagnosis> {
         _ => return None,
     };
     Some(Diagnosis::blocked(cause, turned_at(condition), message))
-}
-
-/// Whether the hub has the newest generation of the WD, by its origin mark.
-fn is_on_hub(chain: &Chain) -> bool {
-    chain
-        .hub
-        .wd
-        .found()
-        .is_some_and(|hub| !is_anothers(chain, hub) && source_generation(hub) >= chain.generation())
-}
-
-fn is_anothers(chain: &Chain, hub: &Object) -> bool {
-    let subject = &chain.subject;
-    let source = format!("{}/{}/{}", subject.plane, subject.namespace, chain.deployment);
-    let other = |name: &str, expected: &str| hub.annotation(name).is_some_and(|value| value != expected);
-    other(SOURCE, &source) || other(SOURCE_UID, chain.wd().map(ObjectView::uid).unwrap_or_default())
-}
-
-/// The federator's mark on the project WD.
-pub fn marked(chain: &Chain) -> Option<Diagnosis> {
-    let wd = chain.wd()?;
-    let marked = wd.has_finalizer(FEDERATOR_FINALIZER) && wd.annotation(FEDERATION_NAMESPACE).is_some();
-    let evidence = "the WD has no finalizer of the federator yet";
-    (!marked).then(|| {
-        Diagnosis::fedhub_behind(chain, Cause::FederatorBehind, Hop::ProjectWd, changed_at(wd), evidence)
-    })
-}
-
-/// Why the hub namespace that the WD names is not the one of its project namespace. It may be none the less,
-/// where the hub WD in it is its own: it stays there when its namespace is created again.
-fn elsewhere(chain: &Chain, wd: &Object) -> Option<String> {
-    let named = wd.annotation(FEDERATION_NAMESPACE)?;
-    let expected = names::hub_namespace(chain.project.namespace.found()?.uid());
-    let is_its = chain
-        .hub
-        .wd
-        .found()
-        .is_some_and(|hub| hub.namespace() == named && hub.annotation(SOURCE_UID) == Some(wd.uid()));
-    (named != expected && !is_its).then(|| {
-        format!("the WD names {named}, and the hub namespace of its project namespace is {expected}")
-    })
-}
-
-/// The hub namespace: that it is there, and whose it is.
-pub fn hub_namespace(chain: &Chain) -> Option<Diagnosis> {
-    let (wd, hop) = (chain.wd()?, Hop::HubNamespace);
-    let since = changed_at(wd);
-    if let Some(evidence) = elsewhere(chain, wd) {
-        return Some(Diagnosis::fedhub_behind(chain, Cause::NamespaceRecreated, hop, since, evidence));
-    }
-    let recorded = wd.annotation(HUB_NAMESPACE_UID);
-    let Some(namespace) = chain.hub.namespace.found() else {
-        return Some(if let Some(uid) = recorded {
-            let evidence = format!("the hub namespace of the UID {uid} is missing");
-            Diagnosis::fedhub_behind(chain, Cause::HubStateLost, hop, since, evidence)
-        } else {
-            let evidence = "the hub namespace is not there yet";
-            Diagnosis::fedhub_behind(chain, Cause::FederatorBehind, hop, since, evidence)
-        });
-    };
-    let plane = namespace.label(UPSTREAM_CLUSTER);
-    let other_plane = plane
-        .is_some_and(|label| decode_plane(label).is_none_or(|plane| plane.as_str() != chain.subject.plane));
-    let other_namespace =
-        namespace.label(UPSTREAM_NAMESPACE).is_some_and(|label| label != chain.subject.namespace);
-    if other_plane || other_namespace {
-        let evidence = format!("the labels of the hub namespace {} name another tenant", namespace.name());
-        return Some(Diagnosis::blocked(Cause::HubIdentityRefused, written_at(namespace), evidence));
-    }
-    if plane.is_none() || namespace.label(UPSTREAM_NAMESPACE).is_none() {
-        let evidence =
-            format!("the hub namespace {} lacks the labels that say whose it is", namespace.name());
-        return Some(Diagnosis::fedhub_behind(chain, Cause::FederatorBehind, hop, since, evidence));
-    }
-    if namespace.is_terminating() {
-        let evidence = format!("the hub namespace {} is being deleted", namespace.name());
-        let since = deleted_at(namespace);
-        return Some(Diagnosis::behind(chain, Cause::HubStateLost, hop, since, evidence));
-    }
-    let differs = recorded.is_some_and(|uid| uid != namespace.uid());
-    let evidence = format!("the hub namespace has the UID {}, the WD records another", namespace.uid());
-    differs
-        .then(|| Diagnosis::fedhub_behind(chain, Cause::HubStateLost, hop, created_at(namespace), evidence))
-}
-
-/// Diagnoses whether the hub WD is the subject's.
-pub fn hub_wd(chain: &Chain) -> Option<Diagnosis> {
-    let hub = chain.hub.wd.found()?;
-    let evidence = format!("the origin mark of {}/{} names another WD", hub.namespace(), hub.name());
-    is_anothers(chain, hub)
-        .then(|| Diagnosis::blocked(Cause::HubIdentityRefused, written_at(hub), evidence).at(Hop::HubWd))
-}
-
-/// The policy of the city, which comes before the WD that it carries.
-pub fn policy(chain: &Chain) -> Option<Diagnosis> {
-    let stands = all(&chain.hub.policies).iter().any(|policy| !policy.is_terminating());
-    let since = chain.wd().and_then(changed_at);
-    let evidence = format!("no PropagationPolicy of the hub namespace carries {CITY_CODE}={}", chain.city());
-    (!stands).then(|| Diagnosis::fedhub_behind(chain, Cause::PolicyMissing, Hop::Policy, since, evidence))
-}
-
-/// Whether the hub WD is there, with the newest generation, in its city.
-pub fn generation(chain: &Chain) -> Option<Diagnosis> {
-    let wd = chain.wd()?;
-    let since = changed_at(wd);
-    let behind = |evidence: String| {
-        Diagnosis::fedhub_behind(chain, Cause::FederatorBehind, Hop::HubWd, since, evidence)
-    };
-    let Some(hub) = chain.hub.wd.found() else {
-        return Some(behind("the hub WD is not there yet".to_owned()));
-    };
-    let (on_hub, generation) = (source_generation(hub), chain.generation());
-    if on_hub < generation {
-        let evidence = format!("the hub WD is of generation {on_hub}, the project's is {generation}");
-        return Some(behind(evidence));
-    }
-    let mirrored = MIRRORED_ANNOTATIONS.iter().find(|name| wd.annotation(name) != hub.annotation(name));
-    if let Some(name) = mirrored {
-        return Some(behind(format!("the hub WD does not have the annotation {name} as the project's")));
-    }
-    let is_there = hub.label(CITY_CODE) == Some(chain.city());
-    (!is_there).then(|| behind(format!("the hub WD does not carry {CITY_CODE}={} yet", chain.city())))
 }
 
 /// The cell, as the hub knows it.

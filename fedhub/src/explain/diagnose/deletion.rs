@@ -3,9 +3,7 @@
 use fedhub_api::conditions::{find, said};
 use fedhub_api::reason::Reason;
 use fedhub_api::transitions::TERMINATION_OVERDUE;
-use fedhub_core::names::{
-    FEDERATOR_FINALIZER, HUB_LOST, HUB_NAMESPACE_UID, RECALLED, REFERENCED_DATA_FINALIZER, SOURCE_UID,
-};
+use fedhub_core::names::{FEDERATOR_FINALIZER, RECALLED, REFERENCED_DATA_FINALIZER};
 use fedhub_core::object::{Object, ObjectView};
 use fedhub_federator::cleanup::CleanupBlocked;
 use jiff::Timestamp;
@@ -13,6 +11,7 @@ use jiff::Timestamp;
 use super::super::cause::Cause;
 use super::super::chain::{Chain, created_at, deleted_at, turned_at};
 use super::super::hop::Hop;
+use super::super::plans::{self, Cleanup};
 use super::diagnosis::Diagnosis;
 use super::plane::hub_failure;
 use super::returned::torn_down;
@@ -88,43 +87,20 @@ fn held(chain: &Chain, wd: &Object, since: Option<Timestamp>) -> Diagnosis {
         let evidence = "fedhub-hub-history has the resourceVersion that the hub went back to";
         return Diagnosis::blocked(Cause::HubRestored, since, evidence).at(Hop::HubWd);
     }
-    let lost = lost(chain, wd);
-    if let Some(hub) = chain.hub.wd.found().filter(|_| lost.is_none()) {
-        return on_hub(chain, wd, hub, since);
-    }
-    if let Some(why) = lost {
-        return Diagnosis::blocked(Cause::HubStateLost, since, why);
-    }
-    if let Some(why) = said_held(wd) {
-        return why;
-    }
-    let evidence = "the hub WD is gone, and fedhub's finalizer is not released yet";
-    Diagnosis::fedhub_behind(chain, Cause::FederatorBehind, Hop::ProjectWd, since, evidence)
-}
-
-/// Why the hub has lost the state of the WD, if it has.
-fn lost(chain: &Chain, wd: &Object) -> Option<String> {
-    let recorded = wd.annotation(HUB_NAMESPACE_UID)?;
-    match chain.hub.namespace.found() {
-        Some(namespace) if namespace.uid() == recorded => None,
-        Some(namespace) => {
-            Some(format!("the hub namespace has the UID {}, the WD records {recorded}", namespace.uid()))
-        }
-        None => chain.hub.namespace.is_absent().then(|| "the hub namespace is missing".to_owned()),
+    match plans::cleanup(chain) {
+        Some(Cleanup::Blocked(why)) => Diagnosis::blocked(cause_of(why), since, why.to_string()),
+        Some(Cleanup::OnHub) => on_hub(chain, wd, since),
+        Some(Cleanup::Over) | None => said_held(wd).unwrap_or_else(|| {
+            let evidence = "the hub WD is gone, and fedhub's finalizer is not released yet";
+            Diagnosis::fedhub_behind(chain, Cause::FederatorBehind, Hop::ProjectWd, since, evidence)
+        }),
     }
 }
 
 /// A deleted WD whose hub WD is still there.
-fn on_hub(chain: &Chain, wd: &Object, hub: &Object, since: Option<Timestamp>) -> Diagnosis {
-    if hub.annotation(SOURCE_UID).is_some_and(|uid| uid != wd.uid()) {
-        let evidence = "the hub WD's origin mark names another UID than the deleted WD's";
-        return Diagnosis::blocked(Cause::CleanupConflict, since, evidence);
-    }
-    if hub.annotation(HUB_LOST).is_some() {
-        let evidence = "the hub lost the WD before, and waits for the cell's report";
-        return Diagnosis::behind(chain, Cause::DeletionAwaitsCell, Hop::CellWd, since, evidence);
-    }
-    if hub.is_terminating() {
+fn on_hub(chain: &Chain, wd: &Object, since: Option<Timestamp>) -> Diagnosis {
+    let hub = chain.hub.wd.found();
+    if let Some(hub) = hub.filter(|hub| hub.is_terminating()) {
         if let Some(refused) = refused_by_cell(chain) {
             return refused;
         }
@@ -135,7 +111,7 @@ fn on_hub(chain: &Chain, wd: &Object, hub: &Object, since: Option<Timestamp>) ->
     if let Some(why) = said_held(wd) {
         return why;
     }
-    if hub.annotation(RECALLED).is_some() {
+    if hub.is_some_and(|hub| hub.annotation(RECALLED).is_some()) {
         if let Some(left) = chain.cells.values().find_map(|cell| cell.wd.found()) {
             return awaits_cell(chain, left);
         }
@@ -146,19 +122,24 @@ fn on_hub(chain: &Chain, wd: &Object, hub: &Object, since: Option<Timestamp>) ->
     Diagnosis::fedhub_behind(chain, Cause::FederatorBehind, Hop::HubWd, since, evidence)
 }
 
-/// The cause that the federator reports for a cleanup that is blocked.
+/// What the federator reports of a cleanup that is blocked. Errors of its requests are nowhere else, and a
+/// condition has no field for their kind but its message.
 fn said_held(wd: &Object) -> Option<Diagnosis> {
     let available = find(wd.status(), "Available").filter(|it| said(it).1 == Reason::CleanupHeld)?;
     let (_, _, message) = said(available);
-    let cause = match CleanupBlocked::of_message(message) {
-        Some(CleanupBlocked::HubUnreachable) => Cause::CleanupHubUnreachable,
-        Some(CleanupBlocked::HubRefuses | CleanupBlocked::ProjectRefuses) => Cause::CleanupRefused,
-        Some(CleanupBlocked::CellHolds | CleanupBlocked::CellUnreachable) => Cause::DeletionAwaitsCell,
-        Some(CleanupBlocked::HubObjectHeld) => Cause::KarmadaSlow,
-        Some(CleanupBlocked::HubStateLost) => Cause::HubStateLost,
-        Some(CleanupBlocked::NamespaceGone) => Cause::NamespaceGone,
-        // Another version's words: in any case there is something on the hub to look into.
-        Some(CleanupBlocked::TenantConflict) | None => Cause::CleanupConflict,
-    };
+    // Another version's words: in any case there is something on the hub to look into.
+    let cause = CleanupBlocked::of_message(message).map_or(Cause::CleanupConflict, cause_of);
     Some(Diagnosis::blocked(cause, turned_at(available), message))
+}
+
+fn cause_of(why: CleanupBlocked) -> Cause {
+    match why {
+        CleanupBlocked::HubUnreachable => Cause::CleanupHubUnreachable,
+        CleanupBlocked::HubRefuses | CleanupBlocked::ProjectRefuses => Cause::CleanupRefused,
+        CleanupBlocked::CellHolds | CleanupBlocked::CellUnreachable => Cause::DeletionAwaitsCell,
+        CleanupBlocked::HubObjectHeld => Cause::KarmadaSlow,
+        CleanupBlocked::HubStateLost => Cause::HubStateLost,
+        CleanupBlocked::NamespaceGone => Cause::NamespaceGone,
+        CleanupBlocked::TenantConflict => Cause::CleanupConflict,
+    }
 }

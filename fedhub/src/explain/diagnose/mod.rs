@@ -6,6 +6,7 @@
 mod carried;
 mod deletion;
 mod diagnosis;
+mod federation;
 mod plane;
 mod returned;
 
@@ -29,13 +30,9 @@ const STEPS: &[Step] = &[
     plane::hub,
     carried::inactive,
     carried::suspended,
-    carried::cities,
+    federation::kept_back,
     carried::refused,
-    carried::marked,
-    carried::hub_namespace,
-    carried::hub_wd,
-    carried::policy,
-    carried::generation,
+    federation::federated,
     carried::cell,
     carried::binding,
     carried::work,

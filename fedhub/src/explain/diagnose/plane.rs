@@ -3,11 +3,11 @@
 
 use fedhub_api::conditions::{find, said};
 use fedhub_api::reason::Reason;
-use fedhub_core::names::is_label_value;
 use fedhub_core::object::ObjectView;
+use fedhub_federator::refusal::Refusal;
 
 use super::super::cause::Cause;
-use super::super::chain::{Chain, Failure, ReadError, changed_at, created_at, deleted_at, turned_at};
+use super::super::chain::{Chain, Failure, ReadError, changed_at, deleted_at, turned_at};
 use super::diagnosis::{Diagnosis, unread};
 
 /// The plane's kubeconfig.
@@ -51,14 +51,9 @@ pub fn paused(chain: &Chain) -> Option<Diagnosis> {
 /// What the WD calls for by itself.
 pub fn input(chain: &Chain) -> Option<Diagnosis> {
     let wd = chain.wd()?;
-    let since = changed_at(wd);
-    if !is_label_value(chain.city()) {
-        let evidence = format!("spec.cityCode is {:?}", fedhub_core::message::excerpt(chain.city()));
-        return Some(Diagnosis::blocked(Cause::InvalidCityCode, since, evidence));
-    }
-    if chain.deployment.len() > 63 {
-        let evidence = format!("the name has {} characters", chain.deployment.len());
-        return Some(Diagnosis::blocked(Cause::InvalidName, created_at(wd), evidence));
+    if let Some(refusal) = Refusal::of_input(&chain.deployment, chain.city()) {
+        let cause = Cause::of_reason(Some(refusal.reason()));
+        return Some(Diagnosis::blocked(cause, changed_at(wd), refusal.to_string()));
     }
     // Its size is counted by fedhub alone.
     let available = find(wd.status(), "Available").filter(|it| said(it).1 == Reason::ObjectTooLarge)?;

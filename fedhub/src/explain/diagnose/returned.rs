@@ -3,8 +3,9 @@
 use fedhub_api::conditions::{find, said};
 use fedhub_api::reason::{Reason, needs_action};
 use fedhub_api::transitions::TERMINATION_OVERDUE;
-use fedhub_core::names::{PROJECTED_FROM, SUSPENDED, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE};
+use fedhub_core::names::{PROJECTED_FROM, SUSPENDED};
 use fedhub_core::object::{Object, ObjectView};
+use fedhub_projector::verdict::{DeletionUnconfirmed, ProjectionVerdict};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -14,6 +15,7 @@ use super::super::chain::{
     turned_at, written_at,
 };
 use super::super::hop::Hop;
+use super::super::plans;
 use super::diagnosis::Diagnosis;
 
 /// The WD in the cell, where the cell was read; else what the hub has of it.
@@ -240,23 +242,13 @@ pub fn projections(chain: &Chain) -> Option<Diagnosis> {
 
 fn projection(chain: &Chain, copy: &Object) -> Option<Diagnosis> {
     let name = copy.name();
-    let namespace = chain.hub.namespace.found();
-    let contradicts = |label: &str| {
-        let own = namespace.and_then(|namespace| namespace.label(label));
-        copy.label(label).is_some_and(|value| own.is_some_and(|own| own != value))
-    };
-    if contradicts(UPSTREAM_CLUSTER) || contradicts(UPSTREAM_NAMESPACE) {
-        let evidence = format!("the labels of the copy {name} contradict those of its hub namespace");
+    if let Some(ProjectionVerdict::Quarantined(reason)) = plans::projection(chain, name) {
+        let evidence = format!("Instance {name} is not shown: {reason}");
         return Some(Diagnosis::blocked(Cause::ProjectionQuarantined, created_at(copy), evidence));
     }
     let projections = chain.projections();
     let stands = projections.iter().find(|it| it.name() == name).copied();
     let Some(projection) = stands else {
-        let taken = chain.project.in_its_place.found().filter(|it| it.name() == name);
-        if let Some(taken) = taken.filter(|it| it.annotation(PROJECTED_FROM).is_none()) {
-            let evidence = format!("the project has another Instance of the name {name}");
-            return Some(Diagnosis::blocked(Cause::ProjectionQuarantined, created_at(taken), evidence));
-        }
         let evidence = format!("the copy {name} has no Instance in the project");
         let (cause, since) = (Cause::ProjectionMissing, created_at(copy));
         return Some(Diagnosis::fedhub_behind(chain, cause, Hop::Projections, since, evidence));
@@ -284,9 +276,16 @@ pub fn leftovers(chain: &Chain) -> Option<Diagnosis> {
     };
     let left = chain.projections().into_iter().find(|it| is_left(it))?;
     let evidence = format!("Instance {} of the project has no copy on the hub any more", left.name());
-    if chain.management.hub_restored.found() == Some(&true) {
-        return Some(Diagnosis::blocked(Cause::HubRestored, None, evidence));
-    }
-    let since = written_at(left);
+    let (since, evidence) = match plans::projection(chain, left.name()) {
+        Some(ProjectionVerdict::Withheld(DeletionUnconfirmed::Distrusted(_))) => {
+            return Some(Diagnosis::blocked(Cause::HubRestored, None, evidence));
+        }
+        Some(ProjectionVerdict::Withheld(why)) => {
+            (written_at(left), format!("{evidence}; fedhub keeps it: {}", why.label()))
+        }
+        Some(ProjectionVerdict::Parked | ProjectionVerdict::Quarantined(_)) | None => {
+            (written_at(left), evidence)
+        }
+    };
     Some(Diagnosis::fedhub_behind(chain, Cause::ProjectorBehind, Hop::Projections, since, evidence))
 }

@@ -47,7 +47,7 @@ pub fn page(snapshot: &Snapshot) -> Framed {
     }
 }
 
-/// What needs somebody, in one sentence, and then one by one.
+/// Renders what needs somebody, in one sentence and then one by one.
 fn verdict(snapshot: &Snapshot) -> Markup {
     let concerns = concerns(snapshot);
     html! {

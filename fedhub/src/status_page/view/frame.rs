@@ -15,7 +15,7 @@ use crate::status_page::route::{PlanesQuery, Route};
 
 /// The style of all pages.
 pub const STYLE: &str = include_str!("style.css");
-/// What renews a page.
+/// The script that refreshes a page.
 pub const SCRIPT: &str = include_str!("refresh.js");
 
 /// The Content-Security-Policy: nothing is loaded from anywhere, and what is inline is allowed by its hash.
@@ -34,7 +34,7 @@ pub fn hash(text: &str) -> String {
     format!("'sha256-{}'", BASE64_STANDARD.encode(digest))
 }
 
-/// What the frame of a page takes.
+/// The parts of a page's frame.
 pub struct Framed {
     /// The code of the response.
     pub code: StatusCode,
@@ -42,9 +42,9 @@ pub struct Framed {
     pub title: String,
     /// Its address, where there is one.
     pub route: Option<Route>,
-    /// What is not renewed: forms, in which somebody may be typing.
+    /// The part that is not refreshed: forms, in which somebody may be typing.
     pub fixed: Markup,
-    /// What is.
+    /// The part that is refreshed.
     pub live: Markup,
     /// Seconds from one renewal to the next.
     pub every: u32,

@@ -25,11 +25,11 @@ pub enum Page<'a> {
     Fleet(&'a Snapshot),
     /// The list of planes.
     Planes(&'a Snapshot, &'a PlanesQuery),
-    /// One plane, in each role that has it; none where no role has.
+    /// A plane, in each role that has it; none if no role has.
     Plane(&'a Snapshot, &'a str, &'a [PlaneDetail]),
     /// An object's chain.
     Object(&'a Snapshot, &'a ObjectQuery, &'a ObjectAnswer),
-    /// There is no such page.
+    /// The page does not exist.
     NotFound(&'a Snapshot),
 }
 

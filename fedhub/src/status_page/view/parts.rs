@@ -10,7 +10,7 @@ use maud::{Markup, html};
 use crate::status_page::data::{Attention, PlaneRow, PlaneState};
 use crate::status_page::samples::{KEPT, Trend};
 
-/// How much something needs somebody. It is told by a word and a mark, the colour comes on top.
+/// How urgently something needs attention. A word and a mark show it, besides the colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
     /// As it should be.

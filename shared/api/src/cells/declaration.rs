@@ -6,7 +6,7 @@ use fedhub_core::names::{LOST, LOST_CLUSTER};
 use fedhub_core::object::{Object, ObjectView};
 use jiff::Timestamp;
 
-/// What an annotation of a Cluster says by which an operator declares a cell lost (C11).
+/// The annotation of a Cluster by which an operator declares a cell lost (C11).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Declaration {
     /// The cell is lost since then.
@@ -26,8 +26,8 @@ impl Declaration {
     }
 }
 
-/// All that an operator declares by a Cluster, by annotation: its own cell lost, or one that no Cluster
-/// stands for.
+/// Returns all declarations of a Cluster, by annotation: its own cell lost, or one that no Cluster stands
+/// for.
 pub fn declarations(cluster: &Object) -> BTreeMap<&str, Declaration> {
     let all = cluster.metadata.annotations.iter().flatten();
     let ours = all.filter(|(key, _)| *key == LOST || key.starts_with(LOST_CLUSTER));

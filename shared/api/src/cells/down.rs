@@ -21,8 +21,8 @@ pub struct CellDown {
 }
 
 impl CellDown {
-    /// What the hub says of a cell, unless that it is ready. One of which it says nothing yet is not held to
-    /// be down.
+    /// Returns how a cell is down, as the hub says. A cell of which it says nothing yet is not considered
+    /// down.
     pub fn of(cluster: &Object) -> Option<Self> {
         let cell = cluster.name().to_owned();
         if lost_since(cluster).is_some() {

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use super::declaration::{Declaration, declarations, id_of, lost_since};
 use super::objection::Objection;
-use super::source::Source;
+use super::source::CellSource;
 use crate::conditions::find;
 
 /// Whether anything is declared lost by a Cluster.
@@ -69,8 +69,8 @@ pub fn cluster_of<'a, C: AsRef<Object>>(clusters: &'a [C], name: &str, uid: Opti
     by_id(clusters, uid).or_else(|| by_name(clusters, name, uid))
 }
 
-/// Which Cluster declares a cell lost, and since when: its own, or where none was recorded for its UID, any
-/// that names it.
+/// Returns the Cluster that declares a cell lost, and since when: its own, or if none was recorded for its
+/// UID, any that names it.
 pub fn lost_by<'a, C: AsRef<Object>>(
     clusters: &'a [C],
     name: &str,
@@ -90,7 +90,7 @@ pub fn lost_by<'a, C: AsRef<Object>>(
 }
 
 /// Returns when the cell that left this mark was declared lost.
-pub fn source_lost_since<C: AsRef<Object>>(clusters: &[C], source: &Source) -> Option<Timestamp> {
+pub fn source_lost_since<C: AsRef<Object>>(clusters: &[C], source: &CellSource) -> Option<Timestamp> {
     lost_by(clusters, &source.cell, source.cell_uid.as_deref()).map(|(_, since)| since)
 }
 
@@ -104,7 +104,7 @@ pub fn is_city_lost<C: AsRef<Object>>(clusters: &[C], code: &str) -> bool {
 /// Whether a copy on the hub is that of a lost cell: by its mark, and without one, as of older cells, by its
 /// city.
 pub fn is_copy_lost<C: AsRef<Object>>(clusters: &[C], copy: &Object) -> bool {
-    match Source::of(copy) {
+    match CellSource::of(copy) {
         Some(source) => source_lost_since(clusters, &source).is_some(),
         None => copy.label(INSTANCE_CITY).is_some_and(|code| is_city_lost(clusters, code)),
     }

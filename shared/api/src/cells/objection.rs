@@ -1,4 +1,4 @@
-//! What speaks against a declaration that a cell is lost (C11): the clock, and what is known of the cell.
+//! Objections to a declaration that a cell is lost (C11): the clock, and what is known of the cell.
 
 use std::fmt;
 
@@ -19,9 +19,9 @@ pub(super) enum Objection {
     ToCome(Timestamp),
     /// Karmada reached the cell at that time, and does still; since when.
     Reached(Option<Timestamp>),
-    /// It names a UID that no cluster can have.
+    /// The declaration names a UID that no cluster can have.
     NoUid,
-    /// It names the UID of a Cluster, whose own annotation counts.
+    /// The declaration names the UID of a Cluster, whose own annotation counts.
     IsOf(String),
 }
 
@@ -43,8 +43,8 @@ impl Objection {
             return Some(Self::ToCome(since));
         }
         let Some(uid) = annotation.strip_prefix(LOST_CLUSTER) else {
-            // What has become Ready since is a lost cell that came back: it is kept from writing until it is
-            // admitted again.
+            // A cell that has become Ready since is a lost cell that came back: it is kept from writing until
+            // it is admitted again.
             let ready = find(cluster.status(), "Ready").filter(|ready| ready["status"] == "True")?;
             let at = ready["lastTransitionTime"].as_str().and_then(|at| at.parse().ok());
             return at.is_none_or(|at| at <= since).then_some(Self::Reached(at));

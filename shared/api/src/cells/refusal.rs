@@ -15,12 +15,12 @@ use crate::reason::{Reason, attributed};
 
 /// The longest piece of an answer of a cell's admission in a message, in characters.
 const ANSWER_MAX: usize = 256;
-/// What an API server's answer begins with that names the account that lacks a right.
+/// The beginning of an API server's answer that names the account that lacks a right.
 const ACCOUNT: &str = "forbidden: User ";
 /// How long a cell may take to report on a generation before its condition says that it has not.
 pub const REPORT_DEADLINE: Duration = Duration::from_mins(5);
 
-/// What keeps Karmada from applying an object in a cell.
+/// Why Karmada cannot apply an object in a cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CellRefusal {
     /// An object of that name is there, and is not the hub's.
@@ -50,7 +50,7 @@ pub fn readable(error: &RequestError) -> String {
 }
 
 impl CellRefusal {
-    /// What an item of `aggregatedStatus` says; `None` where it names no failure.
+    /// Reads an item of `aggregatedStatus`; `None` if it names no failure.
     pub fn of(item: &Value) -> Option<Self> {
         let message = item["appliedMessage"].as_str().filter(|message| !message.is_empty())?;
         (item["applied"] != true).then(|| Self::of_message(message))
@@ -88,12 +88,12 @@ impl fmt::Display for CellRefusal {
     }
 }
 
-/// What holds an object on its way to its cell.
+/// Why an object does not reach its cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hold {
     /// The cell refuses it.
     Refused(CellRefusal),
-    /// It has been on its way for longer than [`REPORT_DEADLINE`], and Karmada names nothing that holds it.
+    /// The object has been on its way for longer than [`REPORT_DEADLINE`], and Karmada names no reason.
     Unknown,
 }
 

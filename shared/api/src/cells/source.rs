@@ -12,7 +12,7 @@ pub const KUBE_SYSTEM: &str = "kube-system";
 /// The identity of a cell. Two clusters of one name are two cells (C10).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CellId {
-    /// What its operator calls it; never holds a slash, for it is a label value.
+    /// The name that its operator gave it; never holds a slash, because it is a label value.
     pub name: Arc<str>,
     /// UID of its namespace [`KUBE_SYSTEM`].
     pub uid: Arc<str>,
@@ -20,8 +20,8 @@ pub struct CellId {
 
 impl CellId {
     /// The mark of what stands for `instance` of this cell outside of it.
-    pub fn source(&self, instance: &Object) -> Source {
-        Source {
+    pub fn source(&self, instance: &Object) -> CellSource {
+        CellSource {
             cell: self.name.to_string(),
             cell_uid: Some(self.uid.to_string()),
             instance_uid: instance.uid().to_owned(),
@@ -33,7 +33,7 @@ impl CellId {
 /// stands for, as `<cell name>/<UID of the cell's kube-system>/<UID of the cell's Instance>`. Marks of older
 /// versions lack the second part.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Source {
+pub struct CellSource {
     /// The cell's name.
     pub cell: String,
     /// UID of the cell's namespace [`KUBE_SYSTEM`]; `None` in the mark of an older version.
@@ -42,7 +42,7 @@ pub struct Source {
     pub instance_uid: String,
 }
 
-impl Source {
+impl CellSource {
     /// The mark of an object; `None` where it has none that can be read.
     pub fn of(object: &Object) -> Option<Self> {
         let parts: Vec<&str> = object.annotation(CELL_SOURCE)?.split('/').collect();
@@ -68,7 +68,7 @@ impl Source {
     }
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for CellSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.cell_uid {
             Some(uid) => write!(f, "{}/{uid}/{}", self.cell, self.instance_uid),
@@ -104,11 +104,11 @@ pub(super) mod tests {
             ("dfw/i?", false),
             ("", false),
         ] {
-            let source = Source::of(&marked(text));
+            let source = CellSource::of(&marked(text));
             assert_eq!(source.is_some(), readable, "{text}");
             assert!(source.is_none_or(|source| source.to_string() == text));
         }
-        assert_eq!(Source::of(&bare(Kind::Instance, "ns-1", "wd-0")), None);
+        assert_eq!(CellSource::of(&bare(Kind::Instance, "ns-1", "wd-0")), None);
     }
 
     #[test]
@@ -122,7 +122,7 @@ pub(super) mod tests {
             ("dfw/i", false, false),
             ("ord/i", true, false),
         ] {
-            let source = Source::of(&marked(mark)).unwrap();
+            let source = CellSource::of(&marked(mark)).unwrap();
             assert_eq!(source.is_of(&cell, |uid| has && uid == "i"), expected, "{mark}");
         }
         let mut instance = bare(Kind::Instance, "ns-1", "wd-0");

@@ -1,4 +1,4 @@
-//! What fedhub uses of other services' API groups.
+//! The parts of other services' API groups that fedhub uses.
 //!
 //! The CRDs of these kinds belong to those services and are installed with them. What is generated from here
 //! is for clusters that lack them (tests, demonstrations): it has the fields that fedhub reads or writes, not

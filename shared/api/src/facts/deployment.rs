@@ -23,7 +23,7 @@ pub const FEDERATED: &str = "Federated";
 /// The conditions that belong to the project plane itself (F8).
 pub const PROJECTS_OWN: [&str; 2] = [REFERENCED_DATA_READY, FEDERATED];
 
-/// What is kept of a WD.
+/// The facts of a WD.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Deployment {
     /// Its city: of its spec on a project plane, of its label on the hub.
@@ -43,7 +43,7 @@ pub struct Deployment {
     pub generation: i64,
     /// `status.observedGeneration`, or [`UNOBSERVED`].
     observed: i64,
-    /// What its condition [`FEDERATED`] says, by [`federated`].
+    /// The hash of its condition [`FEDERATED`], by [`federated`].
     pub federated: u64,
     /// Hash of the annotations that travel unchanged.
     pub mirrored_hash: u64,
@@ -57,7 +57,7 @@ pub struct Deployment {
     pub counterpart_uid: u64,
     /// The hash of the PropagationPolicy that claims it, by [`mark_hash`]; on the hub.
     pub claimed_by: u64,
-    /// What hardly any WD has.
+    /// The facts that hardly any WD has.
     rare: Option<Box<Rare>>,
     /// The facts that the Workload controller reads, on a project plane; `None` if the WD names no Workload.
     pub placed: Option<Box<Placed>>,
@@ -78,7 +78,7 @@ struct Rare {
     references: Option<Box<References>>,
 }
 
-/// What there is most of fits into the allocator's class of 128 bytes: the next one is 160.
+/// Digests of WDs, the most numerous, fit into the allocator's class of 128 bytes: the next one is 160.
 const _: () = assert!(size_of::<Deployment>() <= 128);
 
 impl Deployment {

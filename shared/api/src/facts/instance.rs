@@ -13,26 +13,26 @@ use fedhub_core::object::{Kind, Object, ObjectView, PlaneId};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use serde_json::Value;
 
-use super::mark::Mark;
+use super::mark::ProjectedFrom;
 use crate::conditions::is_default;
 use crate::transitions::Signal;
 
 /// The labels that the projector gives a projection; the others of [`INSTANCE_LABELS`] travel as they are.
 pub const PROJECTION_LABELS: [&str; 3] = [UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, WORKLOAD_DEPLOYMENT_UID];
 
-/// What is kept of an Instance.
+/// The facts of an Instance.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Instance {
     /// Boxed, so that most Instances need no memory for it.
     rare: Option<Box<Rare>>,
-    /// Who wrote its status.
+    /// The writer of its status.
     pub status_origin: StatusOrigin,
     /// Whether the label of an Instance on a project plane names that plane.
     labelled: bool,
     /// The city of an Instance on the hub, see [`city`]; the hub namespace that the mark names on a project
     /// plane.
     pub city: u32,
-    /// What its status says that Events tell of.
+    /// The part of its status that Events report.
     pub signal: Signal,
     /// Hash of its spec.
     pub spec: u64,
@@ -51,7 +51,7 @@ pub struct Instance {
     parent: u64,
 }
 
-/// What is kept of few Instances.
+/// The facts that few Instances have.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Rare {
     /// The name of its WD, where its own name does not tell that; empty where nothing does.
@@ -60,12 +60,12 @@ struct Rare {
     owners: Box<[Uid]>,
 }
 
-/// What the status of an Instance tells (P3).
+/// The origin of an Instance's status (P3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatusOrigin {
-    /// There is none.
+    /// The Instance has no status.
     Absent,
-    /// It is what the schema puts there.
+    /// The status is the schema's default.
     Defaulted,
     /// A cell wrote it.
     Reported,
@@ -101,7 +101,7 @@ impl Instance {
             facts.source = cell_source(object);
             facts.parent = controller.map_or(0, |controller| uid_hash(&controller.uid));
         } else {
-            let mark = Mark::of(object);
+            let mark = ProjectedFrom::of(object);
             let names = |name: &PlaneName| matches!(plane, PlaneId::Project(plane) if plane == name);
             facts.labelled = cluster.and_then(decode_plane).is_some_and(|name| names(&name));
             facts.identity = managed(&object.metadata);
@@ -200,13 +200,13 @@ pub fn city(code: Option<&str>) -> u32 {
 /// How a label names a plane.
 #[derive(Clone, Copy)]
 enum Spelling {
-    /// There is no label.
+    /// The label does not exist.
     Absent,
-    /// As [`encode_plane`] does.
+    /// The label has the spelling of [`encode_plane`].
     Canonical,
-    /// As earlier versions did.
+    /// The label has the spelling of earlier versions.
     Older,
-    /// It names none.
+    /// The label names no plane.
     Invalid,
 }
 

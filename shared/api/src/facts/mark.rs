@@ -7,7 +7,7 @@ use fedhub_core::object::{Object, ObjectView};
 
 /// `<hub namespace>/<its UID>/<UID of the hub Instance>`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mark<'a> {
+pub struct ProjectedFrom<'a> {
     /// The hub namespace.
     pub namespace: &'a str,
     /// Its UID.
@@ -16,7 +16,7 @@ pub struct Mark<'a> {
     pub instance_uid: &'a str,
 }
 
-impl<'a> Mark<'a> {
+impl<'a> ProjectedFrom<'a> {
     /// The mark of a projection; `None` where it has none that can be read.
     pub fn of(projection: &'a Object) -> Option<Self> {
         let mut parts = projection.annotation(PROJECTED_FROM)?.split('/');
@@ -28,7 +28,7 @@ impl<'a> Mark<'a> {
     }
 }
 
-impl std::fmt::Display for Mark<'_> {
+impl std::fmt::Display for ProjectedFrom<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}/{}/{}", self.namespace, self.namespace_uid, self.instance_uid)
     }
@@ -61,7 +61,7 @@ mod tests {
         ] {
             let mut projection = bare(Kind::Instance, "default", "wd-0");
             projection.metadata.annotations = Some([(PROJECTED_FROM.to_owned(), text.to_owned())].into());
-            let mark = Mark::of(&projection);
+            let mark = ProjectedFrom::of(&projection);
             assert_eq!(mark.is_some(), readable, "{text}");
             assert!(mark.is_none_or(|m| m.to_string() == text));
         }

@@ -1,4 +1,4 @@
-//! What the stores keep of an object that is in order: the facts of a WD ([`deployment`]), of an Instance
+//! The facts that stores keep of an object that is in sync: those of a WD ([`deployment`]), of an Instance
 //! ([`instance`]) and of a companion ([`referenced`]), by which both sides of the federation are compared
 //! without the objects.
 //!
@@ -18,7 +18,7 @@ use fedhub_cache::ObjectFacts;
 use fedhub_core::names::CITY_CODE;
 use fedhub_core::object::{Kind, Object, ObjectView, PlaneId};
 pub use instance::Instance;
-pub use mark::Mark;
+pub use mark::ProjectedFrom;
 pub use placed::{Placed, of_workload};
 pub use referenced::Companion;
 pub use workload::Workload;
@@ -29,7 +29,7 @@ use crate::conditions::is_true;
 pub type Store = fedhub_cache::Store<Facts>;
 /// A digest with these facts.
 pub type Digest = fedhub_cache::Digest<Facts>;
-/// What is known of an object with these facts.
+/// An object with these facts, as a store knows it.
 pub type Known = fedhub_cache::Known<Facts>;
 /// A change of an object with these facts.
 pub type Change = fedhub_cache::Change<Facts>;
@@ -61,7 +61,7 @@ pub fn ready_city(binding: &Object) -> Option<&str> {
     (ready && !binding.is_terminating()).then_some(city)
 }
 
-/// What a kind adds to a digest.
+/// The facts that a kind adds to a digest.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Facts {
     /// Nothing: objects of this kind are few there and kept whole.

@@ -19,7 +19,7 @@ use crate::reason::Reason;
 pub const COUNTERS: [&str; 5] =
     ["replicas", "currentReplicas", "updatedReplicas", "desiredReplicas", "readyReplicas"];
 
-/// All counters, zero where none was reported: the schema requires them.
+/// Writes all counters, zero where none was reported: the schema requires them.
 pub fn put_counters(status: &mut Value) {
     for counter in COUNTERS {
         if status.get(counter).is_none() {
@@ -33,14 +33,14 @@ pub const WRITTEN_FIELDS: [&str; 5] =
 /// The fields of a WD's spec that others write: the scale subresource, and whoever chose a runtime class.
 pub const KEPT_FIELDS: [&str; 2] = ["replicas", "networkAttachment"];
 
-/// What is kept of a WD that names a Workload.
+/// The facts of a WD that names a Workload.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Placed {
     /// The name of its Workload.
     pub workload: Box<str>,
     /// The UID of its Workload, by [`mark_hash`].
     pub uid: u64,
-    /// What the Workload controller writes of it, as [`Wanted::identity`].
+    /// What the Workload controller writes of it, as [`WantedDeployment::identity`].
     pub identity: u64,
     /// Hash of its template, by [`template_identity`].
     pub template: u64,
@@ -64,7 +64,7 @@ pub struct Placed {
 
 /// A WD as a Workload asks for it.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted<'a> {
+pub struct WantedDeployment<'a> {
     /// Hash of the template, by [`template_identity`].
     pub template: u64,
     /// The restart that the template asks for, by [`mark_hash`].
@@ -85,7 +85,7 @@ pub struct Wanted<'a> {
     pub suspend: bool,
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> WantedDeployment<'a> {
     /// The labels of the wire contract. What is no valid label value is left out.
     pub fn labels(&self) -> [(&'static str, Option<&'a str>); 5] {
         let value = |text: &'a str| Some(text).filter(|text| is_label_value(text));
@@ -158,7 +158,7 @@ impl Placed {
     }
 
     /// Whether it is what the Workload asks for, as far as that is passed on.
-    pub fn is(&self, wanted: &Wanted<'_>) -> bool {
+    pub fn is(&self, wanted: &WantedDeployment<'_>) -> bool {
         self.identity == wanted.identity()
             && self.workload_suspended == wanted.suspend
             && (self.suspended || !wanted.suspend)
@@ -167,7 +167,7 @@ impl Placed {
 
     /// Whether its template is the Workload's. A restart of its own stands until the Workload asks for
     /// another one: one city can be restarted alone.
-    pub fn has_template_of(&self, wanted: &Wanted<'_>) -> bool {
+    pub fn has_template_of(&self, wanted: &WantedDeployment<'_>) -> bool {
         self.template == wanted.template && self.restart == wanted.restart
     }
 
@@ -176,7 +176,7 @@ impl Placed {
     }
 }
 
-/// [`Wanted::identity`] of a WD as it is.
+/// [`WantedDeployment::identity`] of a WD as it is.
 fn identity(object: &Object, workload: &str, uid: &str) -> u64 {
     let spec = object.spec();
     let known = |field: &str| WRITTEN_FIELDS.contains(&field) || KEPT_FIELDS.contains(&field);
@@ -184,7 +184,7 @@ fn identity(object: &Object, workload: &str, uid: &str) -> u64 {
     let unknown = unknown.fold(0, |sum: u64, (field, value)| {
         sum.wrapping_add(KeyedHasher::default().text(field).json(value).end())
     });
-    let is = Wanted {
+    let is = WantedDeployment {
         template: 0,
         restart: 0,
         scale: hash::json(&spec["scaleSettings"]),
@@ -248,8 +248,8 @@ mod tests {
         wd
     }
 
-    fn wanted() -> Wanted<'static> {
-        Wanted {
+    fn wanted() -> WantedDeployment<'static> {
+        WantedDeployment {
             template: template_identity(&json!({"spec": {"a": 1}})),
             restart: mark_hash(None),
             scale: hash::json(&json!({"minReplicas": 1})),
@@ -280,8 +280,8 @@ mod tests {
         assert!(!is_wanted(|wd| wd.data["spec"]["unknown"] = json!(1)));
         assert!(!is_wanted(|wd| wd.metadata.owner_references = None));
         assert!(!is_wanted(|wd| wd.metadata.labels = None));
-        // A restart of its own, whenever it was, and no more once the Workload asks for another one, whenever
-        // that was.
+        // A restart of the WD's own is kept, whatever its time, until the Workload asks for another one,
+        // whatever the time of that.
         let given = |restart: Option<&str>| {
             let mut wd = wd();
             let annotations = json!({"compute.datumapis.com/restartedAt": "2026-01-02T00:00:00Z"});
@@ -295,14 +295,14 @@ mod tests {
             .into_iter()
             .flat_map(|one| [None, Some(earlier), Some(later)].map(|other| (one, other)))
         {
-            let wanted = Wanted { restart: mark_hash(asked_for), ..wanted() };
+            let wanted = WantedDeployment { restart: mark_hash(asked_for), ..wanted() };
             assert_eq!(given(was_given).is(&wanted), was_given == asked_for, "{was_given:?} {asked_for:?}");
         }
     }
 
     #[test]
     fn w1_of_a_paused_rollout_the_template_is_not_asked_for_and_all_else_is() {
-        let paused = |template: Value, restart: Option<&str>| Wanted {
+        let paused = |template: Value, restart: Option<&str>| WantedDeployment {
             template: template_identity(&template),
             restart: mark_hash(restart),
             paused: true,
@@ -316,7 +316,7 @@ mod tests {
         ] {
             assert!(is.is(&wanted), "{wanted:?}");
             assert_eq!(is.has_template_of(&wanted), has_template, "{wanted:?}");
-            assert!(!is.is(&Wanted { scale: 0, ..wanted }));
+            assert!(!is.is(&WantedDeployment { scale: 0, ..wanted }));
         }
         let mut wd = wd();
         wd.metadata.labels = None;

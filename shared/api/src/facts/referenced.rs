@@ -15,10 +15,10 @@ use crate::references::{Reference, references, template};
 /// The condition of a WD and of an Instance that tells how far their referenced data has come.
 pub const REFERENCED_DATA_READY: &str = "ReferencedDataReady";
 
-/// What is kept of a project WD that refers to anything, or did.
+/// The references of a project WD that refers to anything, or did.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct References {
-    /// What its template refers to, as [`references`] orders it.
+    /// The names that its template refers to, as [`references`] orders them.
     names: Box<[Name]>,
     /// Whether [`REFERENCED_DATA_FINALIZER`] holds it.
     pub held: bool,
@@ -59,7 +59,7 @@ impl References {
         (it != Self::default()).then(|| Box::new(it))
     }
 
-    /// What the template refers to: sorted, each once.
+    /// Returns the references of the template: sorted, each once.
     pub fn iter(&self) -> impl Iterator<Item = Reference<'_>> {
         let kind = |name: &Name| if name.is_secret { Kind::Secret } else { Kind::ConfigMap };
         self.names.iter().map(move |name| Reference {
@@ -101,14 +101,14 @@ pub fn condition_hash(condition: Option<&Value>) -> u64 {
     })
 }
 
-/// What is kept of a companion on the hub.
+/// The facts of a companion on the hub.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Companion {
     /// The WDs that refer to it, each `<project namespace>/<WD>`, sorted; `None` where its count cannot be
     /// read.
     pub referenced_by: Option<Box<[Box<str>]>>,
-    /// What it is the copy of, by [`mark_hash`] of the UID and the resourceVersion; zero where it does not
-    /// say.
+    /// The source that it is a copy of, by [`mark_hash`] of the UID and the resourceVersion; zero if it names
+    /// none.
     pub copied_from: u64,
     /// How many bytes of content it has.
     pub bytes: u32,

@@ -57,14 +57,14 @@ pub fn is_as_wanted(template: &Value, wanted: &Value) -> bool {
     template_identity(template) == template_identity(wanted) && restarted_at(template) >= restarted_at(wanted)
 }
 
-/// Gives `template` the restart of `current`, where that is the later one.
+/// Copies the restart of `current` to `template`, if it is the later one.
 pub fn keep_later(template: &mut Value, current: &Value) {
     if restarted_at(current) > restarted_at(template) {
         keep(template, current);
     }
 }
 
-/// Gives `template` the restart of `current`, if that has one.
+/// Copies the restart of `current` to `template`, if it has one.
 pub fn keep(template: &mut Value, current: &Value) {
     let is_other =
         template["metadata"]["annotations"].get(RESTARTED_AT).is_some() && time(template).is_none();

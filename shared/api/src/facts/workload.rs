@@ -1,4 +1,4 @@
-//! What is kept of a Workload: what WDs it asks for (W1), and its status in a form that can be compared (W3).
+//! The facts of a Workload: the WDs it asks for (W1), and its status in a form that can be compared (W3).
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ use crate::conditions::{find, said};
 use crate::reason::Reason;
 use crate::{MOST_CITIES, MOST_PLACEMENTS};
 
-/// What is kept of a Workload.
+/// The facts of a Workload.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Workload {
     /// Its generation.
@@ -44,7 +44,7 @@ pub struct Workload {
     pub recorded: bool,
     /// Hash of [`comparable`] of its status.
     pub status: u64,
-    /// What its condition `Progressing` says of its newest generation.
+    /// The state of the rollout of its newest generation, by its condition `Progressing`.
     pub rollout: RolloutSaid,
     /// The type of its instances; empty where it names none.
     pub instance_type: Box<str>,
@@ -60,13 +60,13 @@ pub struct Workload {
     too_large: Option<Box<TooLarge>>,
 }
 
-/// What is said of a rollout.
+/// The state of a rollout, by its condition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RolloutSaid {
-    /// Neither of these.
+    /// The rollout is neither complete nor overdue.
     #[default]
     Other,
-    /// It is complete.
+    /// The rollout is complete.
     Complete,
     /// Its deadline was exceeded.
     Overdue,
@@ -199,7 +199,7 @@ pub fn is_paused(workload: &Object) -> bool {
     workload.annotation(ROLLOUT_PAUSED).is_some_and(|value| value != "false")
 }
 
-/// What `Available` says of a Workload of which a placement is available.
+/// The message of `Available` of a Workload of which a placement is available.
 const AVAILABLE: &str = "At least one available placement was found";
 
 /// The message of `Available` where a placement is available; `problems` keep other cities from their

@@ -1,4 +1,4 @@
-//! What follows from a reason alone: its source, who has to act, what to do, and its weight beside others.
+//! The properties of a reason: its source, who has to act, what to do, and its weight beside others.
 
 use std::borrow::Cow;
 

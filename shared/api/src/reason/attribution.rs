@@ -53,8 +53,8 @@ pub struct Attribution<'a> {
     pub responsible: Option<Responsible>,
 }
 
-/// Takes a message apart that [`attributed`] may have put together. What the message itself ends with counts
-/// more than `reason`: a deployment reports what its Instances say under a reason of its own.
+/// Splits a message that [`attributed`] may have composed. The ending of the message itself counts more than
+/// `reason`: a deployment reports what its Instances say under a reason of its own.
 pub fn separated<'a>(reason: &str, message: &'a str) -> Attribution<'a> {
     let bare = |ending: &str| message.strip_suffix(ending).map(|it| it.trim_end_matches(['.', ' ']));
     if let Some(what) = bare(UNKNOWN) {

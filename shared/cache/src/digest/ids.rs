@@ -12,7 +12,7 @@ pub enum Uid {
     Other(Box<str>),
 }
 
-/// Where a canonical UUID has its hyphens.
+/// The positions of the hyphens in a canonical UUID.
 const HYPHENS: [usize; 4] = [8, 13, 18, 23];
 
 impl Uid {
@@ -67,7 +67,7 @@ impl fmt::Display for Uid {
 pub enum Version {
     /// A number, as servers give it.
     Number(u64),
-    /// Anything else; in a box of its own, so that a number takes no more room for it.
+    /// Anything else; boxed, so that a number takes no more room for it.
     Other(Box<Box<str>>),
 }
 

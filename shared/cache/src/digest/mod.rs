@@ -48,7 +48,8 @@ impl<F: ObjectFacts> Digest<F> {
         }
     }
 
-    /// As much of the object as this tells: enough to name it in a request, with its preconditions.
+    /// Returns the part of the object that the digest tells: enough to name it in a request, with its
+    /// preconditions.
     pub fn stub(&self, kind: Kind, namespace: &str, name: &str) -> ObjectRef {
         let mut stub = bare(kind, namespace, name);
         stub.metadata.uid = Some(self.uid.to_string());

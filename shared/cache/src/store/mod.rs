@@ -16,7 +16,7 @@ use crate::budget::MemoryBudget;
 use crate::change::{Known, View};
 use crate::digest::{Digest, Version};
 use crate::facts::ObjectFacts;
-use crate::normalization::{Part, ServerNormalization};
+use crate::normalization::{ObjectPart, ServerNormalization};
 use parking_lot::{Mutex, MutexGuard};
 
 /// Objects of one kind on one plane, ordered by namespace and name.
@@ -182,8 +182,13 @@ impl<F: ObjectFacts> Store<F> {
         self.lock().find(namespace, name).map_or(0, |s| s.synced_under)
     }
 
-    /// Returns how the server stored the last write of that part, if it is remembered.
-    pub fn normalization(&self, namespace: &str, name: &str, part: Part) -> Option<ServerNormalization> {
+    /// What the server made of the last write of that part, if it is remembered.
+    pub fn normalization(
+        &self,
+        namespace: &str,
+        name: &str,
+        part: ObjectPart,
+    ) -> Option<ServerNormalization> {
         self.lock().find(namespace, name)?.normalizations.get(part)
     }
 
@@ -192,7 +197,7 @@ impl<F: ObjectFacts> Store<F> {
         &self,
         namespace: &str,
         name: &str,
-        part: Part,
+        part: ObjectPart,
         echo: ServerNormalization,
     ) -> bool {
         self.lock().change(namespace, name, |s| s.normalizations.learn(part, echo)).unwrap_or(true)

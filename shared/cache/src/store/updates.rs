@@ -108,7 +108,7 @@ impl<F: ObjectFacts> Store<F> {
     fn gone(&self, last: Known<F>) -> Option<Change<F>> {
         let mut objects = self.lock();
         objects.note_deleted(last.digest.uid.clone());
-        // Another object of that name may stand there already: our own write was faster than the watch.
+        // Another object of that name may be stored already: our own write was faster than the watch.
         if objects.find(&last.namespace, &last.name).is_some_and(|s| s.digest.uid != last.digest.uid) {
             return None;
         }

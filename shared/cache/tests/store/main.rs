@@ -8,7 +8,7 @@ mod support;
 use std::sync::Arc;
 
 use fedhub_cache::digest::Version;
-use fedhub_cache::{MemoryBudget, Part, ServerNormalization};
+use fedhub_cache::{MemoryBudget, ObjectPart, ServerNormalization};
 use fedhub_core::object::{Kind, ObjectView, PlaneId, bare, set_field};
 use serde_json::json;
 
@@ -243,14 +243,14 @@ fn i7_echoes_live_and_die_with_their_object() {
     let store = filled(&[object("a", "1", 1)]);
     let (sent, got) = (json!({"a": 1}), json!({"a": 1, "b": 2}));
     let echo = ServerNormalization::of(&sent, &got);
-    assert!(store.note_normalization("ns", "a", Part::Spec, echo));
-    assert!(!store.note_normalization("ns", "a", Part::Spec, echo), "no news");
-    assert!(store.note_normalization("ns", "a", Part::Status, ServerNormalization::of(&sent, &sent)));
+    assert!(store.note_normalization("ns", "a", ObjectPart::Spec, echo));
+    assert!(!store.note_normalization("ns", "a", ObjectPart::Spec, echo), "no news");
+    assert!(store.note_normalization("ns", "a", ObjectPart::Status, ServerNormalization::of(&sent, &sent)));
     store.applied(object("a", "1", 2));
-    assert_eq!(store.normalization("ns", "a", Part::Spec), Some(echo));
-    assert_eq!(store.normalization("ns", "a", Part::Status), Some(ServerNormalization::Kept));
+    assert_eq!(store.normalization("ns", "a", ObjectPart::Spec), Some(echo));
+    assert_eq!(store.normalization("ns", "a", ObjectPart::Status), Some(ServerNormalization::Kept));
     store.applied(object("a", "2", 3));
-    assert_eq!(store.normalization("ns", "a", Part::Spec), None, "another object of that name");
+    assert_eq!(store.normalization("ns", "a", ObjectPart::Spec), None, "another object of that name");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! How many objects a store has and how much they take, which it keeps in step with every change.
 
-use fedhub_cache::{MemoryBudget, Part, ServerNormalization};
+use fedhub_cache::{MemoryBudget, ObjectPart, ServerNormalization};
 use fedhub_core::object::Object;
 use proptest::prelude::*;
 
@@ -55,7 +55,7 @@ proptest! {
                 Step::Applied(name, length) => drop(tested.applied(object_of(name, version, length))),
                 Step::Own(name, length) => own(&tested, object_of(name, version, length)),
                 Step::Normalized(name) => {
-                    tested.note_normalization(&namespace(name), &format!("o{name}"), Part::Spec, changed);
+                    tested.note_normalization(&namespace(name), &format!("o{name}"), ObjectPart::Spec, changed);
                 }
                 Step::Deleted(name) => {
                     tested.deleted_unread(&namespace(name), &format!("o{name}"));
@@ -79,8 +79,8 @@ proptest! {
                 object.metadata.namespace = Some(namespace.clone());
                 object.metadata.labels = digest.facts.0.clone().map(|color| [(COLOR.to_owned(), color.into())].into());
                 expected.applied(object);
-                if let Some(normalization) = tested.normalization(namespace, name, Part::Spec) {
-                    expected.note_normalization(namespace, name, Part::Spec, normalization);
+                if let Some(normalization) = tested.normalization(namespace, name, ObjectPart::Spec) {
+                    expected.note_normalization(namespace, name, ObjectPart::Spec, normalization);
                 }
             }
             prop_assert_eq!((tested.len(), tested.bytes()), (all.len(), expected.bytes()));

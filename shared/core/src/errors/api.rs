@@ -54,7 +54,7 @@ pub enum TransportFailure {
     Ended,
     /// The response is not one of an API server.
     Garbled,
-    /// Anything else, before the answer or within it.
+    /// Any other failure, before the answer or within it.
     Other,
 }
 

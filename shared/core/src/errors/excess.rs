@@ -1,4 +1,4 @@
-//! What a server sends beyond what is taken of one server (I8).
+//! Answers that exceed what is accepted from one server (I8).
 
 /// Why an answer, or a list, was given up: it is larger than any that is expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -42,7 +42,7 @@ pub fn chain(error: &(dyn Error + 'static)) -> String {
 /// follows.
 fn cut(text: &str, longest: usize) -> String {
     let line = shortened(text.trim(), longest).replace(['\n', '\r', '\t'], " ");
-    // What is escaped is longer.
+    // Escaping makes the text longer.
     shortened(&plain(&line), longest).into_owned()
 }
 
@@ -50,7 +50,7 @@ fn cut(text: &str, longest: usize) -> String {
 pub fn json(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let place = || format!("line {}, column {}", error.line(), error.column());
-    // What comes before that may quote the content.
+    // The text before that may quote the content.
     let expected =
         text.rsplit_once(", expected ").map(|(_, expected)| match expected.rsplit_once(" at line ") {
             Some((expected, _)) => expected,
@@ -68,7 +68,7 @@ pub fn json(error: &serde_json::Error) -> String {
 /// Describes an error of a kubeconfig, never the content.
 pub fn kubeconfig(error: &KubeconfigError) -> String {
     match error {
-        // Whoever reads it names the file.
+        // The caller names the file.
         KubeconfigError::ReadConfig(error, _) => error.to_string(),
         KubeconfigError::Parse(error) => yaml(error),
         KubeconfigError::LoadContext(name) => format!("there is no context {}", Quoted(name)),
@@ -87,7 +87,7 @@ pub fn kubeconfig(error: &KubeconfigError) -> String {
     }
 }
 
-/// Where a URL leads, without who goes there: user, password, path and query are left out.
+/// Returns the address of a URL without its user, password, path and query.
 pub fn address(url: &str) -> Option<String> {
     let uri: http::Uri = url.parse().ok()?;
     let port = uri.port_u16().map_or_else(String::new, |port| format!(":{port}"));

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 
+use super::syntax::{LABEL_VALUE_MAX, ROOT_CA, UID_MAX};
 use super::*;
 
 #[test]

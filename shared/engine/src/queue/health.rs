@@ -7,7 +7,7 @@ use rand::Rng;
 use tokio::time::Instant;
 
 use super::job::Learned;
-use super::lane::{Alarm, State};
+use super::lane::{Alarm, KeyState};
 use super::scheduler::{Mode, Scheduler};
 use crate::circuit::Circuit;
 
@@ -122,7 +122,7 @@ impl Scheduler {
                 Some((_, Alarm::Key(key))) => {
                     if let Some(entry) = self.entries.get_mut(&key) {
                         entry.timer = None;
-                        if entry.failures == 0 && entry.state != State::Paced {
+                        if entry.failures == 0 && entry.state != KeyState::Paced {
                             entry.since = now;
                         }
                         self.ready(key, now);

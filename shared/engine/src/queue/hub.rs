@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use super::hub_access::HubAccess;
 use super::job::Learned;
-use super::lane::{Alarm, State};
+use super::lane::{Alarm, KeyState};
 use super::scheduler::Scheduler;
 use crate::circuit::LONGEST;
 
@@ -69,7 +69,7 @@ impl Scheduler {
         };
         self.hub.places += 1;
         let place = (failed, self.hub.places);
-        entry.state = State::AwaitsHub(place);
+        entry.state = KeyState::AwaitsHub(place);
         let id = entry.lane.clone();
         self.lanes.entry(id.clone()).or_default().awaits_hub.insert(place, key.clone());
         self.line_up_for_hub(&id);
@@ -107,8 +107,8 @@ impl Scheduler {
             self.timers.insert((at, Alarm::Hub));
             return;
         }
-        // Also where none may ask just now: looking through all lanes costs more than a pass that is held
-        // back.
+        // This is set even if no key may ask just now: looking through all lanes costs more than a pass that
+        // is held back.
         self.hub.next_at = Some(now + APART);
         self.timers.insert((now + APART, Alarm::Hub));
         if self.hub.asking.len() >= self.probes() {
@@ -129,7 +129,7 @@ impl Scheduler {
         let Some(((failed, _), key)) = lane.awaits_hub.pop_first() else { return };
         lane.push_first(key.clone());
         if let Some(entry) = self.entries.get_mut(&key) {
-            (entry.state, entry.ready_at) = (State::Ready, now);
+            (entry.state, entry.ready_at) = (KeyState::Ready, now);
         }
         if failed {
             let wait = APART.saturating_mul(2u32.saturating_pow(self.hub.again)).min(LONGEST);

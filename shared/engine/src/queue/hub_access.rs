@@ -1,4 +1,4 @@
-//! Who may ask the hub while it fails, see [`hub`](super::hub).
+//! Which keys may ask the hub while it fails, see [`hub`](super::hub).
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

@@ -15,7 +15,7 @@ const REPEATS: usize = 2;
 pub(super) type Place = (bool, u64);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum KeyState {
     /// Known only for its back-off or its age.
     Idle,
     /// The key changed again, but has written too often just now.
@@ -32,8 +32,8 @@ pub(super) enum State {
     },
 }
 
-pub(super) struct Entry {
-    pub state: State,
+pub(super) struct KeyEntry {
+    pub state: KeyState,
     pub lane: PlaneId,
     /// When the key went out of sync, counted like [`Job::since`](super::Job::since).
     pub since: Instant,
@@ -52,10 +52,10 @@ pub(super) struct Entry {
     pub deaf_until: Option<Instant>,
 }
 
-impl Entry {
+impl KeyEntry {
     pub fn new(lane: PlaneId, since: Instant, now: Instant) -> Self {
         Self {
-            state: State::Idle,
+            state: KeyState::Idle,
             lane,
             since,
             unsettled_since: since,
@@ -70,7 +70,7 @@ impl Entry {
     }
 
     pub fn unsynced(&self) -> bool {
-        self.state != State::Idle || self.failures > 0
+        self.state != KeyState::Idle || self.failures > 0
     }
 
     /// Whether what is told of the key now is what its own passes have caused.
@@ -79,7 +79,7 @@ impl Entry {
     }
 
     pub fn runs(&self) -> bool {
-        matches!(self.state, State::Running { .. })
+        matches!(self.state, KeyState::Running { .. })
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a queue has for each plane: for those who look.
+//! The status of each plane in a queue, for pages and commands.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

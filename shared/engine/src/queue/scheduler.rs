@@ -35,7 +35,7 @@ use tokio::time::Instant;
 use super::expiring::Expiring;
 use super::hub_access::HubAccess;
 use super::job::{Ended, Job, Learned, Outcome, QueueConfig};
-use super::lane::{Alarm, Entry, Lane, State};
+use super::lane::{Alarm, KeyEntry, KeyState, Lane};
 use super::write_throttle::{APART, WriteThrottle};
 use crate::circuit::{Circuit, Stance};
 
@@ -64,7 +64,7 @@ pub(super) struct Scheduler {
     pub mode: Mode,
     pub closed: bool,
     epoch: i32,
-    pub entries: BTreeMap<Key, Entry>,
+    pub entries: BTreeMap<Key, KeyEntry>,
     pub lanes: BTreeMap<PlaneId, Lane>,
     /// Lanes in the order of their turns.
     pub line: VecDeque<PlaneId>,
@@ -120,28 +120,28 @@ impl Scheduler {
         };
         let entry = self.entries.entry(key.clone()).or_insert_with(|| {
             self.lanes.entry(lane.clone()).or_default().keys += 1;
-            Entry::new(lane.clone(), since, now)
+            KeyEntry::new(lane.clone(), since, now)
         });
         if entry.ignores_events(now) {
             return true;
         }
         entry.failures = 0;
         // As it is now it may need nothing of the hub.
-        if let State::AwaitsHub(place) = entry.state
+        if let KeyState::AwaitsHub(place) = entry.state
             && let Some(lane) = self.lanes.get_mut(&entry.lane)
         {
             lane.awaits_hub.remove(&place);
-            entry.state = State::Idle;
+            entry.state = KeyState::Idle;
         }
-        if let Some(at) = entry.timer.take_if(|_| entry.state != State::Paced) {
+        if let Some(at) = entry.timer.take_if(|_| entry.state != KeyState::Paced) {
             self.timers.remove(&(at, Alarm::Key(key.clone())));
         }
         match entry.state {
-            State::Ready | State::Paced | State::AwaitsHub(_) => {}
-            State::Running { .. } => {
+            KeyState::Ready | KeyState::Paced | KeyState::AwaitsHub(_) => {}
+            KeyState::Running { .. } => {
                 entry.next_since.get_or_insert(since);
             }
-            State::Idle => {
+            KeyState::Idle => {
                 entry.timed = timed;
                 if entry.lane != *lane {
                     let old = std::mem::replace(&mut entry.lane, lane.clone());
@@ -191,7 +191,7 @@ impl Scheduler {
     }
 
     pub fn forget(&mut self, lane: &PlaneId) {
-        let gone = |entry: &Entry| entry.lane == *lane && !entry.runs();
+        let gone = |entry: &KeyEntry| entry.lane == *lane && !entry.runs();
         let keys: Vec<_> = self.entries.iter().filter(|(_, e)| gone(e)).map(|(k, _)| k.clone()).collect();
         for key in keys {
             if let Some(at) = self.entries.remove(&key).and_then(|entry| entry.timer) {
@@ -236,11 +236,11 @@ impl Scheduler {
                 // Keys that are throttled together would else be ready together, again and again.
                 at += APART.mul_f64(self.rng.random_range(0.0..=1.0));
             }
-            (entry.state, entry.timer) = (State::Paced, Some(at));
+            (entry.state, entry.timer) = (KeyState::Paced, Some(at));
             self.timers.insert((at, Alarm::Key(key)));
             return;
         }
-        (entry.state, entry.ready_at) = (State::Ready, now);
+        (entry.state, entry.ready_at) = (KeyState::Ready, now);
         let id = entry.lane.clone();
         let lane = self.lanes.entry(id.clone()).or_default();
         if spares && entry.timed {
@@ -294,7 +294,7 @@ impl Scheduler {
                 continue;
             }
             if lane.in_flight >= share {
-                // It waits for more idle workers. There are no more such lanes than busy ones.
+                // The lane waits for more idle workers. There are at most as many such lanes as busy workers.
                 lane.queued = true;
                 self.line.push_back(id);
                 continue;
@@ -310,11 +310,11 @@ impl Scheduler {
             }
             self.line_up(&id);
             let entry = self.entries.get_mut(&key)?;
-            entry.state = State::Running { began: now, probes: is_probe, repeat };
+            entry.state = KeyState::Running { began: now, probes: is_probe, repeat };
             entry.timed = false;
             let waited = now.saturating_duration_since(entry.ready_at);
             let asks_hub = self.hub.admits(&key, &id);
-            let Entry { since, unsettled_since, .. } = *entry;
+            let KeyEntry { since, unsettled_since, .. } = *entry;
             let pass = Pass::new(self.epoch, asks_hub);
             let job = Job { key, since, unsettled_since, waited, pass, answered: Answered::recorded() };
             self.busy += 1;
@@ -327,8 +327,8 @@ impl Scheduler {
     /// A reconcile has ended. Returns whether its failure is new.
     pub fn ended(&mut self, key: &Key, outcome: Outcome, responses: &PlaneResponses, now: Instant) -> bool {
         let Some(entry) = self.entries.get_mut(key) else { return true };
-        let State::Running { began, probes, repeat } = entry.state else { return true };
-        entry.state = State::Idle;
+        let KeyState::Running { began, probes, repeat } = entry.state else { return true };
+        entry.state = KeyState::Idle;
         let (next_since, id) = (entry.next_since.take(), entry.lane.clone());
         self.busy = self.busy.saturating_sub(1);
         self.probing = self.probing.saturating_sub(usize::from(probes));

@@ -1,4 +1,4 @@
-//! What follows for a key from how its reconcile ended.
+//! The next state of a key, by how its reconcile ended.
 
 use std::time::Duration;
 

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use fedhub_lease::{Claimed, Election, Record, Source, Step};
+use fedhub_lease::{Claimed, Election, ElectionStep, LeaseSource, Record};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use rand::rngs::SmallRng;
@@ -223,7 +223,7 @@ impl World {
         while self.nodes[index].delivered < self.history.len() && (self.calm || self.rng.random_bool(0.3)) {
             let news = self.history[self.nodes[index].delivered].clone();
             self.nodes[index].delivered += 1;
-            self.nodes[index].election.observe(news, Source::Watch, now);
+            self.nodes[index].election.observe(news, LeaseSource::Watch, now);
         }
         self.nodes[index].election.expire(now);
         if let Some((id, sent, gives_up, epoch)) = self.nodes[index].waits {
@@ -233,7 +233,7 @@ impl World {
             let node = &mut self.nodes[index];
             let election = &mut node.election;
             match (reply, epoch) {
-                (Some(Reply::Seen(record)), _) => election.observe(record, Source::Answer, now),
+                (Some(Reply::Seen(record)), _) => election.observe(record, LeaseSource::Answer, now),
                 (Some(Reply::Done(record)), Some(epoch)) => {
                     election.answered(Claimed::Done(record), epoch, sent, now);
                 }
@@ -249,9 +249,9 @@ impl World {
         let node = &mut self.nodes[index];
         node.election.expire(now);
         let (ask, epoch) = match node.election.plan(now) {
-            Step::Wait(_) => return,
-            Step::Read => (Ask::Read, None),
-            Step::Claim { version, epoch } => {
+            ElectionStep::Wait(_) => return,
+            ElectionStep::Read => (Ask::Read, None),
+            ElectionStep::Claim { version, epoch } => {
                 node.election.claims(epoch);
                 let renewed = jiff::Timestamp::from_millisecond(i64::try_from(step * STEP).unwrap()).ok();
                 let record = Record { holder: node.name.clone(), epoch, renewed, ..config_record(15) };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fedhub_lease::{Claimed, Election, LeaseConfig, Record, Source, Step};
+use fedhub_lease::{Claimed, Election, ElectionStep, LeaseConfig, LeaseSource, Record};
 use tokio::time::Instant;
 
 use crate::support::*;
@@ -24,8 +24,8 @@ fn renewed(version: u64, holder: &str, epoch: i32) -> Record {
     }
 }
 
-fn claim(version: Option<u64>, epoch: i32) -> Step {
-    Step::Claim { version: version.map(|v| v.to_string()), epoch }
+fn claim(version: Option<u64>, epoch: i32) -> ElectionStep {
+    ElectionStep::Claim { version: version.map(|v| v.to_string()), epoch }
 }
 
 struct Hand {
@@ -47,14 +47,14 @@ impl Hand {
         self.zero + Duration::from_millis(millis)
     }
 
-    fn plan(&mut self, millis: u64) -> Step {
+    fn plan(&mut self, millis: u64) -> ElectionStep {
         let now = self.at(millis);
         self.election.expire(now);
         self.election.plan(now)
     }
 
     fn see(&mut self, millis: u64, record: Option<Record>) {
-        self.election.observe(record, Source::Watch, self.at(millis));
+        self.election.observe(record, LeaseSource::Watch, self.at(millis));
     }
 
     fn claimed(&mut self, sent: u64, answered: u64, epoch: i32, answer: Claimed) {
@@ -80,27 +80,37 @@ fn leader() -> Hand {
 #[test]
 fn what_comes_next_for_one_who_does_not_lead() {
     let mut hand = Hand::new();
-    assert_eq!(hand.plan(0), Step::Read);
+    assert_eq!(hand.plan(0), ElectionStep::Read);
     for (what, seen, after, expected) in [
         ("there is none", None, 0, claim(None, 0)),
         ("it was released", Some(record(4, "", 8, 1)), 0, claim(Some(4), 9)),
-        ("emptied by hand: its leader may not know", Some(record(4, "", 8, 15)), 14_999, Step::Read),
+        ("emptied by hand: its leader may not know", Some(record(4, "", 8, 15)), 14_999, ElectionStep::Read),
         ("emptied by hand, and long enough ago", Some(record(4, "", 8, 15)), 15_000, claim(Some(4), 9)),
-        ("held", Some(record(4, "other", 8, 15)), 7_000, Step::Wait(Instant::now())),
-        ("held, and no news", Some(record(4, "other", 8, 15)), 7_500, Step::Read),
+        ("held", Some(record(4, "other", 8, 15)), 7_000, ElectionStep::Wait(Instant::now())),
+        ("held, and no news", Some(record(4, "other", 8, 15)), 7_500, ElectionStep::Read),
         ("not renewed", Some(record(4, "other", 8, 15)), 15_000, claim(Some(4), 9)),
-        ("not renewed, and a longer one than ours", Some(record(4, "other", 8, 60)), 59_999, Step::Read),
-        ("not renewed, and a shorter one than ours", Some(record(4, "other", 8, 2)), 14_999, Step::Read),
-        ("ours, edited by hand", Some(record(4, "me", 8, 15)), 14_999, Step::Read),
+        (
+            "not renewed, and a longer one than ours",
+            Some(record(4, "other", 8, 60)),
+            59_999,
+            ElectionStep::Read,
+        ),
+        (
+            "not renewed, and a shorter one than ours",
+            Some(record(4, "other", 8, 2)),
+            14_999,
+            ElectionStep::Read,
+        ),
+        ("ours, edited by hand", Some(record(4, "me", 8, 15)), 14_999, ElectionStep::Read),
     ] {
         let mut hand = Hand::new();
         hand.see(0, seen);
         let step = match hand.plan(after) {
-            Step::Wait(_) => Step::Wait(Instant::now()),
+            ElectionStep::Wait(_) => ElectionStep::Wait(Instant::now()),
             step => step,
         };
         match (step, expected) {
-            (Step::Wait(_), Step::Wait(_)) => {}
+            (ElectionStep::Wait(_), ElectionStep::Wait(_)) => {}
             // A process that received nothing for so long reads before the time is over.
             (step, expected) => assert_eq!(step, expected, "{what}"),
         }
@@ -116,7 +126,7 @@ fn expiry_is_counted_from_the_change_that_was_seen_not_from_what_its_clock_said(
     // Labelled by hand, and seen again by a list: no sign of life.
     hand.see(20_000, Some(Record { version: "13".to_owned(), ..renewed(12, "other", 1) }));
     hand.see(24_900, Some(Record { version: "13".to_owned(), ..renewed(12, "other", 1) }));
-    assert!(matches!(hand.plan(24_999), Step::Wait(_)));
+    assert!(matches!(hand.plan(24_999), ElectionStep::Wait(_)));
     assert_eq!(hand.plan(25_000), claim(Some(13), 2));
 }
 
@@ -124,7 +134,7 @@ fn expiry_is_counted_from_the_change_that_was_seen_not_from_what_its_clock_said(
 fn a_leader_renews_in_time_and_its_lease_counts_from_when_it_was_sent() {
     let mut hand = leader();
     assert!(hand.leads(40));
-    assert!(matches!(hand.plan(4_999), Step::Wait(_)));
+    assert!(matches!(hand.plan(4_999), ElectionStep::Wait(_)));
     assert_eq!(hand.plan(5_000), claim(Some(7), 3));
     hand.claimed(5_000, 7_000, 3, Claimed::Done(renewed(8, "me", 3)));
     assert!(hand.leads(16_999), "5 s + 15 s - 3 s");
@@ -137,7 +147,7 @@ fn a_leader_that_cannot_renew_stops_before_its_lease_ends_and_comes_back_in_a_ne
     hand.claimed(5_000, 7_500, 3, Claimed::Failed);
     assert_eq!(hand.plan(7_500), claim(Some(7), 3), "silence took its time");
     hand.claimed(7_500, 7_510, 3, Claimed::Failed);
-    assert!(matches!(hand.plan(8_499), Step::Wait(_)), "a refusal is tried again after a second");
+    assert!(matches!(hand.plan(8_499), ElectionStep::Wait(_)), "a refusal is tried again after a second");
     assert_eq!(hand.plan(8_500), claim(Some(7), 3));
     assert!(hand.leads(11_999) && !hand.leads(12_000));
     hand.see(30_000, Some(renewed(7, "me", 3)));
@@ -162,7 +172,7 @@ fn what_ends_a_term_at_once() {
         let mut hand = leader();
         hand.see(100, Some(seen));
         assert!(!hand.leads(100), "{what}");
-        assert!(!matches!(hand.plan(100), Step::Claim { .. }), "{what}");
+        assert!(!matches!(hand.plan(100), ElectionStep::Claim { .. }), "{what}");
     }
 }
 
@@ -175,7 +185,7 @@ fn what_does_not_end_a_term() {
     assert!(hand.leads(200));
     assert_eq!(hand.plan(200), claim(None, 3), "deleted by hand: put back");
     hand.claimed(200, 210, 3, Claimed::Conflict);
-    assert_eq!(hand.plan(230), Step::Read);
+    assert_eq!(hand.plan(230), ElectionStep::Read);
 }
 
 #[test]
@@ -186,7 +196,7 @@ fn what_was_deleted_by_hand_may_have_been_anothers_until_then() {
     // Another process took it meanwhile, and no process here has seen that.
     hand.see(60_000, None);
     hand.see(70_000, None);
-    assert!(!matches!(hand.plan(74_999), Step::Claim { .. }), "whoever took it may not know yet");
+    assert!(!matches!(hand.plan(74_999), ElectionStep::Claim { .. }), "whoever took it may not know yet");
     assert_eq!(hand.plan(75_000), claim(None, 4));
 }
 
@@ -207,21 +217,21 @@ fn who_will_end_does_not_begin_to_lead() {
     hand.election.retire();
     for seen in [None, Some(record(4, "", 8, 1))] {
         hand.see(0, seen);
-        assert!(!matches!(hand.plan(100), Step::Claim { .. }));
+        assert!(!matches!(hand.plan(100), ElectionStep::Claim { .. }));
     }
     let mut hand = leader();
     hand.election.retire();
     assert_eq!(hand.plan(5_000), claim(Some(7), 3), "what is under way needs the lease");
     assert_eq!(hand.election.step_down().unwrap().version, "7");
     assert!(!hand.leads(5_000));
-    assert!(!matches!(hand.plan(5_000), Step::Claim { .. }));
+    assert!(!matches!(hand.plan(5_000), ElectionStep::Claim { .. }));
 }
 
 #[test]
 fn who_is_not_in_sync_leaves_a_free_lease_to_others_for_a_while() {
     let mut hand = Hand::cold(Duration::from_secs(10));
     hand.see(0, Some(record(4, "", 8, 1)));
-    assert!(matches!(hand.plan(9_999), Step::Wait(_)), "a process that is in sync may take it");
+    assert!(matches!(hand.plan(9_999), ElectionStep::Wait(_)), "a process that is in sync may take it");
     assert_eq!(hand.plan(10_000), claim(Some(4), 9), "no other process did");
     let mut hand = Hand::cold(Duration::from_secs(10));
     hand.see(0, Some(record(4, "", 8, 1)));

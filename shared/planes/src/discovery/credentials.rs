@@ -14,7 +14,7 @@ use kube::config::{Kubeconfig, KubeconfigError};
 
 /// Why a kubeconfig cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum Fault {
+pub enum KubeconfigFault {
     /// The kubeconfig cannot be read.
     #[error("{0}")]
     Unreadable(String),
@@ -32,7 +32,7 @@ pub enum Fault {
 }
 
 /// Describes the error without quoting the kubeconfig.
-impl From<KubeconfigError> for Fault {
+impl From<KubeconfigError> for KubeconfigFault {
     fn from(error: KubeconfigError) -> Self {
         Self::Unreadable(errors::kubeconfig(&error))
     }
@@ -50,7 +50,7 @@ pub enum CredentialsError {
         context: String,
         /// Why it cannot be used.
         #[source]
-        source: Fault,
+        source: KubeconfigFault,
     },
     /// A context of kubectl's kubeconfig cannot be used.
     #[error("context {context} of kubectl's kubeconfig")]
@@ -59,7 +59,7 @@ pub enum CredentialsError {
         context: String,
         /// Why it cannot be used.
         #[source]
-        source: Fault,
+        source: KubeconfigFault,
     },
     /// A file that the kubeconfig refers to cannot be read.
     #[error("{0}")]
@@ -72,16 +72,16 @@ pub enum CredentialsError {
     Empty(String),
     /// The content is not a kubeconfig.
     #[error("not a kubeconfig that can be used")]
-    Content(#[source] Fault),
+    Content(#[source] KubeconfigFault),
     /// The content would run a program or read a file on this machine.
     #[error("{0} is refused in a kubeconfig from a Secret: it would run or read things on this machine")]
     Refused(&'static str),
-    /// Neither a kubeconfig nor a service account of a cluster.
+    /// There is neither a kubeconfig nor a service account of a cluster.
     #[error("no kubeconfig is given (--management-kubeconfig), and this process does not run in a cluster")]
     NotInCluster(#[source] kube::config::InClusterError),
 }
 
-/// Where the process's own credentials come from.
+/// The source of the process's own credentials.
 #[derive(Clone, Debug)]
 pub enum Source {
     /// A kubeconfig file that the operator names.
@@ -157,7 +157,7 @@ pub struct Loaded {
 impl Loaded {
     fn of(mut config: Config) -> Result<Self, CredentialsError> {
         has_authority(&config)?;
-        // What it holds stands in `root_cert` already.
+        // The content of the file is in `root_cert` already.
         config.root_cert_file = None;
         let auth = &mut config.auth_info;
         if let Some(file) = auth.token_file.take().filter(|_| auth.token.is_none()) {
@@ -190,7 +190,7 @@ fn text(file: &str) -> Result<String, CredentialsError> {
     std::fs::read_to_string(file).map_err(|e| CredentialsError::Unreadable(file.to_owned(), e))
 }
 
-/// As a kubeconfig holds what could be a file.
+/// Encodes the content of a file as a kubeconfig embeds it.
 fn base64(content: String) -> String {
     let coded = serde_json::to_value(ByteString(content.into_bytes())).unwrap_or_default();
     coded.as_str().unwrap_or_default().to_owned()
@@ -214,7 +214,7 @@ fn has_authority(config: &Config) -> Result<(), CredentialsError> {
 }
 
 /// Returns the configuration of `context`, or of the current one.
-fn configured(mut kubeconfig: Kubeconfig, context: Option<&str>) -> Result<Config, Fault> {
+fn configured(mut kubeconfig: Kubeconfig, context: Option<&str>) -> Result<Config, KubeconfigFault> {
     if let Some(context) = context {
         kubeconfig.current_context = Some(context.to_owned());
     }
@@ -224,18 +224,18 @@ fn configured(mut kubeconfig: Kubeconfig, context: Option<&str>) -> Result<Confi
         if let Some(user) = context.user.as_ref().filter(|user| !user.is_empty())
             && !kubeconfig.auth_infos.iter().any(|u| u.name == *user && u.auth_info.is_some())
         {
-            return Err(Fault::NoUser(excerpt(user).into_owned()));
+            return Err(KubeconfigFault::NoUser(excerpt(user).into_owned()));
         }
         let cluster = kubeconfig.clusters.iter().find(|c| c.name == context.cluster);
         let proxy = cluster.and_then(|c| c.cluster.as_ref()?.proxy_url.as_ref());
         if let Some(proxy) = proxy.filter(|url| !url.is_empty()) {
-            return Err(Fault::Proxy(errors::address(proxy)));
+            return Err(KubeconfigFault::Proxy(errors::address(proxy)));
         }
     }
     let config = Config::try_from(kubeconfig)?;
     if sends_in_clear(&config.cluster_url) && !PLAIN_HTTP.load(Ordering::Relaxed) {
         let server = errors::address(&config.cluster_url.to_string());
-        return Err(Fault::PlainHttp(server.unwrap_or_default()));
+        return Err(KubeconfigFault::PlainHttp(server.unwrap_or_default()));
     }
     Ok(config)
 }

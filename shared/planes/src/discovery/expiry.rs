@@ -29,7 +29,7 @@ pub enum Credential {
 
 /// The end of a credential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct End {
+pub struct CredentialEnd {
     /// The kind of the credential.
     pub of: Credential,
     /// When the credential becomes valid, if it says so.
@@ -38,7 +38,7 @@ pub struct End {
     pub at: Option<Timestamp>,
 }
 
-impl End {
+impl CredentialEnd {
     fn new(of: Credential, validity: Option<(Timestamp, Timestamp)>) -> Self {
         let (since, at) = validity.unzip();
         Self { of, since, at }
@@ -67,17 +67,17 @@ impl End {
 /// The ends of what a configuration holds. A token that says nothing of its end has none, and neither has
 /// what a program is asked for. To be given a configuration that refers to no file, as
 /// [`super::credentials::Source::read`] makes it.
-pub fn ends(config: &Config) -> Vec<End> {
+pub fn ends(config: &Config) -> Vec<CredentialEnd> {
     // As JSON, for a secret is blacked out where it is printed.
     let auth = serde_json::to_value(&config.auth_info).unwrap_or_default();
     let mut ends = Vec::new();
     if let Some(coded) = auth["client-certificate-data"].as_str() {
         let pem = STANDARD.decode(coded).unwrap_or_default();
-        ends.push(End::new(Credential::ClientCertificate, of_chain(&pem)));
+        ends.push(CredentialEnd::new(Credential::ClientCertificate, of_chain(&pem)));
     }
     ends.extend(auth["token"].as_str().and_then(of_token));
     let authorities = config.root_cert.iter().flatten().map(|der| validity(der));
-    ends.extend(authorities.map(|validity| End::new(Credential::Authority, validity)));
+    ends.extend(authorities.map(|validity| CredentialEnd::new(Credential::Authority, validity)));
     ends
 }
 
@@ -102,10 +102,10 @@ impl Expiry {
 
     /// When a serving certificate expires, given its chain in PEM.
     pub fn of_served(pem: &[u8]) -> Option<Self> {
-        Self::new(&End::new(Credential::ServingCertificate, of_chain(pem)))
+        Self::new(&CredentialEnd::new(Credential::ServingCertificate, of_chain(pem)))
     }
 
-    fn new(end: &End) -> Option<Self> {
+    fn new(end: &CredentialEnd) -> Option<Self> {
         let at = end.at?;
         Some(Self { at, notice: at.checked_sub(end.notice()).unwrap_or(at) })
     }
@@ -152,9 +152,13 @@ pub fn claims(token: &str) -> Option<Value> {
 }
 
 /// `iat` and `exp` of a JSON web token.
-fn of_token(token: &str) -> Option<End> {
+fn of_token(token: &str) -> Option<CredentialEnd> {
     let claims = claims(token)?;
-    Some(End { of: Credential::Token, since: time(&claims["iat"]), at: Some(time(&claims["exp"])?) })
+    Some(CredentialEnd {
+        of: Credential::Token,
+        since: time(&claims["iat"]),
+        at: Some(time(&claims["exp"])?),
+    })
 }
 
 /// A time of a JSON web token: RFC 7519 allows fractions.
@@ -243,7 +247,8 @@ mod tests {
     #[test]
     fn u4_every_end_is_found_with_its_beginning() {
         let data = |pem: &str| STANDARD.encode(pem);
-        let end = |of, since: &str, at: &str| End { of, since: since.parse().ok(), at: at.parse().ok() };
+        let end =
+            |of, since: &str, at: &str| CredentialEnd { of, since: since.parse().ok(), at: at.parse().ok() };
         let (january, since) = ("2026-01-01T00:00:00Z", "2025-12-31T23:00:00Z");
         let year = |of, year: i32| end(of, "2020-01-01T00:00:00Z", &format!("{year}-01-01T00:00:00Z"));
         let (leaf, issuer) = (certificate(2031), certificate(2030));
@@ -266,7 +271,7 @@ mod tests {
             (
                 json!({"client-certificate-data": "aHVudGVyMg=="}),
                 None,
-                vec![End::new(Credential::ClientCertificate, None)],
+                vec![CredentialEnd::new(Credential::ClientCertificate, None)],
             ),
         ] {
             assert_eq!(ends(&config(&user, authority)), expected, "{user}");
@@ -280,17 +285,20 @@ mod tests {
             [(1, Some(6)), (40 * 24, Some(4 * 24 * 60)), (140 * 24, None), (365 * 24, None)]
         {
             let since = at - SignedDuration::from_hours(hours);
-            let notice = End::new(Credential::Token, Some((since, at))).notice();
+            let notice = CredentialEnd::new(Credential::Token, Some((since, at))).notice();
             assert_eq!(notice.as_mins(), expected.unwrap_or(14 * 24 * 60), "{hours}");
         }
-        assert_eq!(End { of: Credential::Token, since: None, at: Some(at) }.notice().as_hours(), 14 * 24);
+        assert_eq!(
+            CredentialEnd { of: Credential::Token, since: None, at: Some(at) }.notice().as_hours(),
+            14 * 24
+        );
     }
 
     #[test]
     fn a_token_is_due_when_less_than_a_third_of_its_life_remains() {
         let since = Timestamp::UNIX_EPOCH;
         let at = since + SignedDuration::from_secs(300);
-        let token = |since, at| End { of: Credential::Token, since, at };
+        let token = |since, at| CredentialEnd { of: Credential::Token, since, at };
         for (end, second, due) in [
             (token(Some(since), Some(at)), 0, false),
             (token(Some(since), Some(at)), 200, false),
@@ -325,7 +333,8 @@ mod tests {
         let now: Timestamp = "2026-02-03T00:00:00Z".parse().unwrap();
         let expiry = |lives: SignedDuration, left: SignedDuration| {
             let at = now + left;
-            Expiry::new(&End { of: Credential::Token, since: Some(at - lives), at: Some(at) }).unwrap()
+            Expiry::new(&CredentialEnd { of: Credential::Token, since: Some(at - lives), at: Some(at) })
+                .unwrap()
         };
         let token = expiry(SignedDuration::from_hours(1), SignedDuration::from_mins(30));
         let certificate = expiry(SignedDuration::from_hours(365 * 24), SignedDuration::from_hours(3 * 24));

@@ -53,7 +53,7 @@ pub struct Kubeconfigs {
     sources: BTreeMap<String, Source>,
     /// Secrets whose plane's name is another Secret's for now.
     heirs: BTreeMap<String, Secret>,
-    /// All Secrets, those that make no plane too.
+    /// The names of all Secrets, including those that make no plane.
     seen: BTreeSet<String>,
 }
 

@@ -60,7 +60,7 @@ impl Followed {
     /// is news.
     async fn look(&mut self, changed: Option<u64>, metrics: &Metrics) -> Option<u64> {
         let source = self.source.clone();
-        // A disk may hang, and whoever waits for it must not hold up others.
+        // A disk may hang, and a task that waits for it must not hold up others.
         let read = tokio::task::spawn_blocking(move || source.read().map_err(|e| errors::chain(&e)));
         let loaded = match read.await.unwrap_or_else(|e| Err(e.to_string())) {
             Ok(loaded) => loaded,

@@ -24,7 +24,7 @@ pub enum Piece {
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Page {
-    /// Where the next one begins; empty where there is none.
+    /// The beginning of the next page; empty if there is none.
     #[serde(rename = "continue", default)]
     pub next: Option<String>,
     /// The version that a watch goes on from.
@@ -32,7 +32,7 @@ pub struct Page {
     pub resource_version: Option<String>,
 }
 
-/// Where in an envelope the next byte is.
+/// The position of the next byte in an envelope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum At {
     Start,
@@ -85,7 +85,7 @@ impl Opener {
         object + self.text.len() + self.cutter.as_ref().map_or(0, |cutter| cutter.held())
     }
 
-    /// Takes what comes next. Returns how much of it was used, and the piece that it completes.
+    /// Consumes bytes. Returns how many of them were used, and the piece that they complete.
     pub fn push(&mut self, bytes: &[u8]) -> serde_json::Result<(usize, Option<Piece>)> {
         let mut used = 0;
         while used < bytes.len() {

@@ -4,7 +4,7 @@ use fedhub_core::errors::{ApiError, TransportFailure};
 use kube::core::Status;
 use kube::runtime::watcher;
 
-use crate::transport::backoff::{Attempt, Failure};
+use crate::transport::backoff::{Attempt, AttemptFailure};
 
 /// How a watch failed, or the list that it begins with.
 #[derive(Debug, thiserror::Error)]
@@ -40,20 +40,20 @@ pub type Result<T, E = WatchError> = std::result::Result<T, E>;
 
 impl WatchError {
     /// What failed of a watch, and how.
-    pub fn failure(&self) -> (Attempt, Failure) {
+    pub fn failure(&self) -> (Attempt, AttemptFailure) {
         match self {
-            Self::List(error) => (Attempt::List, Failure::of(error)),
-            Self::Start(error) if error.code() == Some(410) => (Attempt::Watch, Failure::Expired),
-            Self::Ended(status) if status.code == 410 => (Attempt::Watch, Failure::Expired),
-            Self::WentBack { .. } => (Attempt::Watch, Failure::Expired),
+            Self::List(error) => (Attempt::List, AttemptFailure::of(error)),
+            Self::Start(error) if error.code() == Some(410) => (Attempt::Watch, AttemptFailure::Expired),
+            Self::Ended(status) if status.code == 410 => (Attempt::Watch, AttemptFailure::Expired),
+            Self::WentBack { .. } => (Attempt::Watch, AttemptFailure::Expired),
             // What came is no watch at all, so that it is not known what was missed.
             Self::Broken(error) | Self::Start(error)
                 if error.failure() == Some(TransportFailure::Garbled) =>
             {
-                (Attempt::Watch, Failure::Expired)
+                (Attempt::Watch, AttemptFailure::Expired)
             }
-            Self::Start(error) => (Attempt::Watch, Failure::of(error)),
-            Self::Ended(_) | Self::Broken(_) | Self::NoVersion => (Attempt::Watch, Failure::Refused),
+            Self::Start(error) => (Attempt::Watch, AttemptFailure::of(error)),
+            Self::Ended(_) | Self::Broken(_) | Self::NoVersion => (Attempt::Watch, AttemptFailure::Refused),
         }
     }
 }
@@ -104,7 +104,7 @@ mod tests {
         for error in gone {
             let (attempt, failure) = error.failure();
             let mut waits = Backoffs::new(1);
-            let before = waits.after(Attempt::Watch, Failure::Refused, false);
+            let before = waits.after(Attempt::Watch, AttemptFailure::Refused, false);
             between(before, MS(500));
             assert_eq!(waits.after(attempt, failure, false), Duration::ZERO, "whatever failed before");
             for longest in [1000, 2000, 4000] {

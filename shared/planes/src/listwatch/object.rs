@@ -24,7 +24,7 @@ pub struct Cut {
 /// How much of an object is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// All of it; of a status over the limit nothing.
+    /// The whole object, without a status that exceeds the limit.
     Whole,
     /// Its metadata and its status.
     Metadata,
@@ -51,7 +51,7 @@ pub struct ObjectCutter {
     parts: [Vec<u8>; 4],
     /// The member of the object that is under way.
     section: Option<Section>,
-    /// Where in its part the member of the metadata begins that is under way.
+    /// The position in its part at which the current member of the metadata begins.
     inner: usize,
     /// A key is next, or under way, of the object or its metadata.
     expects_key: bool,
@@ -96,8 +96,7 @@ impl ObjectCutter {
         self.parts.iter().map(Vec::len).sum()
     }
 
-    /// Takes what comes next. Returns how much of it belongs to the object, and the object once it is
-    /// complete.
+    /// Consumes bytes. Returns how many of them belong to the object, and the object once it is complete.
     pub fn push(&mut self, bytes: &[u8]) -> (usize, Option<Cut>) {
         // Most tokens are inside of a member, and are kept or left out with it: those between `copied` and
         // `used`.
@@ -135,7 +134,7 @@ impl ObjectCutter {
         self.depth > 1 && !self.is_tracked()
     }
 
-    /// Takes tokens that are inside of a member.
+    /// Consumes tokens inside of a member.
     fn inside(&mut self, slice: &[u8]) {
         if !slice.is_empty() {
             self.keep(slice);
@@ -198,7 +197,7 @@ impl ObjectCutter {
         }
     }
 
-    /// Where the member under way is kept.
+    /// Returns the part in which the current member is kept.
     fn part(&mut self) -> &mut Vec<u8> {
         &mut self.parts[self.section.unwrap_or(Section::Other) as usize]
     }
@@ -319,7 +318,7 @@ impl ObjectCutter {
         }
     }
 
-    /// Each part is dropped as soon as it is copied: of an object no more is held than it takes twice.
+    /// Joins the parts. Each is dropped as soon as it is copied, so that at most twice the object is held.
     fn end(&mut self) -> Cut {
         let names = match self.extent {
             Extent::Names => [b"\"metadata\":{", self.names.as_slice(), b"}"].concat(),

@@ -44,7 +44,7 @@ impl Part {
 
 /// The plane to read, its client, and the memory for its answers.
 #[derive(Clone)]
-pub struct Source {
+pub struct BoundedClient {
     /// Asks the plane.
     pub client: Client,
     /// The plane whose share of the memory is used.
@@ -53,7 +53,7 @@ pub struct Source {
     pub budget: MemoryBudget,
 }
 
-impl Source {
+impl BoundedClient {
     /// Reads one object; of a cluster-scoped kind where `namespace` is empty.
     pub async fn object(
         &self,
@@ -103,7 +103,7 @@ fn decode(cut: &Cut, limit: usize) -> Result<Object, ApiError> {
 
 /// The pages of a list, of which no more is held than one object.
 pub struct Pages {
-    source: Source,
+    source: BoundedClient,
     requests: Request,
     part: Part,
     /// How many bytes an object may have.
@@ -153,7 +153,7 @@ impl Pages {
         visited: &mut BTreeSet<(String, String)>,
         visit: &mut (impl FnMut(Object) -> ControlFlow<()> + Send),
     ) -> Result<ControlFlow<()>, ApiError> {
-        let Source { client, plane, budget } = &self.source;
+        let BoundedClient { client, plane, budget } = &self.source;
         let request = match self.part {
             Part::Whole => self.requests.list(&self.params),
             Part::Metadata => self.requests.list_metadata(&self.params),

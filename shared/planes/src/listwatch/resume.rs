@@ -9,7 +9,7 @@ use futures::{Stream, StreamExt, stream};
 use kube::runtime::watcher::{self, Event};
 
 use crate::listwatch::{self, WatchError};
-use crate::transport::backoff::{Attempt, Backoffs, Failure};
+use crate::transport::backoff::{Attempt, AttemptFailure, Backoffs};
 use crate::transport::{Connection, ConnectionAttempt};
 
 /// How long a watch has to last for its failure to be the first of a sequence.
@@ -22,7 +22,7 @@ struct State<M, S> {
     waits: Backoffs,
     attempt: ConnectionAttempt,
     /// The wait before the next event, and the failure that it is for.
-    failed: Option<(Duration, Failure)>,
+    failed: Option<(Duration, AttemptFailure)>,
 }
 
 /// Returns the events of the watches that `make` makes, failures included: each is waited out when the next

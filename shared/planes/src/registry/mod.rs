@@ -37,7 +37,7 @@ pub use services::entitlement::ServiceState;
 pub use settings::{DATA_KINDS, HUB_KINDS, PROJECT_KINDS, Settings};
 pub use tenancy::{ProjectNamespace, TenantIndex};
 pub use watched::Watched;
-pub use writes::confidential::{Confidential, Read};
+pub use writes::confidential::{Confidential, ConfidentialRead};
 pub use writes::pass::{Pass, PlaneResponses};
 pub use writes::writer::{PlaneWriter, StatusWrite, Write, WriteMode};
 pub use writes::{DryRun, Precondition, Written};

@@ -8,7 +8,7 @@ use fedhub_core::names::{PlaneName, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, decode
 use fedhub_core::object::{Object, ObjectView};
 use parking_lot::Mutex;
 
-/// Where the objects of a hub namespace belong.
+/// The project namespace that the objects of a hub namespace belong to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ProjectNamespace {
     /// The project plane.
@@ -65,7 +65,7 @@ impl TenantIndex {
         }
     }
 
-    /// All project planes that hub namespaces name, with those.
+    /// Returns all project planes that hub namespaces name, each with its hub namespaces.
     pub fn planes(&self) -> BTreeMap<PlaneName, Vec<String>> {
         let inner = self.0.lock();
         let mut planes = BTreeMap::<_, Vec<_>>::new();

@@ -1,4 +1,4 @@
-//! What is watched of a kind: everything, or what its labels select.
+//! The objects of a kind that are watched: all of them, or those that labels select.
 
 use fedhub_core::object::{Kind, Object, ObjectView};
 
@@ -26,14 +26,15 @@ pub struct Watched {
 enum Presence {
     /// The plane is not in sync without.
     Required,
-    /// Where the plane does not serve it, or not to fedhub, there are none.
+    /// The plane need not serve the kind, nor let fedhub read it: there are no objects then.
     Optional,
-    /// Only while a controller requests it, see [`Planes::demand`](crate::Planes::demand).
+    /// The kind is watched only while a controller requests it, see
+    /// [`Planes::demand`](crate::Planes::demand).
     OnDemand,
 }
 
 impl Watched {
-    /// All objects of the kind.
+    /// Watches all objects of the kind.
     pub fn all(kind: Kind) -> Self {
         Self { kind, labels: None, presence: Presence::Required }
     }
@@ -103,7 +104,7 @@ impl Watched {
     }
 }
 
-/// All objects of each of these kinds.
+/// Watches all objects of each of these kinds.
 pub fn all(kinds: &[Kind]) -> Vec<Watched> {
     kinds.iter().copied().map(Watched::all).collect()
 }

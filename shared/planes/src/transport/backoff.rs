@@ -37,7 +37,7 @@ pub enum Attempt {
 
 /// How an attempt failed, as far as the next wait depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Failure {
+pub enum AttemptFailure {
     /// No response: no connection, or no answer in time.
     Unreachable,
     /// The server throttled the request (429), for so long where it said so.
@@ -46,11 +46,11 @@ pub enum Failure {
     Refused,
     /// The plane sends more than is accepted from one plane.
     TooLarge,
-    /// Only a new list helps.
+    /// The watch expired: only a new list helps.
     Expired,
 }
 
-impl Failure {
+impl AttemptFailure {
     /// How a request failed.
     pub fn of(error: &ApiError) -> Self {
         match error {
@@ -90,23 +90,23 @@ impl Backoffs {
     }
 
     /// The wait after a failure. `starting`: the server came back a moment ago.
-    pub fn after(&mut self, attempt: Attempt, failure: Failure, starting: bool) -> Duration {
-        if failure == Failure::Unreachable {
+    pub fn after(&mut self, attempt: Attempt, failure: AttemptFailure, starting: bool) -> Duration {
+        if failure == AttemptFailure::Unreachable {
             let wait = next(&mut self.unreachable, LONGEST_UNREACHABLE);
             return self.jittered(wait);
         }
         self.unreachable = 0;
         let failures = match failure {
-            Failure::Throttled(Some(said)) => return said.max(SHORTEST),
-            Failure::Expired if self.expired == 0 => {
+            AttemptFailure::Throttled(Some(said)) => return said.max(SHORTEST),
+            AttemptFailure::Expired if self.expired == 0 => {
                 self.expired = 1;
                 return Duration::ZERO;
             }
-            Failure::Expired => &mut self.expired,
+            AttemptFailure::Expired => &mut self.expired,
             _ => &mut self.refused[attempt as usize],
         };
         let longest = match failure {
-            Failure::TooLarge => LONGEST_TOO_LARGE,
+            AttemptFailure::TooLarge => LONGEST_TOO_LARGE,
             _ if starting => LONGEST_STARTING,
             _ => LONGEST,
         };
@@ -183,26 +183,26 @@ mod tests {
     fn i8_an_answer_begins_the_wait_for_an_unreachable_server_anew_and_a_refusal_its_own() {
         let mut waits = Backoffs::new(1);
         for longest in [500, 1000, 2000, 4000, 8000, 10_000, 10_000] {
-            between(waits.after(Attempt::Watch, Failure::Unreachable, false), MS(longest));
+            between(waits.after(Attempt::Watch, AttemptFailure::Unreachable, false), MS(longest));
         }
         for longest in [500, 1000, 2000] {
-            between(waits.after(Attempt::List, Failure::of(&api(403)), false), MS(longest));
+            between(waits.after(Attempt::List, AttemptFailure::of(&api(403)), false), MS(longest));
         }
-        between(waits.after(Attempt::List, Failure::Unreachable, false), MS(500));
-        between(waits.after(Attempt::Identity, Failure::of(&api(404)), false), MS(500));
-        between(waits.after(Attempt::List, Failure::of(&api(403)), false), MS(4000));
+        between(waits.after(Attempt::List, AttemptFailure::Unreachable, false), MS(500));
+        between(waits.after(Attempt::Identity, AttemptFailure::of(&api(404)), false), MS(500));
+        between(waits.after(Attempt::List, AttemptFailure::of(&api(403)), false), MS(4000));
         waits.succeeded(Attempt::List);
-        between(waits.after(Attempt::List, Failure::of(&api(403)), false), MS(500));
+        between(waits.after(Attempt::List, AttemptFailure::of(&api(403)), false), MS(500));
     }
 
     #[test]
     fn i8_what_a_server_refuses_while_it_starts_makes_no_long_wait_after_that() {
         let mut waits = Backoffs::new(1);
         for _ in 0..20 {
-            assert!(waits.after(Attempt::List, Failure::Refused, true) <= LONGEST_STARTING);
+            assert!(waits.after(Attempt::List, AttemptFailure::Refused, true) <= LONGEST_STARTING);
         }
         for longest in [2000, 4000, 8000, 16_000, 30_000, 30_000] {
-            between(waits.after(Attempt::List, Failure::Refused, false), MS(longest));
+            between(waits.after(Attempt::List, AttemptFailure::Refused, false), MS(longest));
         }
     }
 
@@ -210,14 +210,14 @@ mod tests {
     fn i8_a_wait_that_the_server_asks_for_is_kept_as_it_is() {
         let mut waits = Backoffs::new(1);
         for _ in 0..50 {
-            let failure = Failure::of(&throttled(1));
+            let failure = AttemptFailure::of(&throttled(1));
             assert_eq!(waits.after(Attempt::List, failure, false), Duration::from_secs(1));
-            assert!(waits.after(Attempt::List, Failure::of(&api(404)), true) <= LONGEST_STARTING);
+            assert!(waits.after(Attempt::List, AttemptFailure::of(&api(404)), true) <= LONGEST_STARTING);
         }
         // One that does not say for how long is waited for ever longer.
         let mut waits = Backoffs::new(1);
         for longest in [500, 1000, 2000] {
-            between(waits.after(Attempt::List, Failure::of(&throttled(0)), false), MS(longest));
+            between(waits.after(Attempt::List, AttemptFailure::of(&throttled(0)), false), MS(longest));
         }
     }
 
@@ -232,10 +232,10 @@ mod tests {
             for (attempt, failure, starting) in steps {
                 let attempt = [Attempt::Identity, Attempt::List, Attempt::Watch][attempt];
                 let failure = [
-                    Failure::Unreachable, Failure::Refused, Failure::Expired, Failure::Throttled(None),
+                    AttemptFailure::Unreachable, AttemptFailure::Refused, AttemptFailure::Expired, AttemptFailure::Throttled(None),
                 ][failure];
                 let longest = match (failure, starting) {
-                    (Failure::Unreachable, _) => LONGEST_UNREACHABLE,
+                    (AttemptFailure::Unreachable, _) => LONGEST_UNREACHABLE,
                     (_, true) => LONGEST_STARTING,
                     (_, false) => LONGEST,
                 };

@@ -51,7 +51,7 @@ impl Stream {
         self.overdue = overdue;
     }
 
-    /// Something came on it.
+    /// Notes that something was received.
     pub fn heard(&self) {
         self.carried.liveness.heard();
     }

@@ -160,7 +160,7 @@ impl Connector {
 /// An HTTP/2 connection.
 #[derive(Clone)]
 pub struct Http2 {
-    /// Takes requests.
+    /// The handle for sending requests.
     pub send: http2::SendRequest<Body>,
     /// How many streams the server allows at once; it may change its mind.
     pub limit: watch::Receiver<usize>,

@@ -36,7 +36,7 @@ const WOKEN: u32 = 4;
 /// A server that could not be reached.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to connect: {0}")]
-pub struct Unreachable(pub(super) String);
+pub struct ServerUnreachable(pub(super) String);
 
 /// The health of one server. Clones are of the same one.
 #[derive(Clone, Debug)]
@@ -101,7 +101,7 @@ impl ServerHealth {
     /// was no connection, or no other request had an answer since.
     pub fn failed(&self, began: Instant, error: &BoxError) {
         let mut state = self.state();
-        if error.is::<Unreachable>() || state.last_answer.is_none_or(|answer| answer < began) {
+        if error.is::<ServerUnreachable>() || state.last_answer.is_none_or(|answer| answer < began) {
             state.answers = false;
         }
     }
@@ -197,7 +197,7 @@ impl WatchStarts {
     }
 }
 
-/// Tells what the requests of one plane tell of its server.
+/// Reports the health of a server by the requests of one plane.
 #[derive(Clone, Debug)]
 pub struct HealthLayer {
     server: ServerHealth,
@@ -212,21 +212,21 @@ impl HealthLayer {
 }
 
 impl<S> Layer<S> for HealthLayer {
-    type Service = Health<S>;
+    type Service = HealthService<S>;
 
-    fn layer(&self, inner: S) -> Health<S> {
-        Health { inner, layer: self.clone() }
+    fn layer(&self, inner: S) -> HealthService<S> {
+        HealthService { inner, layer: self.clone() }
     }
 }
 
 /// See [`HealthLayer`].
 #[derive(Clone, Debug)]
-pub struct Health<S> {
+pub struct HealthService<S> {
     inner: S,
     layer: HealthLayer,
 }
 
-impl<S, B, A> Service<Request<B>> for Health<S>
+impl<S, B, A> Service<Request<B>> for HealthService<S>
 where
     S: Service<Request<B>, Response = Response<A>>,
     S::Future: Send + 'static,
@@ -270,7 +270,7 @@ mod tests {
     use super::*;
 
     fn refused() -> BoxError {
-        Unreachable("connection refused".to_owned()).into()
+        ServerUnreachable("connection refused".to_owned()).into()
     }
 
     #[tokio::test(start_paused = true)]

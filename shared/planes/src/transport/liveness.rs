@@ -32,7 +32,7 @@ pub struct Liveness {
 }
 
 impl Liveness {
-    /// Something came.
+    /// Notes that something was received.
     pub fn heard(&self) {
         self.heard.fetch_add(1, Ordering::Relaxed);
         self.silent.store(false, Ordering::Relaxed);

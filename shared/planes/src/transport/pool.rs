@@ -22,31 +22,23 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use kube::client::Body;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
-use tokio::time::Instant;
 use tower::{BoxError, Service};
 
 use super::body::{AnswerBody, Carried, Counted, Stream};
-use super::connect::{Connector, Dialled, Endpoint, Http2};
-use super::health::{ServerHealth, Unreachable};
-use super::liveness::{Overdue, Retirement};
+use super::connect::{Connector, Dialled, Endpoint};
+use super::health::{ServerHealth, ServerUnreachable};
+use super::lanes::Lanes;
+use super::liveness::Overdue;
 use super::watches;
 
 /// Bytes of the headers of an answer over HTTP/1.1, of which hyper may read as many again before it gives up;
 /// over HTTP/2 it takes 16 KiB. Warnings are the most that API servers send, four kilobytes of them.
 const HEADERS: usize = 64 << 10;
 
-/// Streams on one connection where the server announces no limit.
-const UNLIMITED: usize = 1_000;
 /// How often a request that never left is given to another connection.
 const ATTEMPTS: usize = 3;
-/// How many connections that are silent a server may have before no other is opened in their place: then it
-/// hangs, and not a connection to it.
-const SILENT: usize = 2;
-/// The time from one look at which connections are silent to the next: there may be hundreds, and answers by
-/// the thousand.
-const LOOK: Duration = Duration::from_secs(1);
-/// How many times the time-out to headers a connection may be silent before the requests on it fail: by
-/// default longer than from one bookmark of a watch to the next.
+/// For how many times the time-out to headers a connection is silent before what is under way on it ends: by
+/// default for longer than it takes from one bookmark of a watch to the next.
 const PATIENCE: u32 = 8;
 
 /// The pools of the process, by server and trust.
@@ -121,82 +113,6 @@ const IDLE: Duration = Duration::from_millis(500);
 /// How a dial ended: who waited for it fails with it.
 type Dial = watch::Receiver<Option<Result<(), String>>>;
 
-/// How many streams in a row may go to the connection that took the last one, before the first with room is
-/// sought: with hundreds of connections, all but a few full of watches, looking through them costs more than
-/// the request.
-const IN_A_ROW: usize = 64;
-
-#[derive(Default)]
-struct Lanes {
-    all: Vec<Lane>,
-    /// The index of the connection that took the last stream, and how many streams it took since it was
-    /// found.
-    last: usize,
-    in_a_row: usize,
-    /// When those that are silent were last looked for.
-    looked: Option<Instant>,
-}
-
-/// An HTTP/2 connection and its streams.
-struct Lane {
-    http2: Http2,
-    carried: Arc<Carried>,
-    retirement: Retirement,
-}
-
-impl Lane {
-    fn closed(&self) -> bool {
-        self.http2.send.is_closed()
-    }
-
-    fn under_way(&self) -> usize {
-        self.carried.under_way()
-    }
-
-    fn silent(&self) -> bool {
-        self.carried.liveness.is_silent()
-    }
-
-    fn limit(&self) -> usize {
-        (*self.http2.limit.borrow()).min(UNLIMITED)
-    }
-
-    /// A stream, if there is room.
-    fn take(&self) -> Option<(SendRequest<Body>, Stream)> {
-        let stream = Stream::open(&self.carried, self.limit()).filter(|_| !self.closed())?;
-        Some((self.http2.send.clone(), stream))
-    }
-
-    fn has_room(&self) -> bool {
-        !self.closed() && self.under_way() < self.limit()
-    }
-}
-
-impl Lanes {
-    /// Returns the connections that are silent, or those that are not, with their numbers.
-    fn that_are(&self, silent: bool) -> impl DoubleEndedIterator<Item = (usize, &Lane)> {
-        self.all.iter().enumerate().filter(move |(_, lane)| lane.silent() == silent)
-    }
-
-    /// Whether a connection that is silent has to do: there are so many of them that another one would be,
-    /// too.
-    fn hang(&self) -> bool {
-        self.that_are(true).count() >= SILENT
-    }
-
-    /// The first that has room and is not silent; the latest of those that are where the server hangs.
-    fn take(&self) -> Option<(usize, (SendRequest<Body>, Stream))> {
-        let from = |(at, lane): (usize, &Lane)| Some((at, lane.take()?));
-        let taken = self.that_are(false).find_map(from);
-        taken.or_else(|| self.that_are(true).rev().find_map(from).filter(|_| self.hang()))
-    }
-
-    fn has_room(&self) -> bool {
-        let hang = self.hang();
-        self.all.iter().any(|lane| lane.has_room() && (hang || !lane.silent()))
-    }
-}
-
 impl Pool {
     /// Whether the server answers.
     pub fn health(&self) -> &ServerHealth {
@@ -206,7 +122,7 @@ impl Pool {
     /// HTTP/2 connections that are open now.
     pub fn connections(&self) -> usize {
         let apart = self.0.confidential.get().map_or(0, Self::connections);
-        apart + self.lanes().all.iter().filter(|l| !l.closed()).count()
+        apart + self.lanes().open()
     }
 
     /// The connections for what this request carries.
@@ -223,63 +139,20 @@ impl Pool {
         self.0.lanes.lock()
     }
 
-    /// A stream on the first connection that has room, or on the one that was that just now: so those behind
-    /// it run empty, and those that are empty go when the first could take as much again.
-    fn stream(&self) -> Option<(SendRequest<Body>, Stream)> {
-        let mut lanes = self.lanes();
-        lanes.in_a_row += 1;
-        let last = lanes.all.get(lanes.last).filter(|lane| lanes.in_a_row < IN_A_ROW && !lane.silent());
-        if let Some(taken) = last.and_then(Lane::take) {
-            return Some(taken);
-        }
-        let all = &mut lanes.all;
-        all.retain(|lane| !lane.closed());
-        let spare = all.first().is_some_and(|l| !l.silent() && l.under_way() < l.limit() / 2);
-        while spare && all.len() > 1 && all.last().is_some_and(|l| l.under_way() == 0) {
-            all.pop();
-        }
-        let (last, taken) = lanes.take()?;
-        (lanes.last, lanes.in_a_row) = (last, 0);
-        Some(taken)
-    }
-
-    /// A connection has answered: those that have been silent for long meanwhile are retired.
-    fn answered(&self) {
-        let (mut lanes, now) = (self.lanes(), Instant::now());
-        if lanes.looked.is_some_and(|looked| now.duration_since(looked) < LOOK) {
-            return;
-        }
-        lanes.looked = Some(now);
-        lanes.all.retain_mut(|lane| {
-            let silent = lane.silent();
-            let due = lane.retirement.is_due(silent, now, self.0.patience);
-            let retires = due || (silent && lane.under_way() == 0);
-            if retires {
-                tracing::info!(
-                    server = self.0.health.name(),
-                    streams = lane.under_way(),
-                    "retiring connection: its requests time out while other connections to the server answer"
-                );
-                lane.http2.end.cancel();
-            }
-            !retires
-        });
-    }
-
     async fn room(&self) -> Result<Room, BoxError> {
         loop {
             if let Some(client) = self.0.http1.get() {
                 return Ok(Room::Http1(client.clone()));
             }
-            if let Some((send, stream)) = self.stream() {
+            if let Some((send, stream)) = self.lanes().stream() {
                 return Ok(Room::Http2(send, stream));
             }
             let Some(mut dial) = self.dial() else { continue };
             let ended = dial.wait_for(Option::is_some).await.map(|ended| ended.clone());
             match ended {
-                Ok(Some(Err(words))) => return Err(Unreachable(words).into()),
+                Ok(Some(Err(words))) => return Err(ServerUnreachable(words).into()),
                 Ok(_) => {}
-                Err(_) => return Err(Unreachable("the attempt was given up".to_owned()).into()),
+                Err(_) => return Err(ServerUnreachable("the attempt was given up".to_owned()).into()),
             }
         }
     }
@@ -311,11 +184,11 @@ impl Pool {
     async fn connect(&self) -> Result<(), BoxError> {
         match self.0.connector.dial().await? {
             Dialled::Http2(http2) => {
-                let (carried, retirement) = (Arc::<Carried>::default(), Retirement::default());
+                let carried = Arc::<Carried>::default();
                 if !self.0.keeps_idle {
                     tokio::spawn(close_idle(Arc::downgrade(&self.0), carried.clone()));
                 }
-                self.lanes().all.push(Lane { http2, carried, retirement });
+                self.lanes().add(http2, carried);
             }
             Dialled::Http1 => {
                 let client = Http1Client::builder(TokioExecutor::new())
@@ -347,7 +220,7 @@ impl Pool {
                     match send.try_send_request(request).await {
                         Ok(answer) => {
                             stream.heard();
-                            self.answered();
+                            self.lanes().retire(self.0.health.name(), self.0.patience);
                             return Ok(answer.map(|body| Counted::new(body, stream).boxed_unsync()));
                         }
                         Err(mut failed) => match failed.take_message() {
@@ -362,7 +235,7 @@ impl Pool {
                 }
             }
         }
-        Err(Unreachable("no connection stayed open".to_owned()).into())
+        Err(ServerUnreachable("no connection stayed open".to_owned()).into())
     }
 }
 
@@ -376,7 +249,7 @@ async fn close_idle(pool: Weak<Inner>, carried: Arc<Carried>) {
         let mut lanes = pool.lanes.lock();
         let now = Some(carried.liveness.so_far());
         if carried.under_way() == 0 && now == std::mem::replace(&mut so_far, now) {
-            lanes.all.retain(|lane| !Arc::ptr_eq(&lane.carried, &carried));
+            lanes.close(&carried);
             return;
         }
     }

@@ -15,7 +15,7 @@ use tower::{BoxError, Layer, Service, ServiceExt};
 
 use super::measure::describe;
 
-/// Where the server does not say for how long.
+/// The delay if the server names none.
 const UNSAID: Duration = Duration::from_secs(1);
 /// However long the server says.
 const LONGEST: Duration = Duration::from_mins(1);

@@ -18,7 +18,7 @@ const MOMENT: Duration = Duration::from_millis(250);
 
 /// The recent answer of a server's discovery. Clones share it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Discovery(Arc<Mutex<Option<Answer>>>);
+pub(crate) struct ServedKinds(Arc<Mutex<Option<Answer>>>);
 
 /// An answer, as far as it was asked for.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ struct Answer {
     kinds: BTreeSet<Kind>,
 }
 
-impl Discovery {
+impl ServedKinds {
     /// Tells servers apart.
     pub fn id(&self) -> usize {
         Arc::as_ptr(&self.0).addr()
@@ -103,7 +103,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn w7_i4_kinds_that_are_absent_together_ask_once_and_a_moment_later_again() {
         let server = ApiServer::project_plane("alpha");
-        let (client, discovery) = (server.client(), Discovery::default());
+        let (client, discovery) = (server.client(), ServedKinds::default());
         for kind in [Kind::LocationBinding, Kind::Network, Kind::ServiceEntitlement, Kind::Workload] {
             assert_eq!(discovery.clone().names(|| client.clone(), kind).await, Some(false), "{kind:?}");
         }
@@ -125,7 +125,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn i4_what_discovery_does_not_answer_is_not_known() {
         let server = ApiServer::project_plane("alpha");
-        let (client, discovery) = (server.client(), Discovery::default());
+        let (client, discovery) = (server.client(), ServedKinds::default());
         for path in ["/apis", "/apis/compute.datumapis.com/v1alpha"] {
             let fault = server.fault(Fault::Status(503).on("get", path));
             assert_eq!(discovery.names(|| client.clone(), Kind::Workload).await, None, "{path}");

@@ -28,8 +28,8 @@ use super::retry_after::RetryAfterLayer;
 use super::stack::{Transport, UnusableConfig};
 use super::timeout::{HeaderTimeoutLayer, Timed};
 use super::weigh::WeighLayer;
-use crate::transport::backoff::{Backoffs, Failure};
-use crate::transport::served::Discovery;
+use crate::transport::backoff::{AttemptFailure, Backoffs};
+use crate::transport::served::ServedKinds;
 
 /// A server and the credentials for it, as they are now. Planes that differ in their path share its
 /// connections and, where the credentials are a token that is requested again, that one token. Clones are the
@@ -39,7 +39,7 @@ pub struct Server {
     access: LatestAccess,
     transport: Transport,
     default_namespace: String,
-    discovery: Discovery,
+    discovery: ServedKinds,
 }
 
 /// The credentials as they are now.
@@ -76,7 +76,7 @@ impl Access {
         built().map_err(UnusableConfig)
     }
 
-    /// Where the plane is whose path is `path`; without one, where the configuration says.
+    /// Returns the URI of the plane whose path is `path`; without one, that of the configuration.
     fn base(&self, path: Option<&PathAndQuery>) -> Uri {
         let Some(path) = path else { return self.url.clone() };
         let mut parts = self.url.clone().into_parts();
@@ -112,7 +112,7 @@ impl Server {
             access: Arc::new(RwLock::new(Arc::new(Access::of(config, transport)?))),
             transport: transport.clone(),
             default_namespace: config.default_namespace.clone(),
-            discovery: Discovery::default(),
+            discovery: ServedKinds::default(),
         })
     }
 
@@ -165,7 +165,7 @@ impl Server {
             PlaneId::Hub | PlaneId::Management | PlaneId::Cell => Clients::Kept(make()),
         };
         let health = Some(Health { server: Source::Server(self.access.clone()), starts });
-        Connection { client, health, discovery: Discovery::default() }
+        Connection { client, health, discovery: ServedKinds::default() }
     }
 }
 
@@ -183,15 +183,15 @@ pub struct ConnectionAttempt {
 pub struct Connection {
     client: Clients,
     health: Option<Health>,
-    discovery: Discovery,
+    discovery: ServedKinds,
 }
 
-/// Where clients come from. All of one plane share its limits.
+/// The source of clients. All clients of one plane share its limits.
 #[derive(Clone)]
 enum Clients {
     Kept(Client),
-    /// Each is made when it is needed, and does not stay: it has room for requests that wait, ten kilobytes
-    /// of it, and of thousands of planes almost all are idle.
+    /// Each client is created when it is needed and not kept: it has room for requests that wait, ten
+    /// kilobytes of it, and of thousands of planes almost all are idle.
     Made(Arc<dyn Fn() -> Client + Send + Sync>),
 }
 
@@ -201,7 +201,7 @@ struct Health {
     starts: WatchStarts,
 }
 
-/// Where the health of a server is found.
+/// The source of a server's health.
 #[derive(Clone)]
 enum Source {
     /// Credentials may be replaced, and the connections with them.
@@ -212,7 +212,7 @@ enum Source {
 /// A client to a server of which nothing is known.
 impl From<Client> for Connection {
     fn from(client: Client) -> Self {
-        Self { client: Clients::Kept(client), health: None, discovery: Discovery::default() }
+        Self { client: Clients::Kept(client), health: None, discovery: ServedKinds::default() }
     }
 }
 
@@ -224,7 +224,7 @@ impl Connection {
     }
 
     /// Returns the discovery of its server, which planes of one server share.
-    pub(crate) fn discovery(&self) -> &Discovery {
+    pub(crate) fn discovery(&self) -> &ServedKinds {
         &self.discovery
     }
 
@@ -254,7 +254,7 @@ impl Connection {
         self.server().is_some_and(|server| server.is_starting())
     }
 
-    /// Something is tried now.
+    /// Begins an attempt to connect.
     pub(crate) fn attempt(&self) -> ConnectionAttempt {
         ConnectionAttempt {
             began: Instant::now(),
@@ -267,18 +267,18 @@ impl Connection {
     pub(crate) async fn wait(
         &self,
         wait: Duration,
-        failure: Failure,
+        failure: AttemptFailure,
         attempt: &ConnectionAttempt,
         waits: &mut Backoffs,
     ) {
         match (failure, self.server()) {
-            (Failure::Unreachable, Some(server)) => {
+            (AttemptFailure::Unreachable, Some(server)) => {
                 server.wait(wait, attempt.comebacks, waits.chance()).await;
                 if server.comebacks() != attempt.comebacks {
                     waits.came_back();
                 }
             }
-            (Failure::Refused, Some(server)) => server.wait_refused(wait).await,
+            (AttemptFailure::Refused, Some(server)) => server.wait_refused(wait).await,
             _ => tokio::time::sleep(wait).await,
         }
     }

@@ -1,4 +1,4 @@
-//! What the HTTP stacks of all planes are made with, and what they share.
+//! The settings of all planes' HTTP stacks, and the parts that they share.
 
 use std::time::Duration;
 

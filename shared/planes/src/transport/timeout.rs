@@ -115,11 +115,11 @@ pub struct Timed<B> {
 }
 
 impl<B> Timed<B> {
-    /// Some of the body came.
+    /// Notes that a part of the body was received.
     fn came(&mut self, data: &Bytes) {
         self.timer = None;
         if let Some(last) = data.last().filter(|_| self.watch) {
-            // What stands before the last line end was in time; what follows it has begun now at the latest.
+            // The data before the last line end was in time; the data after it has begun now at the latest.
             let line_ended = data.contains(&b'\n');
             self.since = match (*last, self.since) {
                 (b'\n', _) => None,

@@ -74,7 +74,7 @@ where
         if at <= now {
             return Either::Left(self.inner.call(request));
         }
-        // Not the one that was found ready: it may hold a place among the plane's requests.
+        // The service that was found ready is not used: it may hold a place among the plane's requests.
         let later = self.inner.clone();
         Either::Right(Box::pin(async move {
             tokio::time::sleep_until(at).await;

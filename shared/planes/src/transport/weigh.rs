@@ -41,7 +41,7 @@ pub(crate) struct InPieces;
 /// The kind of answer that is expected, which is also the label of what was given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
-pub enum Answer {
+pub enum AnswerKind {
     /// The metadata of an object, a namespace, or an error.
     Small,
     /// One object, or anything else.
@@ -77,7 +77,7 @@ const CUT_PAGE: usize = 64 << 20;
 /// Bytes of a line of a watch of which an object is cut out.
 const CUT_LINE: usize = 16 << 20;
 
-impl Answer {
+impl AnswerKind {
     /// Returns the kind of answer to expect for a request.
     fn expected<B>(request: &Request<B>) -> Self {
         let uri = request.uri();
@@ -147,7 +147,7 @@ struct GivenUp {
 }
 
 impl GivenUp {
-    fn count(&self, answer: Answer) {
+    fn count(&self, answer: AnswerKind) {
         self.counters.with_label_values(&[self.plane_kind, answer.into()]).inc();
     }
 }
@@ -191,9 +191,9 @@ where
 
     fn call(&mut self, request: Request<R>) -> Self::Future {
         let layer = self.layer.clone();
-        let expected = Answer::expected(&request);
+        let expected = AnswerKind::expected(&request);
         // The reader of an answer in pieces counts its pages by itself, with the objects on them.
-        if expected == Answer::Page
+        if expected == AnswerKind::Page
             && let Err(excess) = layer.pages.count(request.uri())
         {
             layer.given_up.count(expected);
@@ -204,7 +204,7 @@ where
         let answer = self.inner.call(request);
         Box::pin(async move {
             let answer = answer.await.map_err(Into::into)?;
-            let expected = if answer.status().is_success() { expected } else { Answer::Small };
+            let expected = if answer.status().is_success() { expected } else { AnswerKind::Small };
             let gauge = match expected.allowance(objects) {
                 Some(allowance) => Gauge::Whole(Box::new(Weighing::new(layer, expected, allowance))),
                 None => Gauge::Pieces(length, layer.given_up),
@@ -230,10 +230,10 @@ enum Gauge {
 }
 
 impl Gauge {
-    /// Some of the body came.
+    /// Counts a part of the body.
     fn came(&mut self, data: &[u8]) -> Result<(), Excess> {
         let (answer, came, given_up) = match self {
-            Self::Pieces(length, given_up) => (Answer::Pieces, length.came(data), &*given_up),
+            Self::Pieces(length, given_up) => (AnswerKind::Pieces, length.came(data), &*given_up),
             Self::Whole(weighing) => (weighing.expected, weighing.came(data), &weighing.layer.given_up),
         };
         if came.is_err() {
@@ -264,7 +264,7 @@ impl Length {
 
 struct Weighing {
     layer: WeighLayer,
-    expected: Answer,
+    expected: AnswerKind,
     allowance: Allowance,
     /// The weight of the answer, or of the line that is under way.
     scale: Scale,
@@ -283,14 +283,14 @@ enum Payment {
 }
 
 impl Weighing {
-    fn new(layer: WeighLayer, expected: Answer, allowance: Allowance) -> Self {
+    fn new(layer: WeighLayer, expected: AnswerKind, allowance: Allowance) -> Self {
         let payment = Payment::None;
         Self { layer, expected, allowance, scale: Scale::default(), bytes: 0, parts: 0, payment }
     }
 
-    /// Some of the body came.
+    /// Counts a part of the body.
     fn came(&mut self, data: &[u8]) -> Result<(), Excess> {
-        if self.expected != Answer::Lines {
+        if self.expected != AnswerKind::Lines {
             return self.add(data);
         }
         for line in data.split_inclusive(|byte| *byte == b'\n') {

@@ -8,7 +8,7 @@ use fedhub_cache::MemoryBudget;
 use fedhub_core::errors::{ApiError, chain};
 use fedhub_core::object::{Kind, Object, bare};
 use fedhub_planes::listwatch::limits::ListLimits;
-use fedhub_planes::listwatch::pages::{Part, Source};
+use fedhub_planes::listwatch::pages::{BoundedClient, Part};
 use fedhub_planes::listwatch::{Config, listwatch};
 use fedhub_planes::transport::Connection;
 use fedhub_planes::{Pass, Plane};
@@ -128,7 +128,7 @@ impl Asking {
 }
 
 async fn pages(client: Client, asked: &Asked) -> Result<(), ApiError> {
-    let source = Source { client, plane: asked.plane.id.clone(), budget: asked.budget.clone() };
+    let source = BoundedClient { client, plane: asked.plane.id.clone(), budget: asked.budget.clone() };
     let limits = ListLimits { objects: OBJECTS, bytes: 8 << 20 };
     let mut pages = source.pages(Kind::Instance.resource(), "", Part::Whole, limits);
     let mut kept: Vec<Object> = Vec::new();

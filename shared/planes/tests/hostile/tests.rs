@@ -6,7 +6,7 @@ use fedhub_core::fence::Fence;
 use fedhub_core::metrics::Metrics;
 use fedhub_core::names::PlaneName;
 use fedhub_core::object::{Kind, PlaneId};
-use fedhub_planes::transport::{Answer, Transport, TransportConfig};
+use fedhub_planes::transport::{AnswerKind, Transport, TransportConfig};
 use fedhub_planes::{Pass, Plane};
 use kube::Config;
 use strum::VariantArray;
@@ -115,7 +115,7 @@ async fn i8_whatever_a_server_sends_memory_is_bounded_requests_end_and_others_ar
     assert!(faults.is_empty(), "{faults:#?}");
     // Whatever the transport weighs was asked for, and bounded. What comes in pieces is weighed by who reads
     // it, and ends by its length or its time, whichever is first.
-    for answer in Answer::VARIANTS.iter().filter(|answer| **answer != Answer::Pieces) {
+    for answer in AnswerKind::VARIANTS.iter().filter(|answer| **answer != AnswerKind::Pieces) {
         let given_up = metrics.too_large.with_label_values(&["project", answer.into()]).get();
         assert!(given_up > 0, "no answer was given up of those that are {answer:?}");
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use fedhub_core::errors::chain;
 use fedhub_core::names::PlaneName;
-use fedhub_planes::discovery::credentials::{CredentialsError, Fault};
+use fedhub_planes::discovery::credentials::{CredentialsError, KubeconfigFault};
 use fedhub_planes::identity::IdentityRefusal;
 use fedhub_planes::transport::TimedOut;
 use fedhub_testing::{Messages, assert_messages, one_of_each};
@@ -13,22 +13,22 @@ use fedhub_testing::{Messages, assert_messages, one_of_each};
 #[test]
 fn refusals_and_errors_of_planes_read_well() {
     let faults = one_of_each![
-        Fault::Unreadable(_) => Fault::Unreadable("not YAML at line 1".to_owned()),
-        Fault::NoUser(_) => Fault::NoUser("admin".to_owned()),
-        Fault::Proxy(_) => Fault::Proxy(Some("http://proxy:3128".to_owned())),
-        Fault::PlainHttp(_) => Fault::PlainHttp("http://hub.example.com:8080".to_owned()),
+        KubeconfigFault::Unreadable(_) => KubeconfigFault::Unreadable("not YAML at line 1".to_owned()),
+        KubeconfigFault::NoUser(_) => KubeconfigFault::NoUser("admin".to_owned()),
+        KubeconfigFault::Proxy(_) => KubeconfigFault::Proxy(Some("http://proxy:3128".to_owned())),
+        KubeconfigFault::PlainHttp(_) => KubeconfigFault::PlainHttp("http://hub.example.com:8080".to_owned()),
     ];
     let (path, context) = ("hub.yaml".to_owned(), ", context prod".to_owned());
     let credentials = one_of_each![
         CredentialsError::File { .. } =>
-            CredentialsError::File { path, context, source: Fault::NoUser("admin".to_owned()) },
+            CredentialsError::File { path, context, source: KubeconfigFault::NoUser("admin".to_owned()) },
         CredentialsError::Kubectl { .. } =>
-            CredentialsError::Kubectl { context: "hub".to_owned(), source: Fault::NoUser("admin".to_owned()) },
+            CredentialsError::Kubectl { context: "hub".to_owned(), source: KubeconfigFault::NoUser("admin".to_owned()) },
         CredentialsError::Unreadable(..) => CredentialsError::Unreadable(
             "tokenFile token".to_owned(), io::Error::from(io::ErrorKind::NotFound)),
         CredentialsError::NoAuthority => CredentialsError::NoAuthority,
         CredentialsError::Empty(_) => CredentialsError::Empty("tokenFile token".to_owned()),
-        CredentialsError::Content(_) => CredentialsError::Content(Fault::Proxy(None)),
+        CredentialsError::Content(_) => CredentialsError::Content(KubeconfigFault::Proxy(None)),
         CredentialsError::Refused(_) => CredentialsError::Refused("exec"),
         CredentialsError::NotInCluster(_) =>
             CredentialsError::NotInCluster(kube::Config::incluster_env().unwrap_err()),

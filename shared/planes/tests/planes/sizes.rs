@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use fedhub_core::object::{Kind, ObjectView};
 use fedhub_fake_apiserver::{ApiServer, Fault};
+use fedhub_planes::ConfidentialRead;
 use fedhub_planes::DryRun;
-use fedhub_planes::Read;
 use fedhub_planes::{Health, Pass, Plane};
 use serde_json::{Value, json};
 
@@ -131,7 +131,7 @@ async fn i8_w6_requests_for_data_that_a_plane_does_not_answer_hold_up_no_other_p
     let pass = Pass::unbound();
     let read = planes_of[1].read_confidential(&pass, Kind::ConfigMap, "n", "b");
     let read = tokio::time::timeout(Duration::from_secs(1), read).await.expect("it has room");
-    assert!(matches!(read, Ok(Read::Found(found)) if found.bytes(Kind::ConfigMap) > MIB / 4));
+    assert!(matches!(read, Ok(ConfidentialRead::Found(found)) if found.bytes(Kind::ConfigMap) > MIB / 4));
     for request in hanging {
         request.await.unwrap().unwrap_err();
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fedhub_cache::Part;
+use fedhub_cache::ObjectPart;
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView};
 use fedhub_fake_apiserver::{ApiServer, resource};
 use fedhub_planes::{
@@ -154,7 +154,7 @@ async fn i1_what_a_plane_does_not_keep_is_counted_once() {
     let made = writer.write(Kind::Instance, Write::Create(object(sent.clone()))).await;
     let made = made.unwrap().unwrap().stored().unwrap();
     assert_eq!((pruned(), made.spec()), (1, &json!({"a": 1, "runtime": "default"})));
-    let echo = plane.store(Kind::Instance).normalization("n", "a", Part::Spec);
+    let echo = plane.store(Kind::Instance).normalization("n", "a", ObjectPart::Spec);
     assert!(fedhub_cache::normalization::settled(&sent["spec"], made.spec(), echo));
 
     let mut again = made.as_ref().clone();

@@ -1,4 +1,4 @@
-//! What containers and machines have alike: ports, and volumes that are mounted.
+//! The common parts of containers and machines: ports, and volumes that are mounted.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use crate::admission::fault::Faults;
 use crate::admission::limits;
 use crate::admission::path::Path;
 
-/// What [`is_port_name`] asks for, as messages say it.
+/// The rule of [`is_port_name`], for messages.
 pub const PORT_NAME_RULE: &str = "it must have 1 to 15 lower-case letters, digits or '-', at least one letter, and no '-' \
                                   at an end or beside another";
 

@@ -40,7 +40,7 @@ pub trait Templated: DeserializeOwned {
     /// The faults of all but the template.
     fn check(&self, object: &Object, at: &Path, faults: &mut Faults);
 
-    /// What its user should know, beside the template.
+    /// Returns warnings for its user, besides those of the template.
     fn warnings(&self) -> Vec<String> {
         Vec::new()
     }
@@ -86,16 +86,16 @@ impl Templated for WorkloadDeploymentSpec {
     }
 }
 
-/// What is found in one object.
+/// The findings in one object.
 #[derive(Debug, Default)]
 pub struct Findings {
     /// Its faults.
     pub faults: Vec<Fault>,
-    /// What its user should know.
+    /// The warnings for its user.
     pub warnings: Vec<String>,
 }
 
-/// What is found in an object with such a spec, whose template may have these types.
+/// Returns the findings in an object with such a spec, whose template may have these types.
 pub fn findings<S: Templated>(object: &Object, types: Types<'_>) -> Findings {
     let (mut faults, mut warnings) = (Faults::default(), Vec::new());
     let at = Path::of("spec");
@@ -128,7 +128,7 @@ pub fn networks(old: Option<&Object>, new: &Object) -> Vec<NetworkUse> {
     if is_same { Vec::new() } else { network::uses(spec, new.namespace(), &at) }
 }
 
-/// What the template's metadata says that is more than the wish for a restart, such as who may log in.
+/// Returns the metadata of the template besides the request for a restart, such as who may log in.
 fn marks(object: &Object) -> Vec<(&str, &str, &Value)> {
     /// The annotation that asks for a restart, also as kubectl writes it.
     const RESTARTS: [&str; 2] = [RESTARTED_AT, "kubectl.kubernetes.io/restartedAt"];

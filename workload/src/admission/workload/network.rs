@@ -36,8 +36,8 @@ impl NetworkUse {
     }
 }
 
-/// What an interface says of its network. It is read as it stands: a template that cannot be read whole is on
-/// its networks all the same.
+/// The reference of an interface to its network. It is read field by field: a template that cannot be parsed
+/// as a whole is on its networks all the same.
 struct Reference<'a> {
     name: &'a str,
     /// `None` where it says none, or an empty one.

@@ -13,7 +13,7 @@ pub fn check(runtime: &InstanceRuntime, types: Types<'_>, at: &Path, faults: &mu
     let InstanceRuntime { class, resources, sandbox, virtual_machine } = runtime;
     let here = at.field("resources");
     types::check(resources, here.field("instanceType"), types, faults);
-    // What is empty is not set, as the API has it.
+    // An empty value counts as not set, as in the API.
     if let Some(requests) = resources.requests.as_ref().filter(|all| !all.is_empty()) {
         let rule = "it is not implemented: the instance type says it";
         faults.forbidden(here.field("requests"), json(requests).as_deref(), rule);

@@ -9,7 +9,7 @@ use crate::admission::path::Path;
 
 /// The most instances of a placement in one city.
 const MOST: i32 = MOST_REPLICAS.cast_signed();
-/// What is measured.
+/// The resources that may be measured.
 const MEASURED: [&str; 2] = ["cpu", "memory"];
 
 /// The faults of the settings.

@@ -32,7 +32,7 @@ pub fn check(template: &InstanceTemplateSpec, types: Types<'_>, at: &Path, fault
     }
 }
 
-/// What the user of a template should know.
+/// Returns the warnings for the user of a template.
 pub fn warnings(template: &InstanceTemplateSpec, types: Types<'_>) -> Vec<String> {
     let mut warnings = containers::warnings(template);
     let labels = template.metadata.iter().filter_map(|metadata| metadata.labels.as_ref());

@@ -229,14 +229,17 @@ fn project(world: &mut World, target: &Target, ordinal: usize, city: &str) {
 
 /// The projection that the projector makes of a copy.
 fn projection_of(world: &World, target: &Target, copy: &Object) -> Object {
-    use fedhub_api::facts::Mark;
+    use fedhub_api::facts::ProjectedFrom;
     let wd =
         world.projects[&target.home.plane].deployments.get(&target.home.namespace, &target.name).unwrap();
     let namespace = world.hub.namespaces.get("", &target.space).unwrap();
     assert!(wd.digest.deployment().is_some());
     let mut managed = copy.metadata.clone();
-    let mark =
-        Mark { namespace: &target.space, namespace_uid: namespace.object.uid(), instance_uid: copy.uid() };
+    let mark = ProjectedFrom {
+        namespace: &target.space,
+        namespace_uid: namespace.object.uid(),
+        instance_uid: copy.uid(),
+    };
     managed.annotations = Some([(fedhub_core::names::PROJECTED_FROM.to_owned(), mark.to_string())].into());
     let label = |key: &str, value: &str| (key.to_owned(), value.to_owned());
     managed.labels = Some(

@@ -101,6 +101,21 @@ pub fn instance(namespace: &str, name: &str) -> Value {
     })
 }
 
+/// The Instance in the project that shows the copy of that name.
+pub fn projection(name: &str) -> Value {
+    let mut projection = instance("shop", name);
+    let metadata = &mut projection["metadata"];
+    metadata["annotations"] =
+        json!({"federation.datumapis.com/projected-from": format!("{SPACE}/uid-space/uid-{SPACE}-{name}")});
+    metadata["labels"]["meta.datumapis.com/upstream-namespace"] = json!("shop");
+    metadata["labels"]["meta.datumapis.com/upstream-cluster-name"] = json!("cluster-project-a");
+    metadata["labels"]["compute.datumapis.com/workload-deployment-uid"] = json!("uid-web");
+    metadata["ownerReferences"] = json!([{
+        "apiVersion": "compute.datumapis.com/v1alpha", "kind": "WorkloadDeployment", "name": "web", "uid": "uid-web",
+    }]);
+    projection
+}
+
 fn namespace(name: &str, uid: &str) -> Value {
     json!({
         "apiVersion": "v1", "kind": "Namespace",
@@ -117,13 +132,10 @@ fn project() -> Project {
     });
     let federated = condition("Federated", "True", "Applied", "the cell has taken it");
     own["status"]["conditions"].as_array_mut().unwrap().push(federated);
-    let mut projection = instance("shop", "web-0");
-    projection["metadata"]["annotations"] =
-        json!({"federation.datumapis.com/projected-from": format!("{SPACE}/uid-space/uid-{SPACE}-web-0")});
     Project {
         namespace: Read::Found(object(namespace("shop", "uid-shop"))),
         wd: Read::Found(object(own)),
-        instances: Read::Found(vec![object(projection)]),
+        instances: Read::Found(vec![object(projection("web-0"))]),
         in_its_place: Read::Skipped,
     }
 }
@@ -136,7 +148,10 @@ fn hub() -> Hub {
     });
     let policy = json!({
         "apiVersion": "policy.karmada.io/v1alpha1", "kind": "PropagationPolicy",
-        "metadata": {"namespace": SPACE, "name": "city-dfw", "creationTimestamp": MADE},
+        "metadata": {
+            "namespace": SPACE, "name": "city-dfw", "creationTimestamp": MADE,
+            "labels": {"topology.datum.net/city-code": "DFW"},
+        },
     });
     let binding = json!({
         "apiVersion": "work.karmada.io/v1alpha2", "kind": "ResourceBinding",
@@ -153,10 +168,13 @@ fn hub() -> Hub {
         "spec": {"workload": {"manifests": [wd(SPACE, "")]}},
         "status": {"conditions": [condition("Applied", "True", "AppliedSuccessful", "")]},
     });
+    let mut hub_wd = wd(SPACE, "uid-hub-web");
+    hub_wd["metadata"]["labels"]["meta.datumapis.com/upstream-namespace"] = json!("shop");
+    hub_wd["metadata"]["labels"]["resourcetemplate.karmada.io/deletion-protected"] = json!("Always");
     Hub {
         namespace: Read::Found(object(space)),
         policies: Read::Found(vec![object(policy)]),
-        wd: Read::Found(object(wd(SPACE, "uid-hub-web"))),
+        wd: Read::Found(object(hub_wd)),
         binding: Read::Found(object(binding)),
         works: Read::Found(vec![object(work)]),
         clusters: Read::Found(vec![object(cluster("cell-dfw"))]),

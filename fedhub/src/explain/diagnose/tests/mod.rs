@@ -6,4 +6,3 @@ mod property;
 mod verdicts;
 
 pub use causes::chain_of;
-use fixtures::instance;

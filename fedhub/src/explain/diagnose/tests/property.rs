@@ -11,8 +11,9 @@ use strum::VariantArray;
 use super::super::super::cause::Cause;
 use super::super::super::chain::{Chain, Failure, Read, SubjectKind};
 use super::super::super::output::Explained;
+use super::super::federation::{federated, kept_back};
 use super::super::{State, diagnose};
-use super::fixtures::{MADE, RECENT, condition, failed, healthy, patch_object};
+use super::fixtures::{MADE, RECENT, condition, failed, healthy, instance, object, patch_object, projection};
 use fedhub_terminal::output::Format;
 use fedhub_terminal::report::Report;
 
@@ -125,6 +126,9 @@ proptest! {
         }
         let diagnosis = diagnose(&chain);
         prop_assert_eq!(diagnosis.cause == Cause::InSync, diagnosis.state == State::InSync);
+        if diagnosis.cause == Cause::InSync {
+            prop_assert_eq!((kept_back(&chain), federated(&chain)), (None, None));
+        }
         // Who acts and what to do are there for all that needs attention.
         if diagnosis.state.is_trouble() {
             prop_assert!(diagnosis.responsible() != Responsible::Nobody && !diagnosis.remedy().is_empty());
@@ -162,14 +166,14 @@ proptest! {
             "federation.datumapis.com/source-generation": generation.to_string()}}});
         of_all(&mut chain.hub.works, &Change::Merge(json!({"spec": {"workload": {"manifests": [manifest]}}})));
         for name in names {
-            let more = |namespace: &str| super::fixtures::object(super::instance(namespace, &name));
-            for (read, namespace) in [
-                (&mut chain.project.instances, "shop"),
-                (&mut chain.hub.copies, "ns-uid-shop"),
-                (&mut chain.cells.get_mut("cell-dfw").unwrap().instances, "ns-uid-shop"),
+            let copy = instance("ns-uid-shop", &name);
+            for (read, more) in [
+                (&mut chain.project.instances, projection(&name)),
+                (&mut chain.hub.copies, copy.clone()),
+                (&mut chain.cells.get_mut("cell-dfw").unwrap().instances, copy),
             ] {
                 if let Read::Found(objects) = read {
-                    objects.push(more(namespace));
+                    objects.push(object(more));
                 }
             }
         }

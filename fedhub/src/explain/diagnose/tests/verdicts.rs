@@ -5,11 +5,12 @@ use serde_json::json;
 use strum::VariantArray;
 
 use super::super::super::cause::Cause;
-use super::super::super::chain::{Failure, Read, SubjectKind};
+use super::super::super::chain::{Chain, Failure, Read, SubjectKind};
+use super::super::super::hop::Hop;
 use super::super::{State, diagnose};
 use super::causes::{chain_of, deleted, first, no_cell};
 use super::fixtures::{
-    MADE, RECENT, at, cell_says, condition, failed, healthy, instance, object, patch, patch_object,
+    MADE, RECENT, SPACE, at, cell_says, condition, failed, healthy, instance, object, patch, patch_object,
     set_conditions,
 };
 
@@ -94,6 +95,84 @@ fn u4_a_projection_of_an_earlier_instance_is_behind() {
     let mut chain = healthy();
     first(&mut chain.hub.copies, &json!({"metadata": {"uid": "another"}}));
     assert_eq!(diagnose(&chain).cause, Cause::ProjectorBehind);
+}
+
+/// What the federator's plan has still to do is behind, whatever the generations say.
+#[test]
+fn u4_what_the_federator_would_write_is_behind() {
+    let edits: [(Hop, &str, fn(&mut Chain)); 4] = [
+        (
+            Hop::HubWd,
+            "the former WorkloadDeployment of this name on the federation hub is being deleted",
+            |c| {
+                patch(&mut c.hub.wd, &json!({"metadata": {"deletionTimestamp": MADE}}));
+            },
+        ),
+        (Hop::HubWd, "deletion-protected", |c| {
+            let labels = json!({"resourcetemplate.karmada.io/deletion-protected": null});
+            patch(&mut c.hub.wd, &json!({"metadata": {"labels": labels}}));
+        }),
+        (Hop::HubWd, "source-generation", |c| {
+            patch(&mut c.project.wd, &json!({"metadata": {"generation": 4}}));
+        }),
+        (Hop::ProjectWd, "marked", |c| {
+            let unrecorded = json!({"federation.datumapis.com/hub-namespace-uid": null});
+            patch(&mut c.project.wd, &json!({"metadata": {"annotations": unrecorded}}));
+        }),
+    ];
+    for (hop, evidence, edit) in edits {
+        let mut chain = healthy();
+        edit(&mut chain);
+        let diagnosis = diagnose(&chain);
+        assert_eq!((diagnosis.cause, diagnosis.hop), (Cause::FederatorBehind, hop), "{diagnosis:?}");
+        assert!(diagnosis.evidence.contains(evidence), "{diagnosis:?}");
+    }
+}
+
+/// An unmarked hub WD is this one's where its hub namespace is, and else another's (I6).
+#[test]
+fn u4_i6_whose_an_unmarked_hub_wd_is_its_hub_namespace_says() {
+    let unmarked = json!({"metadata": {"annotations": {
+        "federation.datumapis.com/source": null, "federation.datumapis.com/source-uid": null}}});
+    let mut chain = healthy();
+    patch(&mut chain.hub.wd, &unmarked);
+    assert_eq!(diagnose(&chain).cause, Cause::FederatorBehind);
+    patch(&mut chain.hub.namespace, &json!({"metadata": {"labels": null}}));
+    let diagnosis = diagnose(&chain);
+    assert_eq!((diagnosis.cause, diagnosis.hop), (Cause::HubIdentityRefused, Hop::HubWd), "{diagnosis:?}");
+}
+
+/// The federator releases a WD whose hub WD is another's in all of its mark. One that may be its own holds
+/// it.
+#[test]
+fn u4_i3_a_hub_wd_of_another_holds_no_deletion() {
+    for (source, expected) in
+        [("project-a/shop/web", Cause::CleanupConflict), ("project-b/shop/web", Cause::FederatorBehind)]
+    {
+        let mut chain = healthy();
+        deleted(&mut chain);
+        let mark =
+            json!({"federation.datumapis.com/source": source, "federation.datumapis.com/source-uid": "x"});
+        patch(&mut chain.hub.wd, &json!({"metadata": {"annotations": mark}}));
+        assert_eq!(diagnose(&chain).cause, expected, "{source}");
+    }
+}
+
+/// A tenant's own Instance is not written, whatever its labels are (P4), and a projection whose loss is not
+/// proven is kept (I4).
+#[test]
+fn u4_p4_i4_what_the_projector_leaves_alone_is_said() {
+    let mut chain = healthy();
+    chain.project.instances = Read::Found(vec![object(instance("shop", "web-0"))]);
+    assert_eq!(diagnose(&chain).cause, Cause::ProjectionQuarantined);
+    let mut chain = healthy();
+    chain.hub.copies = Read::Found(Vec::new());
+    chain.cells.get_mut("cell-dfw").unwrap().instances = Read::Found(Vec::new());
+    let from = json!({"federation.datumapis.com/projected-from": format!("{SPACE}/another/uid")});
+    first(&mut chain.project.instances, &json!({"metadata": {"annotations": from}}));
+    let diagnosis = diagnose(&chain);
+    assert_eq!(diagnosis.cause, Cause::ProjectorBehind);
+    assert!(diagnosis.evidence.ends_with("fedhub keeps it: namespace_lost"), "{diagnosis:?}");
 }
 
 /// A namespace that is created again leaves its WD in the hub namespace that has it.

@@ -103,7 +103,7 @@ fn c11_only_an_rfc_3339_time_declares_a_cell_lost() {
 fn c11_the_cluster_of_a_mark_is_found_by_the_uid_and_else_by_the_name() {
     const AT: Option<&str> = Some("2026-01-02T15:04:05Z");
     let lost = |clusters: &[Arc<Object>], mark: &str| {
-        source_lost_since(clusters, &Source::of(&marked(mark)).unwrap()).is_some()
+        source_lost_since(clusters, &CellSource::of(&marked(mark)).unwrap()).is_some()
     };
     let named = [cluster("dfw", "", AT), cluster("ord", "", None)];
     assert!(lost(&named, "dfw/k/i") && lost(&named, "dfw/i") && !lost(&named, "ord/k/i"));

@@ -143,7 +143,7 @@ fn what_is_read_from_files_is_content_and_refers_to_none() {
     assert!(words.contains(token.to_str().unwrap()), "{words}");
     assert!(matches!(
         Source::file(&token, Some("other")).read(),
-        Err(CredentialsError::File { source: Fault::Unreadable(_), .. })
+        Err(CredentialsError::File { source: KubeconfigFault::Unreadable(_), .. })
     ));
 }
 

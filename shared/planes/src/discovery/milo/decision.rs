@@ -1,6 +1,6 @@
 //! The decision whether a project's plane is engaged: a pure function of what is known.
 
-use crate::registry::plane::marks::Held;
+use crate::registry::plane::marks::FinalizersHeld;
 
 /// The state of a Project on the discovery API server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub struct ProjectFacts {
     pub state: ProjectState,
     /// Whether the plane's store, and the writes under way there, show our finalizer, while the plane is
     /// engaged.
-    pub plane: Option<Held>,
+    pub plane: Option<FinalizersHeld>,
     /// The plane is engaged only until its WDs are free.
     pub leaving: bool,
     /// Whether the Project was reported by the first list since this process began, or a term has begun:
@@ -64,13 +64,15 @@ pub fn decide(facts: ProjectFacts) -> PlaneAction {
         (ProjectState::NotReady | ProjectState::Deleting, Some(_)) if remade => PlaneAction::Inspect,
         // Its watches may have failed for as long as it was not ready: fresh ones begin without their
         // back-off.
-        (ProjectState::Ready, Some(Held::Unknown)) if leaving => PlaneAction::Engage,
+        (ProjectState::Ready, Some(FinalizersHeld::Unknown)) if leaving => PlaneAction::Engage,
         (ProjectState::Ready, Some(_)) => PlaneAction::Stay,
         (ProjectState::Absent, Some(_)) if unserved => PlaneAction::Abandon,
         (_, None) if first => PlaneAction::Inspect,
         (_, None) => PlaneAction::Ignore,
-        (_, Some(Held::Yes | Held::Marking | Held::Unknown)) => PlaneAction::Hold,
-        (_, Some(Held::No)) => PlaneAction::Disengage,
+        (_, Some(FinalizersHeld::Yes | FinalizersHeld::Marking | FinalizersHeld::Unknown)) => {
+            PlaneAction::Hold
+        }
+        (_, Some(FinalizersHeld::No)) => PlaneAction::Disengage,
     }
 }
 
@@ -80,7 +82,7 @@ mod tests {
 
     #[test]
     fn i3_a_plane_goes_only_when_no_wd_of_it_waits_for_us() {
-        use Held::{Marking, No, Unknown, Yes};
+        use FinalizersHeld::{Marking, No, Unknown, Yes};
         use PlaneAction::{Abandon, Disengage, Engage, Hold, Ignore, Inspect, Stay};
         use ProjectState::{Absent, Deleting, NotReady, Ready};
         for (state, plane, leaving, first, expected) in [

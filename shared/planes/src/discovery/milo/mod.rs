@@ -41,8 +41,8 @@ use crate::{Origin, Plane, Planes};
 /// How long a watch lasts before the server ends it, in seconds: as those of the planes.
 const WATCH_SECONDS: u32 = 240;
 
-/// Where the plane of a project is on its server. A path of the server's own is dropped: Milo serves projects
-/// at its root, also to those who see the Projects through an organization's plane.
+/// Returns the path of a project's plane on its server. A path of the server's own is dropped: Milo serves
+/// projects at its root, also to those who see the Projects through an organization's plane.
 pub fn path(project: &PlaneName) -> Result<PathAndQuery, InvalidUri> {
     PathAndQuery::try_from(format!("/apis/{GROUP}/{VERSION}/projects/{project}/control-plane"))
 }
@@ -218,8 +218,8 @@ impl Milo {
         known.state != ProjectState::Absent || has_deployments
     }
 
-    /// Asks which of the Projects are gone whose planes are remembered, once the Projects and what is on the
-    /// hub are known.
+    /// Checks which Projects of remembered planes are gone, once the Projects and the objects on the hub are
+    /// known.
     fn look_for_vanished(&self) {
         if !self.listed || !self.planes.anchor.synced() || !self.planes.leads() {
             return;

@@ -21,8 +21,8 @@ pub const EVERY: Duration = Duration::from_hours(1);
 /// How many are asked for each time, one after the other.
 const MOST: usize = 60;
 
-/// Asks for the Projects of remembered planes, and notes which of them are gone. `there` are those that the
-/// watch shows.
+/// Gets the Projects of remembered planes, and notes which of them are gone. `there` are those that the watch
+/// shows.
 pub async fn look(planes: Arc<Planes>, server: Connection, there: BTreeSet<PlaneName>) {
     let Some(identities) = &planes.identities else { return };
     let mut candidates = identities.to_ask_about(planes.clock().now());

@@ -46,7 +46,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 pub struct Events {
     recorder: Arc<EitherGroup>,
     refused: Refused,
-    /// Where the plane takes none for now.
+    /// Says whether the plane takes no writes for now.
     silent: Option<WriteSwitch>,
     /// Counts the Events that were not stored, by reason.
     dropped: Option<IntCounterVec>,
@@ -97,8 +97,8 @@ impl Events {
         Self { silent: Some(silent), ..self }
     }
 
-    /// Something that a user of `about` wants to know. A failure to say it is logged and no more: an Event is
-    /// never a reason to hold up the work.
+    /// Publishes an Event for the users of `about`. A failure is logged and no more: an Event is never a
+    /// reason to hold up the work.
     pub async fn say(
         &self,
         about: &ObjectReference,
@@ -213,8 +213,8 @@ impl OperatorEvents {
         Self(Arc::new(ToOperators { events, about, said: Mutex::default() }))
     }
 
-    /// Something that an operator has to see to. Waits for nothing: the management plane is not the one that
-    /// is worked on.
+    /// Publishes an Event for operators. Does not wait: the management plane is not the one that is worked
+    /// on.
     pub fn warn(&self, reason: Reason, related: Option<ObjectReference>, note: String) {
         self.0.events.spawn(self.0.about.clone(), related, EventType::Warning, reason.into(), note);
     }
@@ -225,7 +225,8 @@ impl OperatorEvents {
         let mut said = self.0.said.lock();
         if said.len() < FORBIDDEN_MAX && said.insert(what.clone()) {
             drop(said);
-            // Of the same object and reason one Event counts all: each needs a related object of its own.
+            // One Event counts all notices of the same object and reason: each needs a related object of its
+            // own.
             let related = ObjectReference { name: Some(what.clone()), ..ObjectReference::default() };
             self.warn(
                 Reason::Forbidden,

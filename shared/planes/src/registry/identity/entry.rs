@@ -1,4 +1,4 @@
-//! What a plane showed of itself, and what is remembered of it.
+//! The UIDs that a plane showed, and the entry that is remembered of it.
 
 use crate::registry::services::entitlement::Grant;
 
@@ -33,8 +33,8 @@ pub struct IdentityEntry {
 }
 
 impl IdentityEntry {
-    /// As it is stored: the identity, after a slash the Project, and after another one what is remembered of
-    /// the service.
+    /// Parses a stored entry: the identity, after a slash the Project, and after another one the grant of the
+    /// service.
     pub fn read(stored: &str) -> Option<Self> {
         let mut parts = stored.splitn(3, '/');
         let identity = parts.next().filter(|identity| !identity.is_empty())?.to_owned();

@@ -20,7 +20,7 @@ use super::known_identities::KnownIdentities;
 use super::pruning::{Sighting, is_long};
 use crate::Plane;
 use crate::registry::services::entitlement::Grant;
-use crate::transport::backoff::Failure;
+use crate::transport::backoff::AttemptFailure;
 
 /// How long a plane may take to say who it is, and how long the memory is waited for before that is a
 /// failure. Longer than any time-out to headers: this is for bodies that do not end.
@@ -58,7 +58,7 @@ pub(crate) struct IdentityError {
     pub(super) refused: Option<Reason>,
     /// Its server answered that there is no such plane, or one that has nothing to be known by.
     pub(super) unserved: bool,
-    pub(super) failure: Failure,
+    pub(super) failure: AttemptFailure,
 }
 
 impl Identities {
@@ -103,13 +103,13 @@ impl Identities {
         }
     }
 
-    /// Asks a plane for its identity, and decides.
+    /// Reads the identity of a plane, and decides.
     pub(super) async fn judge(&self, name: &PlaneName, plane: &Plane) -> Result<(), IdentityError> {
         let seen = match tokio::time::timeout(PATIENCE, self.look(name, &plane.client())).await {
             Ok(seen) => seen?,
             Err(_) => {
                 return Err(IdentityError {
-                    failure: Failure::Unreachable,
+                    failure: AttemptFailure::Unreachable,
                     ..unknown(
                         "transient",
                         format!("failed to get namespaces: no complete response within {PATIENCE:?}"),
@@ -174,7 +174,7 @@ impl Identities {
         self.news.notify_one();
     }
 
-    /// Something is to be remembered that is not.
+    /// Wakes the task that stores what has to be remembered.
     pub(crate) fn remember(&self) {
         self.news.notify_one();
     }
@@ -196,7 +196,7 @@ impl Identities {
 }
 
 fn unknown(label: &'static str, reason: String) -> IdentityError {
-    IdentityError { label, reason, refused: None, unserved: false, failure: Failure::Refused }
+    IdentityError { label, reason, refused: None, unserved: false, failure: AttemptFailure::Refused }
 }
 
 async fn uid(client: &kube::Client, namespace: &str) -> Result<Option<String>, IdentityError> {
@@ -209,7 +209,7 @@ async fn uid(client: &kube::Client, namespace: &str) -> Result<Option<String>, I
             let reason = format!("failed to get namespaces/{namespace}, which identifies a plane: {cause}");
             let label = error.category().label();
             let unserved = error.code() == Some(404);
-            Err(IdentityError { unserved, failure: Failure::of(&error), ..unknown(label, reason) })
+            Err(IdentityError { unserved, failure: AttemptFailure::of(&error), ..unknown(label, reason) })
         }
     }
 }

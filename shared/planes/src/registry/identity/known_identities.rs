@@ -15,11 +15,11 @@ struct Claim {
     entry: IdentityEntry,
     /// The entry that was remembered when the claim was judged.
     judged_by: Option<IdentityEntry>,
-    /// All that its plane showed: where `claimed` has it.
+    /// All UIDs that its plane showed: the keys under which `claimed` has it.
     shown: Box<[String]>,
 }
 
-/// All identities that are known. No two names that are accepted at the same time have one identity.
+/// All known identities. No two names that are accepted at the same time have one identity.
 #[derive(Debug, Default)]
 pub struct KnownIdentities {
     /// Stored on the management plane.
@@ -156,7 +156,8 @@ impl KnownIdentities {
 
     /// The plane is not worked on any more. What is remembered of it stays so.
     pub fn release(&mut self, name: &PlaneName) {
-        // Not by a look at all claims: each of thousands of planes is judged again and again.
+        // Only the UIDs that it showed are looked up, not all claims: each of thousands of planes is judged
+        // again and again.
         for uid in self.claims.remove(name).iter().flat_map(|claim| &claim.shown) {
             if self.claimed.get(uid) == Some(name) {
                 self.claimed.remove(uid);

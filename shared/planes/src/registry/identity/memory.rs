@@ -240,7 +240,7 @@ impl Identities {
         maps
     }
 
-    /// Takes out of `maps`, or else of `shards`, the entries of Projects that are long gone.
+    /// Removes the entries of Projects that are long gone from `maps`, or else from `shards`.
     fn prune(&self, sighting: &Sighting, now: Timestamp, shards: &Shards, maps: &mut Shards) {
         let known = self.known();
         let mut pruning = Pruning::new(sighting, now);
@@ -300,7 +300,7 @@ impl Failing {
     }
 }
 
-/// Takes an event, and returns whether all shards are known now and one may have changed.
+/// Applies an event, and returns whether all shards are known now and one may have changed.
 fn received(shards: &mut Shards, listed: &mut Shards, event: Event<ConfigMap>) -> bool {
     match event {
         Event::Init => listed.clear(),

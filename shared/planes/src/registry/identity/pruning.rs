@@ -1,4 +1,4 @@
-//! Entries of Projects that are long gone are taken out of the memory: pure functions.
+//! Selects the entries of Projects that are long gone, to be removed: pure functions.
 //!
 //! The server of Projects has the only say. It has to have answered of a Project by its name that there is
 //! none, twice and so far apart that a restore of that server, or an operator who makes the Project anew,
@@ -67,7 +67,7 @@ impl<'a> Pruning<'a> {
                 data.remove(&mark);
                 continue;
             }
-            // Of another discovery: no server says that the plane is gone.
+            // A plane of another discovery is kept: no server says that it is gone.
             if entry.project.is_none() || !self.sighting.gone.contains(&plane) {
                 continue;
             }

@@ -36,7 +36,7 @@ pub struct Pauses {
     paused: RwLock<Option<Arc<PausedPlanes>>>,
     /// Held while they are read: the last answer is the newest.
     pub(crate) reading: tokio::sync::Mutex<()>,
-    /// Where they are stored; `None` where no operator can pause anything.
+    /// The stored pauses; `None` if no operator can pause anything.
     pub(crate) stored: Option<Api<ConfigMap>>,
 }
 
@@ -75,7 +75,7 @@ impl Pauses {
         self.paused.read().as_ref().is_none_or(|paused| !paused.is_empty())
     }
 
-    /// Takes what was read, and returns what was known before if that is news.
+    /// Takes over what was read, and returns what was known before if that has changed.
     pub(crate) fn learn(&self, map: Option<&ConfigMap>) -> Option<Before> {
         let now = PausedPlanes::read(map);
         let mut paused = self.paused.write();

@@ -56,9 +56,9 @@ impl fmt::Display for Pause {
 /// The planes that are paused.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PausedPlanes {
-    /// All planes are.
+    /// The pause of all planes.
     pub all: Option<Pause>,
-    /// These planes are, by name.
+    /// The pauses of single planes, by name.
     pub planes: BTreeMap<String, Pause>,
 }
 

@@ -1,4 +1,4 @@
-//! Follows what operators paused, and has everything reconciled when that changes.
+//! Follows the planes that operators paused, and requeues everything when that changes.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -68,7 +68,7 @@ impl Demanded {
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
-                // Not an error: the sender lives as long as `self`.
+                // This cannot fail: the sender lives as long as `self`.
                 _ = wanted.wait_for(|wanted| !wanted) => {}
                 () = watch() => {}
             }

@@ -13,12 +13,12 @@ use tokio::sync::Notify;
 
 /// Whether WDs or Workloads of a plane hold a finalizer of ours, as far as this process can tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Held {
+pub enum FinalizersHeld {
     /// The objects were never listed, so that it is not known.
     Unknown,
     /// A write that may place it is in flight, or ended in no answer.
     Marking,
-    /// Some do.
+    /// Some objects hold it.
     Yes,
     /// No object holds it.
     No,
@@ -72,7 +72,7 @@ struct Open {
 }
 
 /// A write that may place our finalizer and is under way. Dropped, it has ended in no answer.
-pub(crate) struct Mark {
+pub(crate) struct PendingMark {
     marks: Arc<Marks>,
     id: u64,
 }
@@ -89,7 +89,7 @@ impl Marks {
         kind: Kind,
         of: &Object,
         finalizers: &[&str],
-    ) -> Result<Option<Mark>, NotSent> {
+    ) -> Result<Option<PendingMark>, NotSent> {
         if !finalizers_on(kind).iter().any(|ours| finalizers.contains(ours)) {
             return Ok(None);
         }
@@ -108,11 +108,11 @@ impl Marks {
             version: Version::new(of.version()),
             in_flight: true,
         });
-        Ok(Some(Mark { marks: self.clone(), id }))
+        Ok(Some(PendingMark { marks: self.clone(), id }))
     }
 
     /// Whether objects hold our finalizer, by what the stores of their kinds and the writes under way tell.
-    pub fn held(&self, stores: &[(Kind, &Store)]) -> Held {
+    pub fn held(&self, stores: &[(Kind, &Store)]) -> FinalizersHeld {
         self.lock().held(stores)
     }
 
@@ -120,7 +120,7 @@ impl Marks {
     /// closed.
     pub fn close(&self, stores: &[(Kind, &Store)]) -> bool {
         let mut inner = self.lock();
-        inner.closed = inner.closed || inner.held(stores) == Held::No;
+        inner.closed = inner.closed || inner.held(stores) == FinalizersHeld::No;
         inner.closed
     }
 
@@ -144,9 +144,9 @@ impl Marks {
 }
 
 impl Inner {
-    fn held(&mut self, stores: &[(Kind, &Store)]) -> Held {
+    fn held(&mut self, stores: &[(Kind, &Store)]) -> FinalizersHeld {
         if !stores.iter().all(|(_, store)| store.synced()) {
-            return Held::Unknown;
+            return FinalizersHeld::Unknown;
         }
         let stands = |open: &Open| {
             let store = stores.iter().find(|(kind, _)| *kind == open.kind).map(|(_, store)| store);
@@ -156,23 +156,23 @@ impl Inner {
         };
         self.open.retain(|open| open.in_flight || stands(open));
         if stores.iter().any(|(_, store)| store.any(None, |it| holds(it.digest))) {
-            Held::Yes
+            FinalizersHeld::Yes
         } else if self.open.is_empty() {
-            Held::No
+            FinalizersHeld::No
         } else {
-            Held::Marking
+            FinalizersHeld::Marking
         }
     }
 }
 
-impl Mark {
+impl PendingMark {
     /// The server has answered, and what it answered is in the store.
     pub(crate) fn answered(self) {
         self.marks.lock().open.retain(|open| open.id != self.id);
     }
 }
 
-impl Drop for Mark {
+impl Drop for PendingMark {
     fn drop(&mut self) {
         if let Some(open) = self.marks.lock().open.iter_mut().find(|open| open.id == self.id) {
             open.in_flight = false;
@@ -218,15 +218,23 @@ mod tests {
             let marks = Arc::new(Marks::default());
             let begin = || marks.begin(kind, &unmarked, &[finalizer]);
             let answered = begin().unwrap().unwrap();
-            assert_eq!((marks.held(&stores), marks.close(&stores)), (Held::Marking, false), "{kind:?}");
+            assert_eq!(
+                (marks.held(&stores), marks.close(&stores)),
+                (FinalizersHeld::Marking, false),
+                "{kind:?}"
+            );
             answered.answered();
-            assert_eq!(marks.held(&stores), Held::No, "{kind:?}: it was refused");
+            assert_eq!(marks.held(&stores), FinalizersHeld::No, "{kind:?}: it was refused");
             drop(begin().unwrap().unwrap());
-            assert_eq!((marks.held(&stores), marks.close(&stores)), (Held::Marking, false), "{kind:?}");
+            assert_eq!(
+                (marks.held(&stores), marks.close(&stores)),
+                (FinalizersHeld::Marking, false),
+                "{kind:?}"
+            );
             of_kind.applied(object(kind, "2", Some(finalizer)));
             assert_eq!(
                 (marks.held(&stores), marks.close(&stores)),
-                (Held::Yes, false),
+                (FinalizersHeld::Yes, false),
                 "{kind:?}: it landed"
             );
             of_kind.applied(object(kind, "3", None));
@@ -241,8 +249,8 @@ mod tests {
         let plane = PlaneId::Project(PlaneName::new("p").unwrap());
         let workloads = Store::new(plane, Kind::Workload, MemoryBudget::unlimited());
         let marks = Marks::default();
-        assert_eq!(marks.held(&[(Kind::WorkloadDeployment, &wds)]), Held::No);
+        assert_eq!(marks.held(&[(Kind::WorkloadDeployment, &wds)]), FinalizersHeld::No);
         let both = [(Kind::WorkloadDeployment, &wds), (Kind::Workload, &workloads)];
-        assert_eq!((marks.held(&both), marks.close(&both)), (Held::Unknown, false));
+        assert_eq!((marks.held(&both), marks.close(&both)), (FinalizersHeld::Unknown, false));
     }
 }

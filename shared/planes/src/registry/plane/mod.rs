@@ -27,7 +27,7 @@ use crate::registry::identity::Recognition;
 use crate::registry::pauses::Pauses;
 use crate::registry::plane::demand::Demanded;
 use crate::registry::plane::health_log::{Health, HealthLog, LastFailure};
-use crate::registry::plane::marks::{Held, Marks, is_marked};
+use crate::registry::plane::marks::{FinalizersHeld, Marks, is_marked};
 use crate::registry::plane::notices::Notices;
 use crate::registry::plane::origin::Origin;
 use crate::registry::plane::write_state::{WriteState, WriteSwitch};
@@ -35,7 +35,7 @@ use crate::registry::restores::revision::Revision;
 use crate::registry::services::entitlement::ServiceState;
 use crate::registry::services::service::Service;
 use crate::registry::watched::Watched;
-use crate::transport::backoff::{Backoffs, Failure};
+use crate::transport::backoff::{AttemptFailure, Backoffs};
 use crate::transport::{Connection, ConnectionAttempt};
 
 /// One plane of the registry.
@@ -268,7 +268,7 @@ impl Plane {
     }
 
     /// Whether WDs or Workloads of the plane hold our finalizer, or may do so soon.
-    pub fn held(&self) -> Held {
+    pub fn held(&self) -> FinalizersHeld {
         self.marks.held(&self.marked())
     }
 
@@ -386,7 +386,7 @@ impl Plane {
         self.connection.is_starting()
     }
 
-    /// Something is tried now.
+    /// Begins an attempt to connect.
     pub(crate) fn attempt(&self) -> ConnectionAttempt {
         self.connection.attempt()
     }
@@ -395,7 +395,7 @@ impl Plane {
     pub(crate) async fn wait(
         &self,
         wait: Duration,
-        failure: Failure,
+        failure: AttemptFailure,
         attempt: &ConnectionAttempt,
         waits: &mut Backoffs,
     ) {

@@ -1,4 +1,4 @@
-//! Where a project plane was found, and what is said of it there.
+//! The place where a project plane was found, and its state there.
 
 use std::fmt;
 use std::sync::Arc;

@@ -9,7 +9,7 @@ use fedhub_core::object::PlaneId;
 use k8s_openapi::api::core::v1::ObjectReference;
 
 use super::Planes;
-use super::refusal::Refusal;
+use super::refusal::PlaneRefusal;
 use crate::listwatch::WatchError;
 use crate::registry::events::Events;
 use crate::registry::plane::Plane;
@@ -164,7 +164,7 @@ impl Planes {
         if refused.get(name).is_some_and(|known| known.reason == reason) {
             return false;
         }
-        let mut refusal = Refusal { reason: reason.to_owned(), unpublished: about };
+        let mut refusal = PlaneRefusal { reason: reason.to_owned(), unpublished: about };
         if self.leads() {
             refusal.publish();
         }
@@ -175,7 +175,7 @@ impl Planes {
     /// Publishes the refusals that were found before this process led.
     pub(crate) fn publish_refusals(&self) {
         if self.leads() {
-            self.refused.lock().values_mut().for_each(Refusal::publish);
+            self.refused.lock().values_mut().for_each(PlaneRefusal::publish);
         }
     }
 

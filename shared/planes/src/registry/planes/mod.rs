@@ -28,7 +28,7 @@ use crate::registry::listener::Listener;
 use crate::registry::pauses::Pauses;
 use crate::registry::plane::Plane;
 use crate::registry::plane::health_log::Health;
-use crate::registry::pump::lists::{Lists, Permit};
+use crate::registry::pump::lists::{ListPermit, Lists};
 use crate::registry::pump::outages::Outages;
 use crate::registry::restores::history::History;
 use crate::registry::services::service::Services;
@@ -36,7 +36,7 @@ use crate::registry::settings::Settings;
 use crate::registry::tenancy::TenantIndex;
 use crate::registry::watched::Watched;
 use crate::transport::Connection;
-use refusal::Refusal;
+use refusal::PlaneRefusal;
 
 /// The registry: the plane that it is around, its anchor, and all project planes. A process may have several,
 /// which share nothing.
@@ -47,7 +47,7 @@ pub struct Planes {
     discovered: AtomicBool,
     projects: DashMap<PlaneName, Arc<Plane>>,
     /// Planes that cannot be engaged at all (a broken kubeconfig, a refused name), with the reason.
-    refused: Mutex<BTreeMap<String, Refusal>>,
+    refused: Mutex<BTreeMap<String, PlaneRefusal>>,
     /// Planes that are gone for good.
     gone: Mutex<BTreeSet<PlaneName>>,
     pub(crate) outages: Mutex<Outages>,
@@ -206,7 +206,7 @@ impl Planes {
         }
     }
 
-    /// All project planes, by name.
+    /// Returns all project planes, by name.
     pub fn projects(&self) -> Vec<Arc<Plane>> {
         let mut planes: Vec<_> = self.projects.iter().map(|p| p.value().clone()).collect();
         planes.sort_by(|a, b| a.id.cmp(&b.id));
@@ -231,7 +231,7 @@ impl Planes {
         states
     }
 
-    /// Tells operators what is theirs to see to, where there is a place for that.
+    /// Returns the publisher of Events for operators, if there is a place for these.
     pub fn operators(&self) -> Option<&OperatorEvents> {
         self.operators.as_ref()
     }
@@ -300,7 +300,7 @@ impl Planes {
     }
 
     /// Waits for a permit to list a project plane.
-    pub(crate) async fn list_permit(&self, plane: &Plane) -> Permit<'_> {
+    pub(crate) async fn list_permit(&self, plane: &Plane) -> ListPermit<'_> {
         self.lists.permit(plane).await
     }
 

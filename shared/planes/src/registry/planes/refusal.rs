@@ -7,14 +7,14 @@ use kube::runtime::events::EventType;
 use crate::registry::events::Events;
 
 /// A plane that cannot be engaged.
-pub(super) struct Refusal {
+pub(super) struct PlaneRefusal {
     /// Why.
     pub reason: String,
     /// The object and the publisher of the Event that is still to be published about it.
     pub unpublished: Option<(ObjectReference, Events)>,
 }
 
-impl Refusal {
+impl PlaneRefusal {
     /// Publishes the Event, once.
     pub fn publish(&mut self) {
         if let Some((about, events)) = self.unpublished.take() {

@@ -48,12 +48,12 @@ impl Lists {
 
     /// Waits for a permit, in the order of requests. The anchor has no need of one: nothing works
     /// before its lists are complete, and there is one of it.
-    pub(crate) async fn permit(&self, plane: &Plane) -> Permit<'_> {
+    pub(crate) async fn permit(&self, plane: &Plane) -> ListPermit<'_> {
         let at = match plane.id {
             PlaneId::Project(_) => self.next(plane).await.map(|taken| At::Place { _place: taken }),
             PlaneId::Hub | PlaneId::Management | PlaneId::Cell => None,
         };
-        Permit(at.map(|at| Held { lists: self, at, since: Instant::now(), is_answered: false }))
+        ListPermit(at.map(|at| Held { lists: self, at, since: Instant::now(), is_answered: false }))
     }
 
     /// The next place. Failing planes wait in a line of their own, and leave
@@ -71,7 +71,7 @@ impl Lists {
 
 /// The permit of a watch to list, while its list is under way.
 #[derive(Default)]
-pub(crate) struct Permit<'a>(Option<Held<'a>>);
+pub(crate) struct ListPermit<'a>(Option<Held<'a>>);
 
 struct Held<'a> {
     lists: &'a Lists,
@@ -80,13 +80,13 @@ struct Held<'a> {
     is_answered: bool,
 }
 
-/// Where a list waits for its answer.
+/// The state of a list's place.
 enum At<'a> {
     Place { _place: Place<'a> },
     Aside { _aside: SemaphorePermit<'a> },
 }
 
-impl Permit<'_> {
+impl ListPermit<'_> {
     /// Gives the place to the next once the server has not begun to answer for a while and there is room
     /// aside. Otherwise it never returns.
     pub(crate) async fn step_aside(&mut self) {
@@ -94,7 +94,7 @@ impl Permit<'_> {
             return std::future::pending().await;
         };
         let (lists, patience) = (*lists, *since + PATIENCE);
-        // In a box: thousands of watches that stand must not hold room for it.
+        // Boxed: the thousands of watches must not hold room for it.
         let aside = Box::pin(async move {
             tokio::time::sleep_until(patience).await;
             lists.aside.acquire().await

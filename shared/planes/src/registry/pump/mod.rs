@@ -21,9 +21,9 @@ use tokio::time::Instant;
 
 use crate::listwatch::guard::Guarded;
 use crate::listwatch::{self, WatchError, listwatch};
-use crate::registry::pump::lists::{Permit, SETTLED};
+use crate::registry::pump::lists::{ListPermit, SETTLED};
 use crate::registry::pump::stripped::{decoded, stripped};
-use crate::transport::backoff::{Attempt, Backoffs, Failure};
+use crate::transport::backoff::{Attempt, AttemptFailure, Backoffs};
 use crate::{Plane, Planes, Watched};
 
 /// How long a watch lasts before the server ends it, in seconds: the time a silently dead connection may go
@@ -47,12 +47,12 @@ impl Planes {
     /// The list is complete when listeners are told so.
     pub fn demand(self: &Arc<Self>, plane: &Plane, kind: Kind, wanted: bool) {
         let PlaneId::Project(name) = &plane.id else { return };
-        // Of a plane that nothing was asked of, nothing need be taken back.
+        // A plane of which nothing was requested needs nothing undone.
         let Some(demanded) = (if wanted { plane.demand(kind) } else { plane.demanded(kind) }) else { return };
         if !demanded.want(wanted) {
             return;
         }
-        // One that was replaced meanwhile is asked anew.
+        // A plane that was replaced meanwhile is asked again.
         let registered = self.project(name).filter(|registered| std::ptr::eq(Arc::as_ptr(registered), plane));
         if let Some(registered) = registered {
             self.tasks.spawn(pump_on_demand(self.clone(), registered, kind));
@@ -91,7 +91,7 @@ async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind) {
         let mut listing = true;
         // Held from the beginning of a list to its end or its failure: never through a back-off, and not by a
         // server that begins its answer and does not go on.
-        let mut permit = Permit::default();
+        let mut permit = ListPermit::default();
         let mut attempt = plane.attempt();
         let failed = loop {
             let handled = tokio::select! {
@@ -123,7 +123,7 @@ async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind) {
                         plane.service.list_begins(kind);
                     }
                     listing = phase != Phase::Watching;
-                    // Of a flood much is ready at once: all other tasks have a turn after each event of it
+                    // Much of a flood is ready at once: all other tasks have a turn after each of its events
                     // (I8).
                     tokio::task::yield_now().await;
                 }
@@ -177,7 +177,7 @@ fn bounded(
 /// A watch that failed.
 struct Failed {
     /// Why.
-    failure: Failure,
+    failure: AttemptFailure,
     /// How long to wait before the next attempt.
     wait: Duration,
     /// Whether a project plane does not serve an optional kind. There are thousands of them: no task of
@@ -198,9 +198,9 @@ async fn report(
     }
     let (tried, failure) = error.failure();
     let is_optional = plane.watched(kind).is_some_and(Watched::is_optional);
-    // A kind that is served no more, or not to us: the list after this shows it.
+    // The kind is no longer served, or not to us: the next list shows it.
     let ends = is_optional && watch_failures::is_end(error);
-    let failure = if ends { Failure::Expired } else { failure };
+    let failure = if ends { AttemptFailure::Expired } else { failure };
     let is_absent = is_optional && watch_failures::is_absence(error) && is_proven(plane, kind, error).await;
     let is_over = is_absent && matches!(plane.id, PlaneId::Project(_));
     let wait = waits.after(tried, failure, plane.is_starting());
@@ -231,7 +231,8 @@ async fn is_proven(plane: &Plane, kind: Kind, error: &WatchError) -> bool {
         || (!is_too_early && plane.is_without(kind).await)
 }
 
-/// Asks who answers, before a watch goes on after a failure. Before a list, that is asked anyway.
+/// Checks the identity of the plane before a watch goes on after a failure. Before a list, that is checked
+/// anyway.
 async fn recognise(planes: &Arc<Planes>, plane: &Plane, kind: Kind, waits: &mut Backoffs) {
     planes.recognise(plane, kind, waits).await;
     // The plane may have been restored meanwhile, and soon be past the version that the watch goes on from.
@@ -263,14 +264,14 @@ fn note_silence(
     plane: &Plane,
     kind: Kind,
     listing: bool,
-    permit: &mut Permit<'_>,
+    permit: &mut ListPermit<'_>,
     waits: &mut Backoffs,
 ) {
     if listing {
         permit.end();
         watch_failures::report_stalled_list(planes, plane, kind, SETTLED);
     } else {
-        // A watch that does not begin is an error in less time than this: it stands, and has no news.
+        // A watch that cannot begin fails in less time than this: this one works, and has no news.
         mark_healthy(planes, plane, kind);
         waits.succeeded(Attempt::Watch);
     }
@@ -291,8 +292,8 @@ fn absent(planes: &Planes, plane: &Plane, kind: Kind) {
 }
 
 /// Whether the watcher goes on with a list, and not with a watch from where it was.
-fn is_listed_next(error: &WatchError, failure: Failure) -> bool {
-    failure == Failure::Expired || matches!(error, WatchError::List(_) | WatchError::NoVersion)
+fn is_listed_next(error: &WatchError, failure: AttemptFailure) -> bool {
+    failure == AttemptFailure::Expired || matches!(error, WatchError::List(_) | WatchError::NoVersion)
 }
 
 /// Marks a watch as healthy. Objects that failed meanwhile do not wait out their back-off.
@@ -322,7 +323,7 @@ fn handle(
     plane: &Plane,
     kind: Kind,
     event: Event<Guarded>,
-    permit: &mut Permit<'_>,
+    permit: &mut ListPermit<'_>,
     waits: &mut Backoffs,
 ) -> Phase {
     let phase = match event {

@@ -69,8 +69,8 @@ impl Planes {
         servers.into_values().collect()
     }
 
-    /// Asks one of the planes of a server, in each round another, and starts the watches of what discovery
-    /// names.
+    /// Asks one of the planes of a server, another in each round, and starts the watches of the kinds that
+    /// discovery names.
     async fn ask_server(self: Arc<Self>, planes: Vec<Weak<Plane>>, round: usize) {
         let planes: Vec<_> = planes.iter().filter_map(Weak::upgrade).collect();
         let Some(asked) = planes.get(round % planes.len().max(1)) else { return };

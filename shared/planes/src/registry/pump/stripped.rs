@@ -1,4 +1,4 @@
-//! What is kept of an object that a plane sent.
+//! The parts of a received object that are kept.
 
 use fedhub_core::object::{Kind, Object};
 use serde_json::Value;

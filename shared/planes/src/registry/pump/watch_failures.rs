@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use crate::listwatch::WatchError;
 use crate::registry::pump::outages::{Outages, Recovery};
-use crate::transport::backoff::Failure;
+use crate::transport::backoff::AttemptFailure;
 use crate::{Plane, Planes};
 
 /// The reason of a list that is given up because it is too large.
@@ -87,7 +87,7 @@ pub async fn report(
     plane: &Plane,
     kind: Kind,
     error: &WatchError,
-    failure: Failure,
+    failure: AttemptFailure,
     wait: Duration,
 ) {
     let reason = reason(error);
@@ -96,8 +96,8 @@ pub async fn report(
     // A watch goes on from where it was, and its store with it.
     if reason == TOO_LARGE && matches!(error, WatchError::List(_)) {
         planes.metrics().too_large.with_label_values(&[plane.id.kind(), "list"]).inc();
-        // What came of it is not kept, nor what was known before: the next list may have other names, and so
-        // on for ever. Nothing is decided by absence until a list is complete (I4).
+        // Neither the incomplete list is kept nor what was known before: the next list may have other names,
+        // and so on forever. Nothing is decided by absence until a list is complete (I4).
         if let PlaneId::Project(_) = plane.id {
             plane.store(kind).clear();
         }

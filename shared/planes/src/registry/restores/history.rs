@@ -37,7 +37,7 @@ impl Remembered {
 
 /// The cities that projections and WDs stand for, and those whose cells have written back since.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Cities {
+pub struct CityCoverage {
     /// Whether the city is in use: a WD, a copy of an Instance on the hub, a projection.
     pub used: BTreeSet<String>,
     /// The cities in use that have Instances. That their WDs were reported on says nothing about copies.
@@ -68,7 +68,7 @@ impl History {
         self.ours.restored_at
     }
 
-    /// All that is to be remembered.
+    /// Returns everything that has to be remembered.
     pub fn remembered(&self) -> Remembered {
         self.ours
     }
@@ -112,7 +112,7 @@ impl History {
     }
 
     /// The cities whose cells have not written back since the hub was restored.
-    pub fn awaited(&self, cities: &Cities) -> BTreeSet<String> {
+    pub fn awaited(&self, cities: &CityCoverage) -> BTreeSet<String> {
         let reported = |city: &String| self.reported.contains(city) && !cities.copied.contains(city);
         let back = |city: &String| cities.written.contains(city) || reported(city);
         cities.used.iter().filter(|city| !back(city)).cloned().collect()
@@ -288,7 +288,7 @@ mod tests {
         let mut history = known(100);
         history.compare(100, 60, NOW);
         history.reported("ORD", 60);
-        let mut cities = Cities {
+        let mut cities = CityCoverage {
             used: set(&["DFW", "LAX", "ORD"]),
             copied: set(&["DFW", "LAX"]),
             written: set(&["DFW"]),

@@ -22,7 +22,7 @@ use parking_lot::MutexGuard;
 use tokio::time::Instant;
 
 use crate::listwatch::newest_version;
-use crate::registry::restores::history::{Cities, History, Remembered};
+use crate::registry::restores::history::{CityCoverage, History, Remembered};
 use crate::registry::restores::revision::{Distrust, Life, Revision};
 use crate::{Plane, Planes};
 
@@ -82,8 +82,9 @@ impl Planes {
         };
         let Version::Number(version) = known.digest.version else { return };
         if kind == Kind::Cluster {
-            // It tells how a cell is, every few seconds: nothing that a backup could lack. And Karmada may
-            // serve Clusters out of a store of their own, whose versions say nothing of the others.
+            // A Cluster reports the state of its cell every few seconds: nothing that a backup could lack.
+            // Karmada may also serve Clusters from a store of their own, whose versions say nothing of the
+            // others.
             return;
         }
         revision.newest.fetch_max(version, Ordering::AcqRel);
@@ -100,14 +101,13 @@ impl Planes {
         }
     }
 
-    /// Asks the hub whether it went back, so that [`Self::distrust`] says so: after it was read for what it
-    /// lacks.
+    /// Checks whether the hub went back to an earlier state, so that [`Self::distrust`] says so: after the
+    /// hub was read for what it lacks.
     pub async fn compare_hub(&self) {
         self.compare(&self.anchor).await;
     }
 
-    /// Asks the hub for its newest version before it is listed, and has everything listed again where it went
-    /// back.
+    /// Gets the hub's newest version before it is listed, and lists everything again if the hub went back.
     pub(crate) async fn compare(&self, plane: &Plane) {
         let Some(revision) = &plane.revision else { return };
         let since = Instant::now();
@@ -203,8 +203,8 @@ impl Planes {
         *awaited = now;
     }
 
-    fn cities(&self, hub: &Plane, restored_at: u64) -> Cities {
-        let (wd, mut cities) = (Kind::WorkloadDeployment, Cities::default());
+    fn cities(&self, hub: &Plane, restored_at: u64) -> CityCoverage {
+        let (wd, mut cities) = (Kind::WorkloadDeployment, CityCoverage::default());
         let city = |digest: &Digest| digest.city().map(str::to_owned);
         // A city that no Cluster carries and whose WD was never reported on has no cell that could write
         // back.
@@ -265,7 +265,7 @@ impl Planes {
     }
 }
 
-/// Where an Instance is, of which WD, and its version.
+/// Returns the namespace of an Instance, the name of its WD, and its version.
 fn placed(view: View<'_>) -> (String, Option<String>, Option<u64>) {
     let deployment = view.digest.instance().and_then(|facts| facts.deployment(view.name));
     let version = if let Version::Number(version) = view.digest.version { Some(version) } else { None };

@@ -67,7 +67,7 @@ pub enum Entitlement {
 
 /// The expected outcome of a service's state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Outlook {
+pub enum ServiceOutlook {
     /// The service stays as it is.
     #[default]
     Settled,
@@ -85,7 +85,7 @@ pub struct Decision {
     /// The grant to remember; `None` for nothing.
     pub grant: Option<Grant>,
     /// The expected outcome.
-    pub outlook: Outlook,
+    pub outlook: ServiceOutlook,
 }
 
 /// Reads the state of several entitlements: the one that grants most counts.
@@ -144,7 +144,7 @@ pub fn went_with_kind(deleted: &Object, crd: Option<&Object>) -> bool {
 /// Decides by what was known last. `permitted`: what is seen to be withdrawn has been so for the whole delay,
 /// and may be.
 pub fn decide(last: Option<Grant>, now: Entitlement, permitted: bool) -> Decision {
-    let settled = |grant| Decision { state: state(grant), grant, outlook: Outlook::Settled };
+    let settled = |grant| Decision { state: state(grant), grant, outlook: ServiceOutlook::Settled };
     let stays = settled(last);
     match (now, last) {
         (Entitlement::Active, _) => settled(Some(Grant::Granted)),
@@ -152,18 +152,18 @@ pub fn decide(last: Option<Grant>, now: Entitlement, permitted: bool) -> Decisio
         (Entitlement::Unreadable, Some(Grant::Withdrawn)) => {
             Decision { state: ServiceState::Unknown, ..stays }
         }
-        // Nothing is withdrawn twice, nor what was never seen granted.
+        // A service is not withdrawn twice, nor if it was never seen granted.
         (Entitlement::Unreadable | Entitlement::Undecided, _)
         | (_, Some(Grant::Withdrawn))
         | (Entitlement::Absent | Entitlement::Deleted | Entitlement::Denied, None) => stays,
         (Entitlement::Absent, Some(Grant::Granted | Grant::Suspended)) => {
-            Decision { outlook: Outlook::Held, ..stays }
+            Decision { outlook: ServiceOutlook::Held, ..stays }
         }
         (Entitlement::Deleted | Entitlement::Denied | Entitlement::Revoked, _) if permitted => {
             settled(Some(Grant::Withdrawn))
         }
         (Entitlement::Deleted | Entitlement::Denied | Entitlement::Revoked, _) => {
-            Decision { outlook: Outlook::Withdrawing, ..stays }
+            Decision { outlook: ServiceOutlook::Withdrawing, ..stays }
         }
     }
 }

@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::registry::due::until_due;
-use crate::registry::services::entitlement::{Grant, Outlook, ServiceState, is_ours};
+use crate::registry::services::entitlement::{Grant, ServiceOutlook, ServiceState, is_ours};
 
 /// The kind that says whether a project has the service.
 pub(crate) const ENTITLEMENT: Kind = Kind::ServiceEntitlement;
@@ -28,7 +28,7 @@ pub(crate) struct KnownService {
     /// The last decision of this process.
     pub grant: Option<Grant>,
     /// The expected outcome of the state.
-    pub outlook: Outlook,
+    pub outlook: ServiceOutlook,
     /// When the service was withdrawn, while it may come back.
     pub since: Option<Instant>,
     /// Whether the list has an entitlement that cannot be read.
@@ -55,9 +55,9 @@ impl Service {
         self.0.lock().state
     }
 
-    /// Whether an operator has to decide: see [`Outlook::Held`].
+    /// Whether an operator has to decide: see [`ServiceOutlook::Held`].
     pub fn is_held(&self) -> bool {
-        self.0.lock().outlook == Outlook::Held
+        self.0.lock().outlook == ServiceOutlook::Held
     }
 
     /// Notes whether a change of entitlements was the deletion of one to this service that was seen. Of one

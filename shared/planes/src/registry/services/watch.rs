@@ -9,7 +9,7 @@ use fedhub_core::object::{Kind, Object, PlaneId};
 use tokio::time::Instant;
 
 use crate::registry::services::entitlement::{
-    CRD, Decision, Entitlement, Grant, Outlook, decide, read, went_with_kind,
+    CRD, Decision, Entitlement, Grant, ServiceOutlook, decide, read, went_with_kind,
 };
 use crate::registry::services::service::{ENTITLEMENT, KnownService};
 use crate::{Pass, Plane, Planes};
@@ -57,7 +57,7 @@ impl Planes {
     /// Judges the service in the project of a plane, and returns whether that is news.
     pub(crate) fn judge_service(&self, plane: &Plane) -> bool {
         let PlaneId::Project(name) = &plane.id else { return false };
-        // What is not in sync is judged when it is.
+        // A plane that is not in sync is judged once it is.
         if !self.watches_on_projects(ENTITLEMENT) || !plane.synced() {
             return false;
         }
@@ -74,10 +74,10 @@ impl Planes {
         let Decision { state, grant, outlook } = if self.is_stored(name, decided.grant) {
             decided
         } else {
-            Decision { state: service.state, grant: last, outlook: Outlook::Withdrawing }
+            Decision { state: service.state, grant: last, outlook: ServiceOutlook::Withdrawing }
         };
         service.grant = grant;
-        if outlook != Outlook::Withdrawing {
+        if outlook != ServiceOutlook::Withdrawing {
             service.since = None;
             service.permitted = false;
         } else if service.since.is_none() {
@@ -91,7 +91,7 @@ impl Planes {
         if before != state {
             tracing::info!(plane = %name, ?before, now = ?state, ?entitlement, "service state changed");
         }
-        if outlook == Outlook::Held && expected != Outlook::Held {
+        if outlook == ServiceOutlook::Held && expected != ServiceOutlook::Held {
             tracing::warn!(plane = %name, "entitlement is missing and was not seen to be deleted, keeping what runs");
         }
         before != state

@@ -31,7 +31,7 @@ use crate::{DryRun, Pass, Plane, PlaneWriter};
 
 /// The most bytes of an answer: no server stores as much, annotations included.
 const LIMIT: usize = 4 << 20;
-/// Asks for the metadata of an object alone.
+/// Requests the metadata of an object alone.
 const METADATA_ONLY: HeaderValue =
     HeaderValue::from_static("application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1");
 
@@ -52,7 +52,7 @@ pub struct Confidential {
 
 /// The result of reading an object.
 #[derive(Debug)]
-pub enum Read {
+pub enum ConfidentialRead {
     /// The object exists.
     Found(Confidential),
     /// The object does not exist.
@@ -210,7 +210,7 @@ impl Plane {
         kind: Kind,
         namespace: &str,
         name: &str,
-    ) -> Result<Read, RequestError> {
+    ) -> Result<ConfidentialRead, RequestError> {
         let request = requests(kind, namespace).get(name, &GetParams::default());
         let request = request.map(|mut request| {
             request.extensions_mut().insert(OwnConnection);
@@ -218,13 +218,13 @@ impl Plane {
         });
         match self.exchange(pass, request).await {
             Ok(text) => match serde_json::from_slice(&text) {
-                Ok(found) => Ok(Read::Found(found)),
+                Ok(found) => Ok(ConfidentialRead::Found(found)),
                 Err(error) => Err(self.failed("get", kind)(unreadable(&error))),
             },
-            Err(ApiError::Server(status)) if status.code == 404 => Ok(Read::Absent),
+            Err(ApiError::Server(status)) if status.code == 404 => Ok(ConfidentialRead::Absent),
             Err(error) if error.category() == Category::Forbidden => {
                 self.forbidden("get", &kind.resource().plural);
-                Ok(Read::Forbidden)
+                Ok(ConfidentialRead::Forbidden)
             }
             Err(error) => Err(self.failed("get", kind)(error)),
         }
@@ -290,7 +290,7 @@ impl Plane {
 
 /// The object on the plane that a copy is written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
+pub enum CopyTarget {
     /// Nothing: it is created.
     New,
     /// An object, whose resourceVersion is the precondition.
@@ -304,12 +304,12 @@ impl PlaneWriter<'_> {
         kind: Kind,
         object: &Object,
         source: &Confidential,
-        target: Target,
+        target: CopyTarget,
     ) -> Result<ObjectRef, RequestError> {
         let params = PostParams { field_manager: Some(self.manager.to_owned()), ..PostParams::default() };
         let (verb, request) = match target {
-            Target::New => ("create", requests(kind, object.namespace()).create(&params, Vec::new())),
-            Target::Standing => {
+            CopyTarget::New => ("create", requests(kind, object.namespace()).create(&params, Vec::new())),
+            CopyTarget::Standing => {
                 ("update", requests(kind, object.namespace()).replace(object.name(), &params, Vec::new()))
             }
         };

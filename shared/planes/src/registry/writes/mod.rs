@@ -234,8 +234,11 @@ impl Plane {
         most: usize,
         keep: impl Fn(&Object) -> bool + Send + Sync,
     ) -> Result<Vec<Object>, RequestError> {
-        let source =
-            pages::Source { client: self.client(), plane: self.id.clone(), budget: self.budget.clone() };
+        let source = pages::BoundedClient {
+            client: self.client(),
+            plane: self.id.clone(),
+            budget: self.budget.clone(),
+        };
         let limits = ListLimits::objects(limits::OF_ALL);
         let pages = source.pages(kind.resource(), namespace.unwrap_or_default(), Part::Metadata, limits);
         let mut pages = pages.labels(selector.unwrap_or_default());

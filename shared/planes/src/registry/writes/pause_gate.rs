@@ -1,4 +1,4 @@
-//! What is not sent to a plane, whoever wants it: what its state does not allow.
+//! Holds back the requests that the state of a plane does not allow.
 //!
 //! Decides I12.
 

@@ -2,7 +2,7 @@
 //! plane did not keep is said once (I1).
 
 use fedhub_api::facts::Digest;
-use fedhub_cache::normalization::{Part, ServerNormalization, lost};
+use fedhub_cache::normalization::{ObjectPart, ServerNormalization, lost};
 use fedhub_core::errors::RequestError;
 use fedhub_core::metrics::Metrics;
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView};
@@ -59,7 +59,7 @@ pub struct PlaneWriter<'a> {
     pub pass: &'a Pass,
     /// The controller's field manager.
     pub manager: &'static str,
-    /// Where pruned fields are counted.
+    /// Counts pruned fields.
     pub metrics: &'a Metrics,
 }
 
@@ -80,7 +80,7 @@ impl PlaneWriter<'_> {
             }
         };
         if let Written::Stored(stored) = &written {
-            self.learn(kind, &sent, Part::Spec, sent.spec(), stored.spec());
+            self.learn(kind, &sent, ObjectPart::Spec, sent.spec(), stored.spec());
         }
         Ok(Some(written))
     }
@@ -92,7 +92,7 @@ impl PlaneWriter<'_> {
         let stands = self.plane.store(kind).digest(object.namespace(), object.name());
         let same = stands.is_some_and(|digest| digest.content == would_be.content);
         if same {
-            self.learn(kind, object, Part::Spec, object.spec(), would.spec());
+            self.learn(kind, object, ObjectPart::Spec, object.spec(), would.spec());
         }
         Ok(same)
     }
@@ -109,13 +109,13 @@ impl PlaneWriter<'_> {
             let would =
                 self.plane.replace_status(self.pass, kind, of, &status, self.manager, DryRun::Yes).await?;
             if would.status() == of.status() {
-                self.learn(kind, of, Part::Status, &status, would.status());
+                self.learn(kind, of, ObjectPart::Status, &status, would.status());
                 return Ok(None);
             }
         }
         let stored =
             self.plane.replace_status(self.pass, kind, of, &status, self.manager, DryRun::No).await?;
-        self.learn(kind, of, Part::Status, &status, stored.status());
+        self.learn(kind, of, ObjectPart::Status, &status, stored.status());
         Ok(Some(stored))
     }
 
@@ -134,7 +134,7 @@ impl PlaneWriter<'_> {
         self.plane.patch(self.pass, kind, of, patch, self.manager).await
     }
 
-    fn learn(&self, kind: Kind, object: &Object, part: Part, sent: &Value, got: &Value) {
+    fn learn(&self, kind: Kind, object: &Object, part: ObjectPart, sent: &Value, got: &Value) {
         let key = self.plane.key(kind, object.namespace(), object.name());
         let news = self.plane.store(kind).note_normalization(
             &key.namespace,

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use fedhub_cache::budget::Reader;
+use fedhub_cache::budget::BudgetShare;
 use fedhub_core::errors::ApiError;
 use fedhub_core::names::PlaneName;
 use futures::stream;
@@ -21,18 +21,18 @@ fn plane(name: &str) -> PlaneId {
     PlaneId::Project(PlaneName::new(name).unwrap())
 }
 
-/// A request of each kind: one that is added to [`Answer`] has to be added here.
-fn request(expected: Answer) -> Request<()> {
+/// A request of each kind: one that is added to [`AnswerKind`] has to be added here.
+fn request(expected: AnswerKind) -> Request<()> {
     let wds = "/apis/compute.datumapis.com/v1alpha/namespaces/n/workloaddeployments";
     let uri = match expected {
-        Answer::Small => "/api/v1/namespaces/kube-system".to_owned(),
-        Answer::Object => "/version".to_owned(),
-        Answer::Page => format!("{wds}?limit=500"),
-        Answer::Lines => format!("{wds}?watch=true"),
-        Answer::Pieces => format!("{wds}/a"),
+        AnswerKind::Small => "/api/v1/namespaces/kube-system".to_owned(),
+        AnswerKind::Object => "/version".to_owned(),
+        AnswerKind::Page => format!("{wds}?limit=500"),
+        AnswerKind::Lines => format!("{wds}?watch=true"),
+        AnswerKind::Pieces => format!("{wds}/a"),
     };
     let mut request = Request::get(uri).body(()).unwrap();
-    if expected == Answer::Pieces {
+    if expected == AnswerKind::Pieces {
         request.extensions_mut().insert(InPieces);
     }
     request
@@ -75,28 +75,28 @@ fn layer(budget: &MemoryBudget) -> WeighLayer {
 
 #[test]
 fn i8_what_is_expected_of_an_answer_follows_from_its_request() {
-    for expected in Answer::VARIANTS {
-        assert_eq!(Answer::expected(&request(*expected)), *expected);
+    for expected in AnswerKind::VARIANTS {
+        assert_eq!(AnswerKind::expected(&request(*expected)), *expected);
     }
     let metadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
     let list = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
     let projects = "/apis/resourcemanager.miloapis.com/v1alpha1/projects/p/control-plane";
     for (method, uri, accept, expected) in [
-        (Method::GET, "/api/v1/namespaces/n/secrets/a".to_owned(), metadata, Answer::Small),
-        (Method::PATCH, "/api/v1/namespaces/n/secrets/a".to_owned(), metadata, Answer::Small),
-        (Method::GET, "/api/v1/namespaces/n/secrets?limit=1".to_owned(), list, Answer::Page),
-        (Method::GET, format!("{projects}/api/v1/namespaces/n"), "", Answer::Small),
-        (Method::POST, "/api/v1/namespaces/n/events".to_owned(), "", Answer::Object),
-        (Method::GET, "/api/v1/namespaces".to_owned(), "", Answer::Page),
-        (Method::GET, "/apis".to_owned(), "", Answer::Object),
-        (Method::GET, "/whatever/is/to/come".to_owned(), "", Answer::Object),
+        (Method::GET, "/api/v1/namespaces/n/secrets/a".to_owned(), metadata, AnswerKind::Small),
+        (Method::PATCH, "/api/v1/namespaces/n/secrets/a".to_owned(), metadata, AnswerKind::Small),
+        (Method::GET, "/api/v1/namespaces/n/secrets?limit=1".to_owned(), list, AnswerKind::Page),
+        (Method::GET, format!("{projects}/api/v1/namespaces/n"), "", AnswerKind::Small),
+        (Method::POST, "/api/v1/namespaces/n/events".to_owned(), "", AnswerKind::Object),
+        (Method::GET, "/api/v1/namespaces".to_owned(), "", AnswerKind::Page),
+        (Method::GET, "/apis".to_owned(), "", AnswerKind::Object),
+        (Method::GET, "/whatever/is/to/come".to_owned(), "", AnswerKind::Object),
     ] {
         let request = Request::builder().method(method).uri(&uri).header(ACCEPT, accept).body(()).unwrap();
-        assert_eq!(Answer::expected(&request), expected, "{uri} {accept}");
+        assert_eq!(AnswerKind::expected(&request), expected, "{uri} {accept}");
     }
-    assert_eq!(Answer::Page.allowance(page_size(Some("limit=1"))), Some(SMALL));
-    assert_eq!(Answer::Page.allowance(page_size(Some("limit=0"))), Some(PAGE));
-    assert_eq!(Answer::Page.allowance(page_size(None)), Some(PAGE));
+    assert_eq!(AnswerKind::Page.allowance(page_size(Some("limit=1"))), Some(SMALL));
+    assert_eq!(AnswerKind::Page.allowance(page_size(Some("limit=0"))), Some(PAGE));
+    assert_eq!(AnswerKind::Page.allowance(page_size(None)), Some(PAGE));
 }
 
 #[tokio::test]
@@ -107,14 +107,14 @@ async fn i8_no_answer_that_is_read_whole_takes_more_than_it_may_whatever_was_ask
     let spaces = Bytes::from(" ".repeat(64 << 10));
     let byte = Bytes::from_static(b"1");
     let budget = MemoryBudget::of(64 * MIB);
-    for expected in Answer::VARIANTS {
+    for expected in AnswerKind::VARIANTS {
         for (part, name) in
             [(&maps, "maps"), (&deep, "deep"), (&text, "text"), (&spaces, "spaces"), (&byte, "bytes")]
         {
             for status in [200, 500] {
                 let endless = std::iter::repeat_n(part.clone(), 400_000);
                 let (came, excess) = read(&layer(&budget), request(*expected), status, endless).await;
-                if *expected == Answer::Pieces && status == 200 {
+                if *expected == AnswerKind::Pieces && status == 200 {
                     assert!(came <= CUT_OBJECT, "its reader weighs it, {name}: {came}");
                     continue;
                 }
@@ -136,13 +136,13 @@ async fn i8_lines_of_a_watch_are_weighed_each_by_itself_however_they_arrive() {
     let budget = MemoryBudget::of(64 * MIB);
     let line = Bytes::from(format!("{}\n", "{\"a\":1},".repeat(20_000)));
     let (came, excess) =
-        read(&layer(&budget), request(Answer::Lines), 200, std::iter::repeat_n(line.clone(), 50)).await;
+        read(&layer(&budget), request(AnswerKind::Lines), 200, std::iter::repeat_n(line.clone(), 50)).await;
     assert_eq!((came, excess), (50 * line.len(), None));
     let split = line.clone();
     let halves = (0..50).flat_map(move |_| [split.slice(..70_000), split.slice(70_000..)]);
-    assert_eq!(read(&layer(&budget), request(Answer::Lines), 200, halves).await.1, None);
+    assert_eq!(read(&layer(&budget), request(AnswerKind::Lines), 200, halves).await.1, None);
     let longer = Bytes::from("{\"a\":1},".repeat(30_000));
-    let (_, excess) = read(&layer(&budget), request(Answer::Lines), 200, std::iter::once(longer)).await;
+    let (_, excess) = read(&layer(&budget), request(AnswerKind::Lines), 200, std::iter::once(longer)).await;
     assert_eq!(excess, Some(Excess::Memory(OBJECT.memory)));
 }
 
@@ -150,16 +150,16 @@ async fn i8_lines_of_a_watch_are_weighed_each_by_itself_however_they_arrive() {
 async fn i8_a_large_answer_waits_for_its_turn_and_a_small_one_does_not() {
     let budget = MemoryBudget::of(MIB);
     let hub = WeighLayer { plane: PlaneId::Hub, ..layer(&budget) };
-    let held = [(); 4].map(|()| budget.reading(Reader::Single, FREE + 1, 16 * MIB));
+    let held = [(); 4].map(|()| budget.reading(BudgetShare::Single, FREE + 1, 16 * MIB));
     let held = futures::future::join_all(held).await;
     let answer = |bytes: usize| std::iter::repeat_n(Bytes::from("x".repeat(1024)), bytes / 1024);
-    assert_eq!(read(&hub, request(Answer::Object), 200, answer(FREE)).await, (FREE, None));
-    let large = read(&hub, request(Answer::Object), 200, answer(4 * FREE));
+    assert_eq!(read(&hub, request(AnswerKind::Object), 200, answer(FREE)).await, (FREE, None));
+    let large = read(&hub, request(AnswerKind::Object), 200, answer(4 * FREE));
     assert!(tokio::time::timeout(Duration::from_secs(9), large).await.is_err(), "all is taken");
     drop(held);
-    assert_eq!(read(&hub, request(Answer::Object), 200, answer(4 * FREE)).await, (4 * FREE, None));
+    assert_eq!(read(&hub, request(AnswerKind::Object), 200, answer(4 * FREE)).await, (4 * FREE, None));
     // It was given back with the body.
-    tokio::time::timeout(Duration::from_secs(1), budget.reading(Reader::Single, FREE + 1, 16 * MIB))
+    tokio::time::timeout(Duration::from_secs(1), budget.reading(BudgetShare::Single, FREE + 1, 16 * MIB))
         .await
         .unwrap();
 }
@@ -175,7 +175,7 @@ async fn i8_others_have_their_turn_while_an_answer_comes_without_a_pause() {
         }
     });
     let budget = MemoryBudget::of(64 * MIB);
-    for expected in Answer::VARIANTS {
+    for expected in AnswerKind::VARIANTS {
         let before = turns.load(Ordering::Relaxed);
         let parts = std::iter::repeat_n(Bytes::from("x".repeat(TURN / 4)), 16);
         assert_eq!(

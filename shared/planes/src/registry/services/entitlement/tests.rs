@@ -118,7 +118,7 @@ fn w9_what_was_deleted_went_with_its_kind_unless_its_crd_stands_and_is_no_younge
 #[test]
 fn i4_w9_the_service_is_withdrawn_only_where_it_was_granted_and_was_seen_to_go() {
     use Entitlement::{Absent, Active, Deleted, Denied, Revoked, Suspended, Undecided, Unreadable};
-    use Outlook::{Held, Settled, Withdrawing};
+    use ServiceOutlook::{Held, Settled, Withdrawing};
     use ServiceState as S;
     let (granted, held, gone) = (Some(Grant::Granted), Some(Grant::Suspended), Some(Grant::Withdrawn));
     for (last, now, permitted, state, grant, outlook) in [

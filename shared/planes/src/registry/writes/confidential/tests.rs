@@ -13,8 +13,11 @@ fn w6_what_holds_content_is_not_printed() {
         "metadata": {"uid": "u", "resourceVersion": "7", "annotations": {LAST_APPLIED: "canary"}},
         "data": {"password": "Y2FuYXJ5"}, "type": "Opaque",
     }));
-    let printed =
-        format!("{:?} {:?}", secret, Read::Found(read(&json!({"metadata": {}, "data": {"a": "Y2FuYXJ5"}}))));
+    let printed = format!(
+        "{:?} {:?}",
+        secret,
+        ConfidentialRead::Found(read(&json!({"metadata": {}, "data": {"a": "Y2FuYXJ5"}})))
+    );
     assert!(!printed.contains("Y2FuYXJ5") && !printed.contains("canary"), "{printed}");
     assert_eq!((secret.uid(), secret.version()), ("u", "7"));
 }
