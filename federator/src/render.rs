@@ -54,7 +54,7 @@ fn hub_wd(seen: &Snapshot, part: &DraftPart, project: &Object, hub: Option<&Obje
     let Some(hub) = hub else { return Some(Write::Create(Box::new(wanted))) };
     let same_generation = wanted.annotation(SOURCE_GENERATION) == hub.annotation(SOURCE_GENERATION);
     (differs || wanted.metadata != hub.metadata).then(|| Write::Replace {
-        mode: WriteMode::of(differs, same_generation, normalization),
+        mode: WriteMode::new(differs && same_generation, normalization),
         object: Box::new(wanted),
     })
 }
@@ -110,7 +110,7 @@ pub(crate) fn policy(seen: &Snapshot) -> Option<Write> {
     set_field(&mut policy, "spec", spec);
     let object = Box::new(policy);
     Some(match current {
-        Some(_) => Write::Replace { object, mode: WriteMode::of(differs, true, normalization) },
+        Some(_) => Write::Replace { object, mode: WriteMode::new(differs, normalization) },
         None => Write::Create(object),
     })
 }

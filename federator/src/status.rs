@@ -76,7 +76,7 @@ pub fn status_write(
     standing: &Value,
     normalization: Option<ServerNormalization>,
 ) -> StatusWrite {
-    StatusWrite { status, mode: WriteMode::of(true, reported(standing), normalization) }
+    StatusWrite { status, mode: WriteMode::new(reported(standing), normalization) }
 }
 
 /// The status as it should stand; `None` where what stands may stay.

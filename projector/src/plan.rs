@@ -83,7 +83,7 @@ fn project(seen: &Snapshot, instance: &Digest, facts: &Instance) -> ProjectionPl
     let differs = !settled_hash(facts.spec, current.spec, seen.spec_normalization);
     let managed = instance::managed(&managed(seen, &instance.uid, owner));
     if differs || current.identity != managed || current.labels != facts.labels {
-        let mode = WriteMode::of(differs, is_same, seen.spec_normalization);
+        let mode = WriteMode::new(differs && is_same, seen.spec_normalization);
         return write(seen, DraftPart::Object, mode, true);
     }
     status(seen, facts, current)
@@ -170,7 +170,7 @@ fn status(seen: &Snapshot, facts: &Instance, current: &Instance) -> ProjectionPl
         StatusOrigin::Defaulted => current.status_origin != StatusOrigin::Absent,
         StatusOrigin::Reported => was_reported,
     };
-    write_status(seen, WriteMode::of(true, written_before, seen.status_normalization))
+    write_status(seen, WriteMode::new(written_before, seen.status_normalization))
 }
 
 /// A dry run, and the status while a cell is down, are compared with the projection itself.

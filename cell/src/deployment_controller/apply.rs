@@ -248,7 +248,7 @@ impl DeploymentController {
         }
         let reported = wd.status().get("observedGeneration").and_then(Value::as_i64);
         let before = reported.is_some() && reported == wd.metadata.generation;
-        let write = StatusWrite { status, mode: WriteMode::of(true, before, normalization) };
+        let write = StatusWrite { status, mode: WriteMode::new(before, normalization) };
         let written = writer(&self.cell, progress.pass).write_status(kind, wd, write).await;
         if let Some(stored) = progress.tried(written)?.flatten() {
             progress.updated = true;

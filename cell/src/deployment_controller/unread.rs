@@ -66,7 +66,7 @@ impl DeploymentController {
         let status = status(wd, &unread, now);
         let normalization = cell.store(kind).normalization(wd.namespace(), wd.name(), ObjectPart::Status);
         if !settled(&status, wd.status(), normalization) {
-            let write = StatusWrite { status, mode: WriteMode::of(true, false, normalization) };
+            let write = StatusWrite { status, mode: WriteMode::Direct };
             writer(&self.cell, pass).write_status(kind, wd, write).await?;
         }
         Ok(Outcome::AwaitChange)

@@ -44,7 +44,7 @@ pub fn plan(seen: &InstanceFacts<'_>, normalization: Option<ServerNormalization>
     let written_before = !status["conditions"].is_null() && old.get("conditions") == status.get("conditions");
     InstancePlan {
         status: (news && wait.is_none())
-            .then(|| StatusWrite { mode: WriteMode::of(true, written_before, normalization), status }),
+            .then(|| StatusWrite { mode: WriteMode::new(written_before, normalization), status }),
         opens: opened.is_some().then(|| opens(seen)),
         requeue_after: [again, wait, deadline].into_iter().flatten().min(),
     }
@@ -66,7 +66,7 @@ pub fn plan_terminating(
     }
     let wait = debounce::debounce(instance, &status, now);
     let written_before = status.get("conditions") == instance.status().get("conditions");
-    let write = || StatusWrite { mode: WriteMode::of(true, written_before, normalization), status };
+    let write = || StatusWrite { mode: WriteMode::new(written_before, normalization), status };
     InstancePlan {
         status: wait.is_none().then(write),
         opens: None,

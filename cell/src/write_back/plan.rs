@@ -124,7 +124,7 @@ fn stay(snapshot: &Snapshot, instance: &Object, copy: Option<&CopyFacts>) -> Opt
         // It is rendered onto the copy itself.
         let (body, rendered) = rendered?;
         let marked = ownership != Ownership::Unmarked;
-        let mode = WriteMode::of(differs, marked, snapshot.spec_normalization);
+        let mode = WriteMode::new(differs && marked, snapshot.spec_normalization);
         return Some(put(Write::Replace { object: Box::new(rendered), mode }, Some(body.clone())));
     }
     status(snapshot, instance, copy)
@@ -184,7 +184,7 @@ fn status(snapshot: &Snapshot, instance: &Object, copy: &CopyFacts) -> Option<Wr
     if let Some(left) = debounce(instance, status, snapshot.now) {
         return Some(wait(left));
     }
-    let mode = WriteMode::of(true, is.status_origin == StatusOrigin::Reported, snapshot.status_normalization);
+    let mode = WriteMode::new(is.status_origin == StatusOrigin::Reported, snapshot.status_normalization);
     // A dry run is compared with the copy itself.
     if mode == WriteMode::DryRunFirst && copy.body.is_none() {
         return None;

@@ -46,7 +46,7 @@ fn write(mut wanted: Object, spec: Value, stands: Option<&OnHub>) -> Option<Writ
     }
     set_field(&mut wanted, "spec", spec);
     Some(Write::Replace {
-        mode: WriteMode::of(differs, wanted.metadata == object.metadata, *normalization),
+        mode: WriteMode::new(differs && wanted.metadata == object.metadata, *normalization),
         object: Box::new(wanted),
     })
 }

@@ -284,7 +284,7 @@ impl WorkloadReconciler<'_> {
             return Ok(false);
         }
         // After a restart it is not known what the plane makes of what was written before.
-        let mode = WriteMode::of(true, same, normalization);
+        let mode = WriteMode::new(same, normalization);
         let write = Write::Replace { object: Box::new(wd), mode };
         let written = self.controller.writer(&self.project, self.pass).write(WD, write).await?;
         Ok(matches!(written, Some(Written::Stored(_))))
@@ -319,7 +319,7 @@ impl WorkloadReconciler<'_> {
         }
         let reported = workload.status().get("observedGeneration").and_then(Value::as_i64);
         let before = reported.is_some() && reported == workload.metadata.generation;
-        let write = StatusWrite { status, mode: WriteMode::of(true, before, normalization) };
+        let write = StatusWrite { status, mode: WriteMode::new(before, normalization) };
         let writer = self.controller.writer(&self.project, self.pass);
         let stored = writer.write_status(Kind::Workload, &workload, write).await?;
         self.learnt.status_settled = stored.is_none().then(|| summary.content());

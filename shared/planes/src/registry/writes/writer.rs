@@ -43,11 +43,11 @@ pub enum WriteMode {
 }
 
 impl WriteMode {
-    /// Only a dry run shows whether a write changes anything where what stands differs from what is meant
-    /// although it was written for what is meant now, and the server's normalization of it is not known (I7,
-    /// after a restart).
-    pub fn of(differs: bool, written_before: bool, normalization: Option<ServerNormalization>) -> Self {
-        if differs && written_before && normalization.is_none() { Self::DryRunFirst } else { Self::Direct }
+    /// Only a dry run shows whether a write changes anything where it repeats one, as what stands differs from
+    /// what is meant although it was written for what is meant now, and the server's normalization of it is
+    /// not known (I7, after a restart).
+    pub fn new(repeats: bool, normalization: Option<ServerNormalization>) -> Self {
+        if repeats && normalization.is_none() { Self::DryRunFirst } else { Self::Direct }
     }
 }
 
