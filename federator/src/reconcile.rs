@@ -84,11 +84,11 @@ impl<'a> DeploymentReconcile<'a> {
 
     /// Puts what this pass has read in the place of what the caches say.
     fn put_read(&mut self, seen: &mut Snapshot) {
-        if let Some(Some(project)) = self.fetched.remove(&seen.project_key()) {
-            seen.project = project;
+        if let Some(Some(project)) = self.fetched.get(&seen.project_key()) {
+            seen.project.clone_from(project);
         }
-        if let Some(hub) = self.fetched.remove(&seen.hub_key()) {
-            seen.hub = hub;
+        if let Some(hub) = self.fetched.get(&seen.hub_key()) {
+            seen.hub.clone_from(hub);
         }
         self.live = self.live.take().filter(|live| live.hub_namespace_name == seen.hub_namespace_name);
         if let Some(live) = self.live.as_ref().filter(|_| seen.is_leaving()) {
@@ -192,7 +192,8 @@ impl Reconciler for DeploymentReconcile<'_> {
             self.setup = Some(self.federator.setups.acquire(self.of.home).await);
             return Ok(Step::Learned);
         }
-        (self.live, self.fetched) = (None, BTreeMap::new());
+        self.live = None;
+        self.fetched.clear();
         self.verdict = plan.verdict;
         let step = apply(self, seen, plan.intents).await?;
         self.stalled &= step == Step::Learned;

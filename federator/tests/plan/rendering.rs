@@ -2,10 +2,13 @@
 //! in sync, digests show as in sync.
 
 use fedhub_core::object::ObjectView;
+use fedhub_engine::{Draft, DraftPart, Intent};
+use fedhub_federator::render::render;
+use fedhub_planes::{Write, WriteMode};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::plan::fixtures::fresh;
+use crate::plan::fixtures::{fresh, in_order};
 use crate::plan::model::Model;
 use crate::plan::observed::{Observed, Plan};
 use crate::plan::states;
@@ -103,4 +106,18 @@ proptest! {
         let comparable = reported || !seen.project.status().is_object();
         prop_assert!(!comparable || in_sync(&seen) || seen.hub.unwrap().status().get("conditions").is_none());
     }
+}
+
+#[test]
+fn f9_no_hub_wd_is_made_to_be_deleted() {
+    let seen = Observed { hub: None, ..in_order() };
+    let snapshot = seen.snapshot();
+    let bodies = [(snapshot.project_key(), seen.project.clone())].into();
+    let rendered = |part| {
+        let from = vec![snapshot.project_subject()];
+        render(&snapshot, None, &Draft { part, from, mode: WriteMode::Direct }, &bodies)
+    };
+    assert_eq!(rendered(DraftPart::Unprotected { recalled: None }), None);
+    let made = rendered(DraftPart::Object);
+    assert!(matches!(made, Some(Intent::Put { write: Write::Create(_), .. })), "{made:?}");
 }
