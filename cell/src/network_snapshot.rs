@@ -10,11 +10,13 @@ use crate::domain::status::network::Location;
 /// The networking of a WD where that is on.
 pub(crate) fn networking(cell: &Plane, wd: &Object) -> Networking {
     let location = location(cell, wd);
-    let controls = |object: &Object| Instance::of(object).owner == Some(wd.uid());
+    let controls = |object: &Object| Instance::from_object(object).owner == Some(wd.uid());
     let mut instances = cell.store(Kind::Instance).objects(Some(wd.namespace()));
     instances.retain(|instance| controls(instance));
     let bindings = cell.store(Kind::NetworkBinding).objects(Some(wd.namespace()));
-    let (mut contexts, mut claims, mut subnets) = (Vec::new(), Vec::new(), Vec::new());
+    let mut contexts = Vec::new();
+    let mut claims = Vec::new();
+    let mut subnets = Vec::new();
     let mut known: Vec<(&str, &str)> =
         bindings.iter().filter(|binding| controls(binding)).filter_map(|binding| context(binding)).collect();
     known.sort_unstable();
@@ -56,5 +58,5 @@ pub(crate) fn without_networking(cell: &Plane, wd: &Object) -> Networking {
 fn location(cell: &Plane, wd: &Object) -> Location {
     let city = wd.spec()["cityCode"].as_str().unwrap_or_default();
     let locations = cell.store(Kind::LocationBinding).objects(None);
-    Location::of(city, locations.iter().map(AsRef::as_ref))
+    Location::from_bindings(city, locations.iter().map(AsRef::as_ref))
 }

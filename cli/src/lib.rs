@@ -54,7 +54,7 @@ use host::program::Program;
 
 /// Runs a command line of the process, program included, and says how it ended.
 pub fn run(line: Vec<OsString>, environment: &Environment) -> Exit {
-    let (program, arguments) = Program::of(line);
+    let (program, arguments) = Program::from_line(line);
     if host::manifest::is_asked(&arguments) {
         return manual::print(&host::manifest::manifest());
     }

@@ -44,7 +44,8 @@ pub async fn run(layout: &Layout, plane: &str) -> Result<Vec<Step>, Error> {
     let fake = ApiServer::project_plane("fake");
     fake.register(conformance::widget());
     let name = format!("conformance-{}", std::process::id());
-    let (real, fake) = (script(&real, &name).await, script(&fake.client(), &name).await);
+    let real = script(&real, &name).await;
+    let fake = script(&fake.client(), &name).await;
     let both = real.into_iter().zip(fake);
     Ok(both.map(|(real, fake)| Step { name: real.step, real: real.fault, fake: fake.fault }).collect())
 }

@@ -56,7 +56,8 @@ mod tests {
     #[tokio::test]
     async fn what_comes_goes_on_and_back() {
         let scratch = tempfile::tempdir().unwrap();
-        let (from, file) = (scratch.path().join("from.yaml"), scratch.path().join("file.yaml"));
+        let from = scratch.path().join("from.yaml");
+        let file = scratch.path().join("file.yaml");
         let server = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let at = server.local_addr().unwrap();
         let config = format!("{{clusters: [{{name: x, cluster: {{server: \"https://{at}\"}}}}]}}");

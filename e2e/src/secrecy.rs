@@ -78,9 +78,8 @@ fn of_kubeconfig(content: &str) -> Vec<String> {
 /// What is secret of a secret, in pieces: of a token that is signed the signature, of a key what stands
 /// between its first and its last line.
 fn split(secret: &str) -> Vec<String> {
-    let signature = |line: &str| line.rsplit('.').next().unwrap_or(line).to_owned();
     let lines = secret.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("-----"));
-    let whole = lines.map(signature).flat_map(|line| {
+    let whole = lines.map(|line| line.rsplit('.').next().unwrap_or(line).to_owned()).flat_map(|line| {
         let chars: Vec<char> = line.chars().collect();
         let pieces = chars.chunks(PIECE).filter(|piece| piece.len() == PIECE.min(chars.len()));
         pieces.map(String::from_iter).collect::<Vec<_>>()

@@ -87,7 +87,7 @@ pub(crate) fn command_line(planes: &Planes, options: &Options) -> Result<PathBuf
 
 /// Ends fedhub and the planes of an instance. With `evidence`, logs and audit logs stay.
 pub async fn down(name: &str, evidence: bool) -> Result<(), Error> {
-    let layout = Layout::of(name)?;
+    let layout = Layout::from_name(name)?;
     topology::down(name, fedhub::end).await?;
     if !evidence && layout.root().is_dir() {
         layout.wipe()?;

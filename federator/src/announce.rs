@@ -29,7 +29,9 @@ impl Federator {
         } else {
             tracing::info!(%plane, namespace, name, city = seen.city(), "federated");
         }
-        if let Some(from) = finished(seen).filter(|_| !seen.is_read_only()) {
+        if let Some(from) = finished(seen)
+            && !seen.is_read_only()
+        {
             let to = seen.city();
             tracing::info!(%plane, namespace, name, from, to, "moved to another city");
             publish(project, &seen.project_subject().stub, Transition::moved(&from, to));

@@ -57,7 +57,7 @@ impl CleanupBlocked {
 
     /// Returns how an error of a pass blocks the cleanup of a WD that is being deleted; `None` if the error
     /// does not last. `project` is the WD's own plane.
-    pub fn of(error: &Error, project: &PlaneId) -> Option<Self> {
+    pub fn from_error(error: &Error, project: &PlaneId) -> Option<Self> {
         let answered = match error {
             Error::Request(request) => request.code(),
             _ => None,

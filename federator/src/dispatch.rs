@@ -43,7 +43,8 @@ impl Controller for Federator {
 
 impl Federator {
     async fn reconcile_deployment(&self, plane: &PlaneName, job: &Job) -> Result<Outcome, Error> {
-        let (key, pass) = (&job.key, &job.pass);
+        let key = &job.key;
+        let pass = &job.pass;
         let project = self.planes.engaged(plane).ok_or_else(|| Error::NotEngaged(key.plane.clone()))?;
         // Before anything else is waited for: a pass that sets a namespace up must not wait for memory
         // meanwhile.
@@ -66,7 +67,7 @@ impl Federator {
                 // The hub is read anew now and then.
                 let is_read = matches!(error, Error::NotEngaged(PlaneId::Hub));
                 let generation = wd.deployment().map_or(0, |facts| facts.generation);
-                blocked = CleanupBlocked::of(error, &key.plane)
+                blocked = CleanupBlocked::from_error(error, &key.plane)
                     .filter(|_| !is_read || self.has_lasted(key, generation, began, SHOWN_AFTER));
                 answer = blocked.filter(|why| why.is_refusal()).map(|_| errors::chain(error));
                 match blocked {
@@ -76,7 +77,7 @@ impl Federator {
                 }
             }
             (Err(error), Some(wd)) => {
-                if let Some(failure) = Failure::of(error) {
+                if let Some(failure) = Failure::from_error(error) {
                     self.show_failure(pass, of, &wd, failure, began).await;
                 }
             }

@@ -5,7 +5,7 @@
 //! in, as the hub's own labels and origin mark show.
 
 use fedhub_api::facts::deployment::mark_hash;
-use fedhub_api::facts::{Digest, DigestExt, View};
+use fedhub_api::facts::{Digest, DigestExt};
 use fedhub_core::errors::Error;
 use fedhub_core::names::{SOURCE_UID, hub_namespace};
 use fedhub_core::object::{Key, Kind, ObjectView};
@@ -152,8 +152,9 @@ impl Federator {
 
 /// Whether a WD with our finalizer stands in that namespace, so that it cannot have vanished (F2).
 pub(crate) fn held(project: &Plane, namespace: &str) -> bool {
-    let is_held = |wd: View<'_>| wd.digest.deployment().is_some_and(|d| d.held);
-    project.store(Kind::WorkloadDeployment).any(Some(namespace), is_held)
+    project
+        .store(Kind::WorkloadDeployment)
+        .any(Some(namespace), |wd| wd.digest.deployment().is_some_and(|d| d.held))
 }
 
 #[cfg(test)]
@@ -174,7 +175,7 @@ mod tests {
             annotations.insert(FEDERATION_NAMESPACE.to_owned(), name.to_owned());
             annotations.insert(HUB_NAMESPACE_UID.to_owned(), uid.to_owned());
         }
-        Digest::of(&PlaneId::Project(PlaneName::new("alpha").unwrap()), Kind::WorkloadDeployment, &wd)
+        Digest::new(&PlaneId::Project(PlaneName::new("alpha").unwrap()), Kind::WorkloadDeployment, &wd)
     }
 
     fn candidate(name: &str, holds: Option<&str>) -> Candidate {

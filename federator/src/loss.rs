@@ -8,7 +8,7 @@
 
 use fedhub_api::facts::Deployment;
 use fedhub_cache::digest::Uid;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
 use crate::origin::is_anothers;
 use crate::snapshot::Snapshot;
@@ -33,8 +33,11 @@ pub fn is_awaiting_cell(hub: &Deployment) -> bool {
 /// Whether a hub WD that is missing may have been lost: the hub was restored from a backup, or may have been.
 /// That it is trusted again proves nothing of a WD whose plane was unreachable all the while.
 pub fn is_possible(seen: &Snapshot) -> bool {
-    let predates = |restore: Timestamp| i64::from(seen.project.created) <= (restore + SKEW).as_second();
-    !seen.seen_deleted && (seen.distrust.is_some() || seen.last_restore.is_some_and(predates))
+    !seen.seen_deleted
+        && (seen.distrust.is_some()
+            || seen
+                .last_restore
+                .is_some_and(|restore| i64::from(seen.project.created) <= (restore + SKEW).as_second()))
 }
 
 /// Whether this WD, which has no hub WD, was federated to a hub namespace that is not there any more or that

@@ -57,7 +57,8 @@ impl Federator {
     pub(crate) fn converged(&self, key: &Key, uid: impl Display, observed: i64) {
         let measured = self.convergence.lock().returned(key, observed, Instant::now());
         self.measure(&self.planes.metrics().convergence, &measured);
-        if let Some(recorder) = trace::recorder().filter(|_| self.planes.leads())
+        if let Some(recorder) = trace::recorder()
+            && self.planes.leads()
             && let Some(took) = measured.took.into_iter().max()
         {
             let change = TracedGeneration { uid: uid.to_string(), generation: observed };

@@ -86,13 +86,13 @@ pub struct Bound {
 
 impl Bound {
     /// Reads `binding`, for a WD of the city of these cells.
-    pub fn of(binding: &Object, cells: &[String]) -> Self {
+    pub fn new(binding: &Object, cells: &[String]) -> Self {
         let ours = |name: &Value| name.as_str().is_some_and(|name| cells.iter().any(|cell| cell == name));
         let list = |value: &'_ Value| value.as_array().cloned().unwrap_or_default();
         let clusters = list(&binding.spec()["clusters"]);
         let items = list(&binding.status()["aggregatedStatus"]);
         let unapplied = items.iter().any(|item| ours(&item["clusterName"]) && item["applied"] != true);
-        let refusal = items.iter().filter(|item| ours(&item["clusterName"])).find_map(CellRefusal::of);
+        let refusal = items.iter().filter(|item| ours(&item["clusterName"])).find_map(CellRefusal::from_item);
         let theirs = items.into_iter().find(|item| ours(&item["clusterName"]) && reported(&item["status"]));
         Self {
             here: !clusters.is_empty() && clusters.iter().all(|cluster| ours(&cluster["name"])),
@@ -112,11 +112,12 @@ impl Bound {
     pub fn has_arrived(&self, hub: &Object) -> bool {
         let conditions = |status: &Value| -> BTreeSet<(String, String, String)> {
             let all = status["conditions"].as_array().cloned().unwrap_or_default();
-            let text = |c: &Value| {
-                let (status, reason, _) = said(c);
-                (c["type"].to_string(), status.to_owned(), reason.to_owned())
-            };
-            all.iter().map(text).collect()
+            all.iter()
+                .map(|c| {
+                    let (status, reason, _) = said(c);
+                    (c["type"].to_string(), status.to_owned(), reason.to_owned())
+                })
+                .collect()
         };
         let same = |of: fn(&Value) -> &Value| of(&self.status) == of(hub.status());
         self.here
@@ -128,8 +129,9 @@ impl Bound {
 
 /// Whether the project WD names another city than the one that its hub WD was made for.
 pub fn changes_city(seen: &Snapshot) -> bool {
-    let differs = |hub: &Wd| hub.city.as_deref() != Some(seen.city()) && hub.spec_city() != seen.city();
-    seen.hub.as_ref().is_some_and(differs)
+    seen.hub
+        .as_ref()
+        .is_some_and(|hub| hub.city.as_deref() != Some(seen.city()) && hub.spec_city() != seen.city())
 }
 
 /// The move that the hub WD is to record: one that begins, or one that is not finished.
@@ -138,8 +140,11 @@ pub fn under_way(seen: &Snapshot) -> Option<Move> {
     if changes_city(seen) {
         return Some(Move::begins(hub.city.as_deref().unwrap_or(hub.spec_city()), seen.now));
     }
-    let claims = |policy: &&Object| mark_hash(Some(policy.name())) == hub.claimed_by;
-    let claim = seen.policies.iter().map(|policy| policy.object.as_ref()).find(claims);
+    let claim = seen
+        .policies
+        .iter()
+        .map(|policy| policy.object.as_ref())
+        .find(|policy| mark_hash(Some(policy.name())) == hub.claimed_by);
     match (Move::recorded(hub), claim.map(|policy| keeps(policy, seen.city()))) {
         // Another city's policy has it: it was relabelled by hand, or by a version that did not move it.
         (None, Some(false)) => {

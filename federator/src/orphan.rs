@@ -48,6 +48,9 @@ pub(crate) fn is_of(hub: &Digest, project_uid: Option<&Uid>) -> bool {
 pub fn is_orphaned(hub: &Object, living: Option<&Object>, origin: &str) -> bool {
     // What is marked as another's is not ours to name (I6).
     let ours = hub.annotation(SOURCE).is_none_or(|source| source == origin);
-    let lives = |uid: &str| living.is_some_and(|living| living.uid() == uid);
-    !hub.is_terminating() && ours && !hub.annotation(SOURCE_UID).map_or(living.is_some(), lives)
+    !hub.is_terminating()
+        && ours
+        && !hub
+            .annotation(SOURCE_UID)
+            .map_or(living.is_some(), |uid| living.is_some_and(|living| living.uid() == uid))
 }

@@ -301,7 +301,7 @@ fn recall(seen: &Snapshot, since: &str, shown: Option<Refusal>, next: Duration) 
 /// there, and it is deleted once the cell has reported. Until then its condition shows why it waits.
 fn refill(seen: &Snapshot) -> FederationPlan {
     let blocked = block(seen, CleanupBlocked::HubStateLost);
-    let refused = Refusal::of(seen).or_else(|| conflict(seen));
+    let refused = Refusal::from_snapshot(seen).or_else(|| conflict(seen));
     // I10: what may run in one cell is not sent to another.
     if refused.is_some() || seen.cells > 1 {
         return blocked;

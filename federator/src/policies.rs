@@ -22,7 +22,9 @@ use crate::policy::{PolicyVerdict, uses};
 impl Federator {
     /// Reconciles a policy.
     pub(crate) async fn reconcile_policy(&self, job: &Job) -> Result<Outcome, Error> {
-        let (key, pass, hub) = (&job.key, &job.pass, self.planes.hub());
+        let key = &job.key;
+        let pass = &job.pass;
+        let hub = self.planes.hub();
         if !hub.synced() {
             return Err(Error::NotEngaged(PlaneId::Hub));
         }
@@ -72,7 +74,8 @@ impl Federator {
         policy: &ObjectRef,
         wait: Option<Duration>,
     ) -> Result<Outcome, Error> {
-        let (hub, uid) = (self.planes.hub(), Uid::new(policy.uid()));
+        let hub = self.planes.hub();
+        let uid = Uid::new(policy.uid());
         let claimed_by = mark_hash(Some(policy.name()));
         let strays = hub.store(Kind::WorkloadDeployment).select(Some(policy.namespace()), |wd| {
             let city = wd.digest.deployment().filter(|d| d.claimed_by == claimed_by)?.city.as_deref()?;
@@ -112,6 +115,6 @@ impl Federator {
         let name = binding_name(&Kind::WorkloadDeployment.resource().kind, wd);
         let cells: Vec<String> = self.cells_of(city).iter().map(|cell| cell.name().to_owned()).collect();
         let binding = hub.get_live(pass, Kind::ResourceBinding, space, &name).await?;
-        Ok(binding.map(|binding| Bound::of(&binding, &cells)))
+        Ok(binding.map(|binding| Bound::new(&binding, &cells)))
     }
 }

@@ -92,7 +92,7 @@ mod tests {
         }
         wd.metadata.deletion_timestamp = terminating
             .then_some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(jiff::Timestamp::UNIX_EPOCH));
-        Digest::of(plane, Kind::WorkloadDeployment, &wd)
+        Digest::new(plane, Kind::WorkloadDeployment, &wd)
     }
 
     #[test]
@@ -113,7 +113,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn f7_a_policy_goes_after_the_whole_quiet_time() {
-        let (quiet, span) = (UnusedPolicies::default(), Duration::from_secs(10));
+        let quiet = UnusedPolicies::default();
+        let span = Duration::from_secs(10);
         let judge = |used| quiet.judge(&policy(), used, span, Instant::now());
         assert_eq!(judge(false), PolicyVerdict::RequeueAfter(span));
         tokio::time::advance(Duration::from_secs(9)).await;

@@ -68,7 +68,7 @@ pub enum Failure {
 impl Failure {
     /// Returns the failure to publish for the error that a pass ended with. `None` if there is none to
     /// publish, or if the project's own plane failed, on which nothing can be published then.
-    pub fn of(error: &Error) -> Option<Self> {
+    pub fn from_error(error: &Error) -> Option<Self> {
         let Error::Request(request) = error else {
             return error.is_of(&PlaneId::Hub).then_some(Self::HubUnreachable);
         };
@@ -100,7 +100,7 @@ impl fmt::Display for Failure {
 
 impl Progress {
     /// Returns the progress of a WD that is not being deleted, given the refusal that applies to it.
-    pub fn of(seen: &Snapshot, refusal: Option<&Refusal>) -> Self {
+    pub fn from_snapshot(seen: &Snapshot, refusal: Option<&Refusal>) -> Self {
         let reported = seen.hub.as_ref().and_then(|hub| hub.observed_generation());
         let applied = reported == Some(seen.project.generation);
         match refusal {
@@ -233,7 +233,7 @@ pub enum Outlook {
 /// refusal of before a restart stands until it is asked.
 pub fn asks_karmada(seen: &Snapshot, outlook: Outlook) -> bool {
     matches!(outlook, Outlook::AwaitsReport | Outlook::Due(Duration::ZERO))
-        && Progress::of(seen, refusal(seen).as_ref()).awaits_cell()
+        && Progress::from_snapshot(seen, refusal(seen).as_ref()).awaits_cell()
 }
 
 /// Returns when a pass has to come back, given how long the generation has waited and whether its plane has
@@ -248,7 +248,7 @@ pub fn outlook(
     if seen.project.terminating || seen.writes != WriteState::Active || !is_followed {
         return Outlook::Settled;
     }
-    let progress = Progress::of(seen, refusal(seen).as_ref());
+    let progress = Progress::from_snapshot(seen, refusal(seen).as_ref());
     if !progress.is_news(&seen.project) {
         return if progress.awaits_cell() { Outlook::AwaitsReport } else { Outlook::Settled };
     }
@@ -286,7 +286,8 @@ impl Transition {
 /// The transition from one status to the next, by the condition of both. A state is published once, however
 /// often it is tried again, also across restarts.
 pub fn transition(before: &Value, after: &Value, city: &str) -> Option<Transition> {
-    let (old, new) = (find(before, FEDERATED).map(said), find(after, FEDERATED).map(said)?);
+    let old = find(before, FEDERATED).map(said);
+    let new = find(after, FEDERATED).map(said)?;
     let failed = |status: &str| status == "False";
     let is_on_hub = matches!(Reason::parse(new.1), Some(Reason::AwaitingCell | Reason::Applied));
     if is_on_hub && old.is_none_or(|(status, reason, _)| reason == Reason::Pending && !failed(status)) {

@@ -91,7 +91,9 @@ impl<'a> DeploymentReconcile<'a> {
             seen.hub.clone_from(hub);
         }
         self.live = self.live.take().filter(|live| live.hub_namespace_name == seen.hub_namespace_name);
-        if let Some(live) = self.live.as_ref().filter(|_| seen.is_leaving()) {
+        if let Some(live) = self.live.as_ref()
+            && seen.is_leaving()
+        {
             seen.live = Some(LiveRead { cached: seen.hub.is_some() });
             seen.hub_namespace.clone_from(&live.namespace);
             seen.hub.clone_from(&live.deployment);
@@ -112,11 +114,14 @@ impl<'a> DeploymentReconcile<'a> {
         let deployment = hub.refresh(pass, WD, space, &seen.name).await?;
         if deployment.is_none() {
             planes.compare_hub().await;
-            if let Some(uid) = known.filter(|_| planes.distrust().is_none() && !loss::is_possible(seen)) {
+            if let Some(uid) = known
+                && planes.distrust().is_none()
+                && !loss::is_possible(seen)
+            {
                 hub.store(WD).own_deleted(space, &seen.name, &uid);
             }
         }
-        let deployment = deployment.and_then(|wd| Wd::of(&PlaneId::Hub, &wd));
+        let deployment = deployment.and_then(|wd| Wd::from_object(&PlaneId::Hub, &wd));
         self.live = Some(LiveHub { hub_namespace_name: space.clone(), namespace, deployment });
         Ok(())
     }
@@ -124,7 +129,8 @@ impl<'a> DeploymentReconcile<'a> {
     /// Puts what Karmada's `ResourceBinding` says of a WD that moves: whether a cell of the new city has
     /// reported on it, and what keeps it from there.
     async fn ask_of_move(&self, seen: &mut Snapshot) -> Result<(), Error> {
-        let (hub, space) = (self.federator.planes.hub(), &seen.hub_namespace_name);
+        let hub = self.federator.planes.hub();
+        let space = &seen.hub_namespace_name;
         let Some(body) =
             hub.get_or_fetch(&self.job.pass, Kind::WorkloadDeployment, space, &seen.name).await?
         else {
@@ -133,7 +139,7 @@ impl<'a> DeploymentReconcile<'a> {
         let bound = self.federator.bound(&self.job.pass, space, &seen.name, seen.city()).await?;
         let lasted = seen.hub.as_ref().and_then(Move::recorded).map(|recorded| recorded.lasted(seen.now));
         seen.arrived = bound.as_ref().is_some_and(|bound| bound.has_arrived(&body));
-        seen.held = Hold::of(bound.and_then(|bound| bound.refusal), lasted.unwrap_or_default());
+        seen.held = Hold::from_refusal(bound.and_then(|bound| bound.refusal), lasted.unwrap_or_default());
         Ok(())
     }
 }
@@ -228,7 +234,7 @@ impl Effects for DeploymentReconcile<'_> {
     fn learn(&mut self, seen: &Snapshot, key: &Key, answer: Answer) -> Result<Step, Error> {
         match &answer {
             Answer::Outdated(fetched) => {
-                self.fetched.insert(key.clone(), Wd::of(&key.plane, fetched));
+                self.fetched.insert(key.clone(), Wd::from_object(&key.plane, fetched));
             }
             // Its event may be long in coming.
             Answer::Gone if *key == seen.hub_key() => {
@@ -286,14 +292,13 @@ impl Federator {
     /// Returns the state of the caches for the WD `wd`, which belongs into this hub namespace.
     pub(crate) fn snapshot_of(&self, of: Target<'_>, wd: Digest, hub_namespace: String) -> Option<Snapshot> {
         let Target { project, home, key } = of;
-        let (hub, kind) = (self.planes.hub(), Kind::WorkloadDeployment);
-        let (policies, wds) = (hub.store(Kind::PropagationPolicy), hub.store(kind));
-        let known = |object: ObjectRef| {
-            let normalization = policies.normalization(object.namespace(), object.name(), ObjectPart::Spec);
-            KnownPolicy { object, normalization }
-        };
+        let hub = self.planes.hub();
+        let kind = Kind::WorkloadDeployment;
+        let policies = hub.store(Kind::PropagationPolicy);
+        let wds = hub.store(kind);
         let leaves = awaits_cleanup(project, &wd);
-        let (project_wd, service) = (Wd::new(wd)?, project.service());
+        let project_wd = Wd::new(wd)?;
+        let service = project.service();
         let hub_wd = wds.digest(&hub_namespace, &key.name).and_then(Wd::new);
         let cells = self.cells_of(project_wd.city.as_deref().unwrap_or_default());
         let city = hub_wd.as_ref().and_then(|hub| hub.city.as_deref()).or(project_wd.city.as_deref());
@@ -301,9 +306,17 @@ impl Federator {
             home: home.clone(),
             name: key.name.to_string(),
             hub_namespace: hub.store(Kind::Namespace).object("", &hub_namespace),
-            policies: policies.objects(Some(&hub_namespace)).into_iter().map(known).collect(),
+            policies: policies
+                .objects(Some(&hub_namespace))
+                .into_iter()
+                .map(|object| {
+                    let normalization =
+                        policies.normalization(object.namespace(), object.name(), ObjectPart::Spec);
+                    KnownPolicy { object, normalization }
+                })
+                .collect(),
             cells: cells.len(),
-            cell_down: cells.first().and_then(|cell| CellDown::of(cell)),
+            cell_down: cells.first().and_then(|cell| CellDown::from_cluster(cell)),
             cell_lost: (project_wd.terminating || service == ServiceState::Withdrawn)
                 && self.is_lost(city.unwrap_or_default()),
             spec_normalization: wds.normalization(&hub_namespace, &key.name, ObjectPart::Spec),
@@ -360,7 +373,8 @@ impl Federator {
 
     fn mark_synced(&self, project: &Plane, seen: &Snapshot) {
         let kind = Kind::WorkloadDeployment;
-        let (version, inputs) = (&seen.project.version, seen.fingerprint());
+        let version = &seen.project.version;
+        let inputs = seen.fingerprint();
         project.store(kind).mark_synced(&seen.home.namespace, &seen.name, version, inputs);
         if let Some(hub) = &seen.hub {
             let hub_wds = self.planes.hub().store(kind);

@@ -104,7 +104,7 @@ impl Refusal {
     }
 
     /// The refusal that the WD itself calls for, before anything is looked up.
-    pub fn of(seen: &Snapshot) -> Option<Self> {
+    pub fn from_snapshot(seen: &Snapshot) -> Option<Self> {
         let too_large = seen.project.too_large().map(Self::ObjectTooLarge);
         too_large.or_else(|| Self::of_input(&seen.name, seen.city()))
     }
@@ -199,12 +199,11 @@ impl fmt::Display for Remnant {
 
 /// Why a WD that is not being deleted is not on the hub as it is, or does not run there.
 pub fn refusal(seen: &Snapshot) -> Option<Refusal> {
-    let suspended = || (seen.service == ServiceState::Suspended).then_some(Refusal::ServiceSuspended);
-    Refusal::of(seen)
+    Refusal::from_snapshot(seen)
         .or_else(|| conflict(seen))
         .or_else(|| Refusal::of_cells(seen.city(), seen.cells))
         .or_else(|| moving(seen))
-        .or_else(suspended)
+        .or_else(|| (seen.service == ServiceState::Suspended).then_some(Refusal::ServiceSuspended))
 }
 
 /// Where the hub holds something of another tenant in our place (F3, F4, I6).

@@ -64,7 +64,9 @@ pub(crate) fn hub_metadata(seen: &Snapshot) -> HubMetadata {
     let resync = match &seen.hub {
         // F8: from when Karmada is to apply it again until its cell has reported.
         _ if seen.stalled => Some(stamp(seen.now)),
-        Some(hub) if Progress::of(seen, None) != Progress::Applied => hub.resync().map(str::to_owned),
+        Some(hub) if Progress::from_snapshot(seen, None) != Progress::Applied => {
+            hub.resync().map(str::to_owned)
+        }
         _ => None,
     };
     HubMetadata {
@@ -101,9 +103,14 @@ pub(crate) fn policy(seen: &Snapshot) -> Option<Write> {
     if !differs && current.is_some_and(|current| current.object.label(CITY_CODE) == Some(city)) {
         return None;
     }
-    let taken = |name: &str| policies.iter().any(|p| p.object.name() == name);
     let mut policy = current.map_or_else(
-        || bare(Kind::PropagationPolicy, namespace, &policy_name(city, taken)),
+        || {
+            bare(
+                Kind::PropagationPolicy,
+                namespace,
+                &policy_name(city, |name| policies.iter().any(|p| p.object.name() == name)),
+            )
+        },
         |current| current.object.as_ref().clone(),
     );
     policy.metadata.labels.get_or_insert_default().insert(CITY_CODE.to_owned(), city.to_owned());

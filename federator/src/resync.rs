@@ -119,7 +119,7 @@ impl Waits {
     /// Remembers what Karmada said of a WD when it was asked.
     pub fn answered(&self, key: &Key, refusal: Option<CellRefusal>, now: Instant) {
         if let Some(wait) = self.all.lock().waits.get_mut(key) {
-            wait.held = Hold::of(refusal, now.saturating_duration_since(wait.since));
+            wait.held = Hold::from_refusal(refusal, now.saturating_duration_since(wait.since));
         }
     }
 
@@ -148,7 +148,8 @@ mod tests {
     use super::*;
 
     fn key(n: usize) -> Key {
-        let (namespace, name) = ("shop".into(), format!("wd-{n:04}").into());
+        let namespace = "shop".into();
+        let name = format!("wd-{n:04}").into();
         Key { plane: PlaneId::Hub, kind: Kind::WorkloadDeployment, namespace, name }
     }
 

@@ -40,8 +40,8 @@ impl Wd {
     }
 
     /// The facts of that object.
-    pub fn of(plane: &PlaneId, object: &Object) -> Option<Self> {
-        Self::new(Digest::of(plane, Kind::WorkloadDeployment, object))
+    pub fn from_object(plane: &PlaneId, object: &Object) -> Option<Self> {
+        Self::new(Digest::new(plane, Kind::WorkloadDeployment, object))
     }
 
     fn subject(&self, key: Key) -> Subject {
@@ -176,13 +176,18 @@ impl Snapshot {
     /// The one policy for the WD's city, found by its label, not by its name (F5).
     pub fn policy(&self) -> Option<&KnownPolicy> {
         let city = self.city();
-        let carries = |p: &&KnownPolicy| p.object.label(CITY_CODE) == Some(city);
-        self.policies.iter().filter(carries).min_by_key(|p| p.object.is_terminating()).or_else(|| {
-            // Its label was taken off by hand: by its name it is ours.
-            let names = [policy_name(city, |_| false), policy_name(city, |_| true)];
-            let bald = |p: &&KnownPolicy| p.object.label(CITY_CODE).is_none();
-            self.policies.iter().filter(bald).find(|p| names.iter().any(|n| n == p.object.name()))
-        })
+        self.policies
+            .iter()
+            .filter(|p| p.object.label(CITY_CODE) == Some(city))
+            .min_by_key(|p| p.object.is_terminating())
+            .or_else(|| {
+                // Its label was taken off by hand: by its name it is ours.
+                let names = [policy_name(city, |_| false), policy_name(city, |_| true)];
+                self.policies
+                    .iter()
+                    .filter(|p| p.object.label(CITY_CODE).is_none())
+                    .find(|p| names.iter().any(|n| n == p.object.name()))
+            })
     }
 
     /// The origin mark of this WD: `<plane>/<namespace>/<name>`.

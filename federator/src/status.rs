@@ -56,7 +56,7 @@ pub fn write(
     };
     // U2: published along with the rest.
     if !seen.project.terminating {
-        let progress = Progress::of(seen, refusal);
+        let progress = Progress::from_snapshot(seen, refusal);
         let old = conditions::find(current, FEDERATED);
         conditions::put(&mut status, progress.condition(old, seen.project.generation, seen.now));
     }
@@ -127,7 +127,9 @@ pub fn desired(
         }
         Some(_) | None => {}
     }
-    if let Some(down) = seen.cell_down.as_ref().filter(|_| !speaks_for_another_city(seen)) {
+    if let Some(down) = seen.cell_down.as_ref()
+        && !speaks_for_another_city(seen)
+    {
         doubt(&mut status, current, down, seen.now);
     }
     put_counters(&mut status);
@@ -156,7 +158,8 @@ fn doubt(status: &mut Value, standing: &Value, down: &CellDown, now: Timestamp) 
 /// W9: nothing of the WD runs any more, whatever its cell reported last.
 fn stopped(status: &mut Value, standing: &Value, refusal: &Refusal, now: Timestamp) {
     let old = conditions::find(standing, REPLICAS_READY);
-    let (reason, words) = (refusal.reason(), refusal.to_string());
+    let reason = refusal.reason();
+    let words = refusal.to_string();
     conditions::put(status, conditions::explained(old, REPLICAS_READY, "False", reason, &words, now));
     for counter in COUNTERS {
         status[counter] = json!(0);

@@ -73,7 +73,7 @@ pub fn left_of(copy: &Object, hub_uid: &str, clusters: &[ObjectRef]) -> Option<L
     if !is_its {
         return None;
     }
-    let source = CellSource::of(copy)?;
+    let source = CellSource::from_object(copy)?;
     let cluster = cluster_of(clusters, &source.cell, source.cell_uid.as_deref())?;
     if source_lost_since(clusters, &source).is_some() {
         return None;
@@ -81,7 +81,7 @@ pub fn left_of(copy: &Object, hub_uid: &str, clusters: &[ObjectRef]) -> Option<L
     Some(Left {
         instance: copy.name().to_owned(),
         cell: cluster.name().to_owned(),
-        away: CellDown::of(cluster),
+        away: CellDown::from_cluster(cluster),
     })
 }
 

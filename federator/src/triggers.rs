@@ -97,7 +97,7 @@ impl Federator {
             .store(Kind::Namespace)
             .object("", hub_namespace)
             .as_deref()
-            .and_then(ProjectNamespace::of)
+            .and_then(ProjectNamespace::from_hub_namespace)
     }
 
     /// Forgets what went unseen, while a plane's client was replaced.
@@ -207,8 +207,11 @@ impl Federator {
     }
 
     fn hub_deployment_changed(&self, change: &Change) {
-        let (kind, hub) = (Kind::WorkloadDeployment, self.planes.hub());
-        let (seen, old, gone) = (change.known(), change.old(), is_gone(change));
+        let kind = Kind::WorkloadDeployment;
+        let hub = self.planes.hub();
+        let seen = change.known();
+        let old = change.old();
+        let gone = is_gone(change);
         let hub_key = hub.key(kind, &seen.namespace, &seen.name);
         let mut wanted = false;
         if let Some(home) = self.owner(&seen.namespace) {
@@ -257,7 +260,7 @@ impl Federator {
     fn hub_namespace_changed(&self, change: &Change) {
         let states = [Some(change.known()), change.old()].into_iter().flatten();
         let states = states.filter_map(|known| known.object.as_deref());
-        for ProjectNamespace { plane, namespace } in states.filter_map(ProjectNamespace::of) {
+        for ProjectNamespace { plane, namespace } in states.filter_map(ProjectNamespace::from_hub_namespace) {
             self.enqueue_namespace(&plane, &namespace);
         }
         if is_gone(change) {
@@ -266,10 +269,12 @@ impl Federator {
     }
 
     fn cluster_changed(&self, change: &Change) {
-        let (seen, old) = (change.known(), change.old());
+        let seen = change.known();
+        let old = change.old();
         let code = |known: &Known| Some(known.object.as_ref()?.label(CITY_CODE)?.to_owned());
-        let (before, now) = (old.and_then(code), code(seen));
-        let down = |known: &Known| known.object.as_deref().and_then(CellDown::of);
+        let before = old.and_then(code);
+        let now = code(seen);
+        let down = |known: &Known| known.object.as_deref().and_then(CellDown::from_cluster);
         if old.is_some_and(|old| down(old) != down(seen)) {
             // A short outage is not reported.
             for project in self.planes.projects() {

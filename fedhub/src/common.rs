@@ -107,7 +107,7 @@ pub struct ManagementArgs {
 impl ManagementArgs {
     /// The kubeconfig, or the service account of the pod.
     pub fn source(&self) -> Source {
-        Source::of(self.kubeconfig.as_deref(), self.context.as_deref())
+        Source::new(self.kubeconfig.as_deref(), self.context.as_deref())
     }
 }
 

@@ -55,8 +55,10 @@ impl DiscoveryArgs {
         ];
         let given: Vec<&str> = given.into_iter().filter(|(_, given)| *given).map(|(flag, _)| flag).collect();
         if self.mode != Discovery::Milo {
-            let needless = |flag: &str| format!("{flag} is for --discovery milo, not for {}", self.mode);
-            let faults: Vec<String> = given.into_iter().map(needless).collect();
+            let faults: Vec<String> = given
+                .into_iter()
+                .map(|flag| format!("{flag} is for --discovery milo, not for {}", self.mode))
+                .collect();
             return if faults.is_empty() { Ok(None) } else { Err(faults) };
         }
         if given.is_empty() {
@@ -100,7 +102,8 @@ mod tests {
             kubeconfig: kubeconfig.map(PathBuf::from),
             context: context.map(str::to_owned),
         };
-        let (file, pod) = (management(Some("m"), Some("c")), management(None, None));
+        let file = management(Some("m"), Some("c"));
+        let pod = management(None, None);
         assert!(milo(None, None).projects(&file).is_none(), "that of the management plane");
         for (args, management, path, context) in [
             (milo(Some("d"), None), &file, "d", None),

@@ -45,7 +45,8 @@ impl LogFilter {
 
     /// Sets `filter` for as long as the `query` of a request says, as in `for=10m`.
     pub fn change(self: &Arc<Self>, filter: &str, query: &str) -> Result<(), String> {
-        let (filter, time) = (filter.trim(), duration(query)?);
+        let filter = filter.trim();
+        let time = duration(query)?;
         if filter.is_empty() {
             return Err("no log filter in the body: expected one such as debug or info,fedhub_planes=debug"
                 .to_owned());

@@ -61,10 +61,12 @@ impl admin::Status for Status {
 
 impl Status {
     /// Creates the status of a process with these roles.
-    pub fn of(roles: &[&Role], runtime: &Runtime) -> anyhow::Result<Self> {
-        let (metrics, transport) = (runtime.metrics.clone(), runtime.transport.clone());
+    pub fn from_roles(roles: &[&Role], runtime: &Runtime) -> anyhow::Result<Self> {
+        let metrics = runtime.metrics.clone();
+        let transport = runtime.transport.clone();
         let roles = roles.iter().map(|role| (*role).clone()).collect();
-        let (process, scraping) = (ProcessMetrics::new()?, Mutex::new(()));
+        let process = ProcessMetrics::new()?;
+        let scraping = Mutex::new(());
         Ok(Self { roles, metrics, process, scraping, transport, admission: None })
     }
 
@@ -110,15 +112,16 @@ impl Status {
         }
         // The backlog of a standby is the leader's business.
         let leads = |controller: Option<&str>| {
-            let is_of = |role: &&Role| controller.is_none_or(|name| role.has(name));
-            self.roles.iter().filter(is_of).any(Role::leads)
+            self.roles.iter().filter(|role| controller.is_none_or(|name| role.has(name))).any(Role::leads)
         };
         metrics.gather(leads)
     }
 
     fn planes(&self) {
         let metrics = &self.metrics;
-        let (mut states, mut objects, mut bytes) = (BTreeMap::<_, i64>::new(), 0, 0);
+        let mut states = BTreeMap::<_, i64>::new();
+        let mut objects = 0;
+        let mut bytes = 0;
         let mut entitlements_missing = 0;
         for planes in self.roles.iter().flat_map(|role| &role.registries) {
             for (state, count) in planes.states() {

@@ -87,7 +87,8 @@ fn root(test: &str) -> Root {
 fn run(root: &Root, arguments: &[&str]) -> Option<Output> {
     let stages = stages();
     let last = stages.last().unwrap();
-    let (user, entry) = (of(last, "USER").next().unwrap(), of(last, "ENTRYPOINT").next().unwrap());
+    let user = of(last, "USER").next().unwrap();
+    let entry = of(last, "ENTRYPOINT").next().unwrap();
     let entry = entry.trim_matches(['[', ']', '"']);
     let as_user = format!("--userspec={user}");
     let ways: [&[&str]; 2] = [&["chroot", &as_user], &["unshare", "--map-root-user", "chroot"]];
@@ -145,7 +146,8 @@ fn the_image_is_empty_but_for_the_program_and_not_root() {
     }
 
     let root = root("files");
-    let (mut directories, mut files) = (vec![root.0.clone()], Vec::new());
+    let mut directories = vec![root.0.clone()];
+    let mut files = Vec::new();
     while let Some(directory) = directories.pop() {
         for entry in fs::read_dir(directory).unwrap().map(Result::unwrap) {
             if entry.file_type().unwrap().is_dir() {

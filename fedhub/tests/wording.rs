@@ -43,7 +43,8 @@ fn printed(line: &str) -> Option<String> {
         let sigils = ["?", "%"].map(|sigil| format!("{sigil}{name}"));
         let field = sigils.into_iter().find(|field| {
             line.match_indices(field).any(|(at, _)| {
-                let (before, after) = (line[..at].chars().last(), line[at + field.len()..].chars().next());
+                let before = line[..at].chars().last();
+                let after = line[at + field.len()..].chars().next();
                 before.is_none_or(|c| "( ,=".contains(c)) && after.is_none_or(|c| "),; ".contains(c))
             })
         });

@@ -75,7 +75,8 @@ impl Projector {
         target: &ProjectNamespace,
         hub_namespace: &ObjectRef,
     ) -> Snapshot {
-        let (hub, wd) = (self.planes.hub(), Kind::WorkloadDeployment);
+        let hub = self.planes.hub();
+        let wd = Kind::WorkloadDeployment;
         let instance = hub.store(Kind::Instance).digest(&key.namespace, &key.name);
         let facts = instance.as_ref().and_then(Digest::instance);
         let deployment = facts.and_then(|facts| facts.deployment(&key.name)).map(str::to_owned);

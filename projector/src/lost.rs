@@ -73,7 +73,8 @@ impl LostCells {
     }
 
     async fn release(&self, pass: &Pass, name: &PlaneName, project: &Plane) -> Result<Outcome, Error> {
-        let (hub, clusters) = (self.planes.hub(), self.planes.clusters());
+        let hub = self.planes.hub();
+        let clusters = self.planes.clusters();
         if !clusters.iter().any(|cluster| declares(cluster)) {
             return Ok(Outcome::Unchanged);
         }
@@ -83,7 +84,9 @@ impl LostCells {
             return Ok(Outcome::RequeueAfter(RETRY));
         }
         let is_lost = |source: &CellSource| source_lost_since(&clusters, source).is_some();
-        let (mut copies, mut claims, mut due) = (0, 0, true);
+        let mut copies = 0;
+        let mut claims = 0;
+        let mut due = true;
         for namespace in self.planes.tenants().of_plane(name) {
             if !due || !hub.store(Kind::Instance).any(Some(&namespace), |_| true) {
                 continue;
@@ -96,7 +99,8 @@ impl LostCells {
         }
         if due {
             let left = |claim: &Object| {
-                !claim.is_terminating() && CellSource::of(claim).is_some_and(|source| is_lost(&source))
+                !claim.is_terminating()
+                    && CellSource::from_object(claim).is_some_and(|source| is_lost(&source))
             };
             let listed = project
                 .list_metadata(pass, Kind::ResourceClaim, None, Some(SOURCE_CLUSTER), BATCH, left)
@@ -155,7 +159,9 @@ impl LostCells {
             now.and_then(refusal).filter(|now| old.as_deref().and_then(refusal).as_ref() != Some(now))
         {
             tracing::warn!(cluster = &*seen.name, error = refusal, "ignoring declaration of a lost cell");
-            if let Some(operators) = self.planes.operators().filter(|_| self.planes.leads()) {
+            if let Some(operators) = self.planes.operators()
+                && self.planes.leads()
+            {
                 operators.warn(Reason::LostCellRefused, Some(reference(Kind::Cluster, seen)), refusal);
             }
         }
@@ -213,7 +219,9 @@ impl Listener for LostCells {
                 let copy = change.known().object.as_deref();
                 let lost = copy.is_some_and(|copy| is_copy_lost(&self.planes.clusters(), copy));
                 let namespace = plane.store(Kind::Namespace).object("", &change.known().namespace);
-                if let (true, Some(home)) = (lost, namespace.as_deref().and_then(ProjectNamespace::of)) {
+                if let (true, Some(home)) =
+                    (lost, namespace.as_deref().and_then(ProjectNamespace::from_hub_namespace))
+                {
                     self.enqueue(&home.plane);
                 }
             }

@@ -35,12 +35,13 @@ impl Controller for Projector {
         if (&job.key.plane, job.key.kind) != (&PlaneId::Hub, Kind::Instance) {
             return Err(Error::Bug(format!("{} is none of the projector's keys", job.key)));
         }
-        let (key, hub) = (&job.key, self.planes.hub());
+        let key = &job.key;
+        let hub = self.planes.hub();
         if !hub.synced() {
             return Err(Error::NotEngaged(PlaneId::Hub));
         }
         let hub_namespace = hub.store(Kind::Namespace).object("", &key.namespace);
-        let target = hub_namespace.as_deref().and_then(ProjectNamespace::of);
+        let target = hub_namespace.as_deref().and_then(ProjectNamespace::from_hub_namespace);
         let (Some(hub_namespace), Some(target)) = (hub_namespace.clone(), target) else {
             let instance = hub.store(Kind::Instance).digest(&key.namespace, &key.name);
             let unidentifiable = hub_namespace.is_some() && instance.is_some();
@@ -55,7 +56,10 @@ impl Controller for Projector {
             self.set_state(key, None);
             return Err(Error::NotEngaged(PlaneId::Project(target.plane)));
         };
-        let (live, confirmed, fetched, memory) = (None, None, Fetched::default(), None);
+        let live = None;
+        let confirmed = None;
+        let fetched = Fetched::default();
+        let memory = None;
         let projector = self;
         let mut instance = InstanceReconciler {
             projector,
@@ -117,13 +121,15 @@ impl InstanceReconciler<'_> {
     /// Reads the hub live (I4).
     async fn read_hub(&self, seen: &Snapshot) -> Result<Live, RequestError> {
         let hub = self.projector.planes.hub();
-        let (key, pass) = (&seen.key, &self.job.pass);
+        let key = &seen.key;
+        let pass = &self.job.pass;
         let wds = Kind::WorkloadDeployment;
         let namespace = hub.get_live(pass, Kind::Namespace, "", &key.namespace).await?.map(Arc::new);
         let facts = seen.projection.as_ref().and_then(Digest::instance);
         let name = facts.and_then(|facts| facts.deployment(&key.name));
-        let is_recorded = |n: &ObjectRef| facts.is_some_and(|facts| facts.is_from_namespace_uid(n.uid()));
-        let is_lost = !namespace.as_ref().is_some_and(is_recorded);
+        let is_lost = !namespace
+            .as_ref()
+            .is_some_and(|n| facts.is_some_and(|facts| facts.is_from_namespace_uid(n.uid())));
         let known = name.and_then(|name| hub.store(wds).digest(&key.namespace, name));
         let is_reported = known.is_some_and(|wd| wd.deployment().is_some_and(Deployment::reported));
         if namespace.is_none() || is_lost && !is_reported && !seen.withdrawn {
@@ -157,7 +163,7 @@ impl InstanceReconciler<'_> {
             }
             _ => None,
         };
-        let owner = owner.map(|owner| Digest::of(&self.project.id, kind, &owner));
+        let owner = owner.map(|owner| Digest::new(&self.project.id, kind, &owner));
         let created =
             bodies.get(&seen.key).and_then(|instance| instance.metadata.creation_timestamp.as_ref());
         let created = created.map_or(seen.now, |time| time.0);
@@ -176,11 +182,13 @@ impl Reconciler for InstanceReconciler<'_> {
         }
         let owner = seen.owner.clone().or_else(|| self.confirmed.as_ref()?.owner.clone());
         self.job.answered.say(|| change(owner.as_ref()?, seen.hub_deployment.as_ref()?));
-        let (live, confirmed) = (self.live.take(), self.confirmed.clone());
+        let live = self.live.take();
+        let confirmed = self.confirmed.clone();
         let since_event = self.job.unsettled_since.elapsed();
         let Fetched { instance, projection } = self.fetched.clone();
         let refetched = instance.is_some() || projection.is_some();
-        let (instance, projection) = (instance.or(seen.instance), projection.or(seen.projection));
+        let instance = instance.or(seen.instance);
+        let projection = projection.or(seen.projection);
         Ok(ControlFlow::Continue(Snapshot {
             instance,
             owner,
@@ -253,7 +261,7 @@ impl Effects for InstanceReconciler<'_> {
     fn learn(&mut self, seen: &Snapshot, key: &Key, answer: Answer) -> Result<Step, Error> {
         match &answer {
             Answer::Outdated(fetched) => {
-                let digest = Digest::of(&key.plane, key.kind, fetched);
+                let digest = Digest::new(&key.plane, key.kind, fetched);
                 let known = match key.plane {
                     PlaneId::Hub => &mut self.fetched.instance,
                     _ => &mut self.fetched.projection,

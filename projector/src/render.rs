@@ -44,13 +44,13 @@ pub fn managed(seen: &Snapshot, instance: &Uid, owner: ProjectionOwner<'_>) -> O
 /// The projection of `instance` in `namespace`: labels by allow-list, what is managed, and the spec;
 /// everything else of `current` stays as it is (I9).
 pub fn desired(namespace: &str, managed: ObjectMeta, instance: &Object, current: Option<&Object>) -> Object {
-    let new = || bare(Kind::Instance, namespace, instance.name());
-    let mut desired = current.map_or_else(new, Object::clone);
+    let mut desired = current.map_or_else(|| bare(Kind::Instance, namespace, instance.name()), Object::clone);
     let metadata = &mut desired.metadata;
     let labels = metadata.labels.get_or_insert_default();
     labels.retain(|key, _| !INSTANCE_LABELS.contains(&key.as_str()));
-    let value = |key: &str| Some((key.to_owned(), instance.label(key)?.to_owned()));
-    labels.extend(INSTANCE_LABELS.into_iter().filter_map(value));
+    labels.extend(
+        INSTANCE_LABELS.into_iter().filter_map(|key| Some((key.to_owned(), instance.label(key)?.to_owned()))),
+    );
     labels.extend(managed.labels.into_iter().flatten());
     metadata.annotations.get_or_insert_default().extend(managed.annotations.into_iter().flatten());
     own(metadata.owner_references.get_or_insert_default(), managed.owner_references.unwrap_or_default());

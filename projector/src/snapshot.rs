@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use fedhub_api::cells::CellDown;
-use fedhub_api::facts::{Digest, DigestExt, Instance};
+use fedhub_api::facts::{Digest, DigestExt};
 use fedhub_api::transitions::Signal;
 use fedhub_cache::ServerNormalization;
 use fedhub_core::hash::KeyedHasher;
@@ -85,10 +85,10 @@ pub struct Live {
 
 /// Whether the hub Instance of that name is that hub WD's, and not being deleted.
 pub fn is_copy(instance: &Digest, name: &str, deployment: &Object) -> bool {
-    let is_its = |facts: &Instance| {
-        facts.deployment(name) == Some(deployment.name()) && facts.may_be_controlled_by(deployment.uid())
-    };
-    !instance.terminating && instance.instance().is_some_and(is_its)
+    !instance.terminating
+        && instance.instance().is_some_and(|facts| {
+            facts.deployment(name) == Some(deployment.name()) && facts.may_be_controlled_by(deployment.uid())
+        })
 }
 
 impl Snapshot {

@@ -1,7 +1,5 @@
 //! Which event enqueues which key: the hub Instances that a change concerns.
 
-use std::sync::Arc;
-
 use fedhub_api::facts::{Change, DigestExt, Known, View};
 use fedhub_core::names::PlaneName;
 use fedhub_core::object::{Key, Kind, ObjectView, PlaneId};
@@ -26,7 +24,9 @@ impl Projector {
     }
 
     fn home(&self, hub_namespace: &str) -> Option<ProjectNamespace> {
-        ProjectNamespace::of(&*self.planes.hub().store(Kind::Namespace).object("", hub_namespace)?)
+        ProjectNamespace::from_hub_namespace(
+            &*self.planes.hub().store(Kind::Namespace).object("", hub_namespace)?,
+        )
     }
 
     fn enqueue_instances(&self, hub_namespace: &str, of: impl Fn(View<'_>) -> bool) {
@@ -45,7 +45,7 @@ impl Projector {
         let hub = self.planes.hub();
         for namespace in self.planes.tenants().of_plane(name) {
             let Some(object) = hub.store(Kind::Namespace).object("", &namespace) else { continue };
-            let Some(home) = ProjectNamespace::of(&object) else { continue };
+            let Some(home) = ProjectNamespace::from_hub_namespace(&object) else { continue };
             let here = |i: View<'_>| Some(i.name.to_owned());
             let mut names = hub.store(Kind::Instance).select(Some(&namespace), here);
             names.extend(project.store(Kind::Instance).select(Some(&home.namespace), here));
@@ -72,8 +72,11 @@ impl Projector {
 
     /// Enqueues the projections of a WD that left the hub with its project's service (W9).
     fn enqueue_withdrawn(&self, plane: &PlaneName, hub_namespace: &str, wd: &Known) {
-        let withdrawn = |project: &Arc<Plane>| project.service() == ServiceState::Withdrawn;
-        let Some(project) = self.planes.project(plane).filter(withdrawn) else { return };
+        let Some(project) =
+            self.planes.project(plane).filter(|project| project.service() == ServiceState::Withdrawn)
+        else {
+            return;
+        };
         let its = |i: View<'_>| {
             let deployment = i.digest.instance().and_then(|facts| facts.deployment(i.name));
             (deployment == Some(&*wd.name)).then(|| i.name.to_owned())
@@ -144,8 +147,9 @@ impl Projector {
     /// (I4).
     fn remembers_deletion(&self, instance: &Known) -> bool {
         if self.seen_deleted.len() >= MAX_SEEN_DELETED {
-            let known = |home: ProjectNamespace| self.planes.project(&home.plane).is_some();
-            self.seen_deleted.retain(|key, _| self.home(&key.namespace).is_some_and(known));
+            self.seen_deleted.retain(|key, _| {
+                self.home(&key.namespace).is_some_and(|home| self.planes.project(&home.plane).is_some())
+            });
         }
         let key = self.planes.hub().key(Kind::Instance, &instance.namespace, &instance.name);
         self.seen_deleted.len() < MAX_SEEN_DELETED && (self.planes.leads() || self.has_projection(&key))
@@ -169,7 +173,8 @@ impl Projector {
 
     /// Returns whether the projection that changed will be reconciled.
     fn project_changed(&self, plane: &PlaneName, kind: Kind, change: &Change) -> bool {
-        let (seen, mut wanted) = (change.known(), false);
+        let seen = change.known();
+        let mut wanted = false;
         for namespace in self.hub_namespaces(plane, &seen.namespace) {
             match kind {
                 Kind::WorkloadDeployment => {
@@ -219,7 +224,7 @@ impl Listener for Projector {
             self.cells_changed();
         }
         for namespace in self.planes.hub().store(Kind::Namespace).objects(None) {
-            if ProjectNamespace::of(&namespace).is_none() {
+            if ProjectNamespace::from_hub_namespace(&namespace).is_none() {
                 self.enqueue_instances(namespace.name(), |_| true);
             }
         }

@@ -62,8 +62,12 @@ impl UnreachableCities {
         let now = Arc::new(cities_down(clusters));
         let mut known = self.0.write();
         let before = std::mem::replace(&mut *known, now.clone());
-        let changed = |city: &&u32| before.get(*city) != now.get(*city);
-        let mut cities: Vec<u32> = before.keys().chain(now.keys()).filter(changed).copied().collect();
+        let mut cities: Vec<u32> = before
+            .keys()
+            .chain(now.keys())
+            .filter(|city| before.get(*city) != now.get(*city))
+            .copied()
+            .collect();
         cities.sort_unstable();
         cities.dedup();
         cities
@@ -76,7 +80,7 @@ fn cities_down(clusters: &[ObjectRef]) -> BTreeMap<u32, CellDown> {
     for cluster in clusters {
         let cluster: &Object = cluster;
         let Some(code) = cluster.label(CITY_CODE) else { continue };
-        let down = CellDown::of(cluster);
+        let down = CellDown::from_cluster(cluster);
         cities.entry(city(Some(code))).and_modify(|all| *all = all.take().and(down.clone())).or_insert(down);
     }
     cities.into_iter().filter_map(|(city, down)| Some((city, down?))).collect()
@@ -108,7 +112,7 @@ mod tests {
 
     #[test]
     fn c11_what_is_ready_in_a_cell_that_is_down_is_not_known_to_be() {
-        let down = CellDown::of(&cluster("cell-1", "DFW", "False"));
+        let down = CellDown::from_cluster(&cluster("cell-1", "DFW", "False"));
         assert_eq!(*projected_status(&ready("True"), &json!({}), None, NOW), ready("True"));
         for not_ready in ["False", "Unknown"] {
             assert_eq!(
@@ -131,7 +135,7 @@ mod tests {
 
     #[test]
     fn c11_a_moment_is_nothing_to_tell_of() {
-        let down = CellDown::of(&cluster("cell-1", "DFW", "False")).unwrap();
+        let down = CellDown::from_cluster(&cluster("cell-1", "DFW", "False")).unwrap();
         let at = |second| Timestamp::from_second(second).unwrap();
         assert_eq!(too_early(&down, at(12)), Some(Duration::from_secs(3)));
         assert_eq!((too_early(&down, at(15)), too_early(&down, at(3))), (None, None));
@@ -140,7 +144,8 @@ mod tests {
 
     #[test]
     fn i10_a_city_is_down_where_all_of_its_cells_are() {
-        let (dfw, ord) = (city(Some("DFW")), city(Some("ORD")));
+        let dfw = city(Some("DFW"));
+        let ord = city(Some("ORD"));
         let known = UnreachableCities::default();
         assert!(known.learn(&[cluster("a", "DFW", "True"), cluster("b", "ORD", "True")]).is_empty());
         assert_eq!(known.learn(&[cluster("a", "DFW", "False"), cluster("b", "ORD", "True")]), [dfw]);

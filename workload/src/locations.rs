@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use fedhub_api::facts::{Change, Digest, DigestExt, Known, View};
+use fedhub_api::facts::{Change, Digest, DigestExt, Known};
 use fedhub_core::names::CITY_CODE;
 use fedhub_core::object::{Kind, ObjectRef, ObjectView};
 use fedhub_planes::Plane;
@@ -34,17 +34,23 @@ pub enum Authority {
 impl Locations {
     /// Finds which of the cities in `named` instances can be placed in, on that project plane beside that
     /// hub.
-    pub fn of(project: &Plane, hub: &Plane, named: &BTreeSet<&str>) -> Self {
+    pub fn new(project: &Plane, hub: &Plane, named: &BTreeSet<&str>) -> Self {
         let by = Authority::on(project);
         let (plane, kind) = match by {
             Authority::LocationBindings => (project, Kind::LocationBinding),
             Authority::Cells => (hub, Kind::Cluster),
         };
-        let pick = |it: View<'_>| {
-            let city = city(kind, it.digest, it.object)?;
-            named.contains(city).then(|| city.to_owned())
-        };
-        Self { by, cities: plane.store(kind).select(None, pick).into_iter().collect() }
+        Self {
+            by,
+            cities: plane
+                .store(kind)
+                .select(None, |it| {
+                    let city = city(kind, it.digest, it.object)?;
+                    named.contains(city).then(|| city.to_owned())
+                })
+                .into_iter()
+                .collect(),
+        }
     }
 
     /// Whether a new WD can be placed in that city.
@@ -63,7 +69,8 @@ impl Authority {
 /// The cities that a change of a `LocationBinding` or of a Cluster gives or takes.
 pub fn changed_cities(kind: Kind, change: &Change) -> BTreeSet<String> {
     let city = |known: &Known| city(kind, &known.digest, known.object.as_ref()).map(str::to_owned);
-    let (before, now) = (change.old().and_then(city), city(change.known()));
+    let before = change.old().and_then(city);
+    let now = city(change.known());
     if before == now && matches!(change, Change::Applied { .. }) {
         return BTreeSet::new();
     }
@@ -85,7 +92,7 @@ mod tests {
 
     fn known(kind: Kind, object: Object) -> Known {
         let plane = PlaneId::Project(PlaneName::new("p").unwrap());
-        let digest = Digest::of(&plane, kind, &object);
+        let digest = Digest::new(&plane, kind, &object);
         Known { namespace: "".into(), name: "dfw".into(), digest, object: Some(object.into()) }
     }
 

@@ -23,8 +23,9 @@ pub enum Networks {
 
 impl Networks {
     /// Checks which of the networks that a Workload in `namespace` names exist.
-    pub fn of(project: &Plane, namespace: &str, workload: Option<&Workload>) -> Self {
-        let (kind, store) = (Kind::Network, project.store(Kind::Network));
+    pub fn new(project: &Plane, namespace: &str, workload: Option<&Workload>) -> Self {
+        let kind = Kind::Network;
+        let store = project.store(Kind::Network);
         if !project.serves(kind) || !store.synced() || project.is_failing(kind) {
             return Self::Unknown;
         }

@@ -143,7 +143,9 @@ impl DeploymentController {
         let refused = created.as_ref().err().filter(|error| is_refused(error)).map(|e| errors::chain(e));
         progress.step(created)?;
         let mut networking = network_snapshot::networking(cell, wd);
-        if let Some(refused) = refused.filter(|_| networking.plan.network != Network::Ready) {
+        if let Some(refused) = refused
+            && networking.plan.network != Network::Ready
+        {
             networking.plan.network = Network::Failed(refused);
         }
         Ok(networking)
@@ -211,7 +213,8 @@ impl DeploymentController {
         deployment: &Deployment<'_>,
         networking: &Networking,
     ) -> Result<(), Error> {
-        let (cell, kind) = (self.cell.anchor(), Kind::WorkloadDeployment);
+        let cell = self.cell.anchor();
+        let kind = Kind::WorkloadDeployment;
         let store = cell.store(kind);
         let known = store.digest(wd.namespace(), wd.name());
         if known.is_none_or(|known| known.version != Version::new(wd.version())) {
@@ -219,7 +222,7 @@ impl DeploymentController {
             return Ok(());
         }
         let mut own = cell.store(Kind::Instance).objects(Some(wd.namespace()));
-        own.retain(|i| deployment.owns(&Instance::of(i)));
+        own.retain(|i| deployment.owns(&Instance::from_object(i)));
         let now = self.cell.clock().now();
         let facts = DeploymentFacts {
             deployment: wd,

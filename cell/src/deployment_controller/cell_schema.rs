@@ -83,7 +83,7 @@ impl CellSchema {
 fn in_doubt(cell: &Plane, deployment: &Deployment<'_>) -> bool {
     let all = cell.store(Kind::Instance).objects(Some(deployment.namespace));
     all.iter().any(|object| {
-        let instance = Instance::of(object);
+        let instance = Instance::from_object(object);
         deployment.owns(&instance)
             && !instance.terminating
             && matches!(deployment.likeness(object), Likeness::Equal | Likeness::Extended)

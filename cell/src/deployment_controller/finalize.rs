@@ -18,7 +18,7 @@ impl DeploymentController {
         // Where the cell refuses that, its garbage collector takes the autoscaler behind the WD.
         self.autoscale(&mut WritesSoFar::new(pass), wd.clone()).await?;
         let all = self.cell.anchor().store(Kind::Instance).objects(Some(wd.namespace()));
-        let deployment = Deployment::of(wd);
+        let deployment = Deployment::from_object(wd);
         let views: Vec<_> = all.iter().map(|i| self.view(&deployment, i)).collect();
         match plan(&deployment, 0, &views).step {
             InstanceStep::Delete(them) => {

@@ -50,7 +50,9 @@ pub(super) fn plan<'a>(snapshot: &Snapshot<'a>) -> DeploymentPlan<'a> {
     let Snapshot { config, wd, deployment, instances, networking } = *snapshot;
     let views: Vec<_> = instances.iter().map(|(_, view)| *view).collect();
     let rollout = instances::plan(deployment, desired(wd), &views);
-    let (mut create, mut leaving, mut obstacle) = (None, Vec::new(), None);
+    let mut create = None;
+    let mut leaving = Vec::new();
+    let mut obstacle = None;
     match &rollout.step {
         InstanceStep::Create(ordinal) => create = Some(new_instance(snapshot, *ordinal)),
         InstanceStep::Replace(_) if suspended(wd) => {}
@@ -61,7 +63,8 @@ pub(super) fn plan<'a>(snapshot: &Snapshot<'a>) -> DeploymentPlan<'a> {
     }
     obstacle = obstacle.or_else(|| excess(wd));
     let labels: BTreeMap<&str, _> = rollout.labels.iter().map(|p| (p.instance.uid, &p.set)).collect();
-    let (mut delete, mut patches) = (Vec::new(), Vec::new());
+    let mut delete = Vec::new();
+    let mut patches = Vec::new();
     for (object, instance) in instances {
         if leaving.contains(&instance.uid) {
             delete.push(*object);

@@ -68,7 +68,8 @@ impl DeploymentController {
         wd: &Object,
         deployment: &Deployment<'_>,
     ) -> Result<(), Error> {
-        let overdue = |i: &Object| i.is_terminating() && is_overdue(i) && deployment.owns(&Instance::of(i));
+        let overdue =
+            |i: &Object| i.is_terminating() && is_overdue(i) && deployment.owns(&Instance::from_object(i));
         let instances = self.cell.anchor().store(Kind::Instance);
         let is_news = progress.held.is_some() || find(wd.status(), TERMINATION_OVERDUE).is_some();
         if !is_news && !instances.objects(Some(wd.namespace())).iter().any(|i| overdue(i)) {

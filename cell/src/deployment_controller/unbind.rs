@@ -12,7 +12,8 @@ impl DeploymentController {
     /// Deletes the bindings that WDs of the cell control. They are not watched: the network service, and its
     /// kinds with it, may be gone.
     pub(super) async fn unbind(&self, pass: &Pass) -> Result<Outcome, Error> {
-        let (cell, kind) = (self.cell.anchor(), Kind::NetworkBinding);
+        let cell = self.cell.anchor();
+        let kind = Kind::NetworkBinding;
         let ours = |binding: &Object| !binding.is_terminating() && self.controls(binding);
         let bindings = match cell.list_metadata(pass, kind, None, None, usize::MAX, ours).await {
             Err(error) if matches!(error.code(), Some(403 | 404)) => {

@@ -62,7 +62,8 @@ impl DeploymentController {
         if !left.is_zero() {
             return Ok(Outcome::RequeueAfter(left));
         }
-        let (kind, now) = (Kind::WorkloadDeployment, self.cell.clock().now());
+        let kind = Kind::WorkloadDeployment;
+        let now = self.cell.clock().now();
         let status = status(wd, &unread, now);
         let normalization = cell.store(kind).normalization(wd.namespace(), wd.name(), ObjectPart::Status);
         if !settled(&status, wd.status(), normalization) {

@@ -71,7 +71,7 @@ fn words(
     deployment: Option<&Object>,
     is_there: impl Fn(Kind, &str) -> bool,
 ) -> ConditionUpdate {
-    let resolving = |message: &str| ConditionUpdate::of("Unknown", Reason::Resolving, message);
+    let resolving = |message: &str| ConditionUpdate::new("Unknown", Reason::Resolving, message);
     if let Some(error) = deployment.and_then(error) {
         return error;
     }
@@ -81,7 +81,7 @@ fn words(
             "Waiting for the project's control plane to list the required ConfigMaps and Secrets",
         );
     };
-    let Some(expected) = Expected::of(text) else {
+    let Some(expected) = Expected::from_text(text) else {
         return resolving(&format!(
             "{EXPECTED_REFERENCED_DATA} is not a list of Kind/name: {}",
             Quoted(text)
@@ -89,7 +89,9 @@ fn words(
     };
     // An Instance that has passed the gate had what it needed then.
     let gated = gates::of(instance).contains(&gates::REFERENCED_DATA);
-    if let Some(stale) = expected.stale(instance, deployment).filter(|_| gated) {
+    if let Some(stale) = expected.stale(instance, deployment)
+        && gated
+    {
         return resolving(&stale);
     }
     let missing: Vec<_> = expected
@@ -135,7 +137,7 @@ struct Expected {
 impl Expected {
     /// `{"generation": 3, "expected": ["ConfigMap/app", "Secret/db"]}`, or the list alone; `None` where it is
     /// neither.
-    fn of(text: &str) -> Option<Self> {
+    fn from_text(text: &str) -> Option<Self> {
         let value: Value = serde_json::from_str(text).ok()?;
         let (generation, list) = match &value {
             Value::Object(fields) => (Some(fields.get("generation")?.as_i64()?), fields.get("expected")?),

@@ -21,7 +21,8 @@ impl InstanceController {
         plan: InstancePlan,
     ) -> Result<Outcome, RequestError> {
         let InstancePlan { status, opens, requeue_after } = plan;
-        let (kind, writer) = (Kind::Instance, writer(&self.cell, pass));
+        let kind = Kind::Instance;
+        let writer = writer(&self.cell, pass);
         let mut stands = instance.clone();
         if let Some(write) = status
             && let Some(stored) = writer.write_status(kind, instance, write).await?

@@ -66,9 +66,10 @@ pub fn plan_terminating(
     }
     let wait = debounce::debounce(instance, &status, now);
     let written_before = status.get("conditions") == instance.status().get("conditions");
-    let write = || StatusWrite { mode: WriteMode::new(written_before, normalization), status };
     InstancePlan {
-        status: wait.is_none().then(write),
+        status: wait
+            .is_none()
+            .then(|| StatusWrite { mode: WriteMode::new(written_before, normalization), status }),
         opens: None,
         requeue_after: [left, wait].into_iter().flatten().min(),
     }
@@ -105,7 +106,8 @@ fn opens(seen: &InstanceFacts<'_>) -> Opens {
 /// Whether a status has any news.
 fn news(seen: &InstanceFacts<'_>, status: &Value, normalization: Option<ServerNormalization>) -> bool {
     const GENERATION: &str = "observedGeneration";
-    let (old, mut same) = (seen.instance.status(), status.clone());
+    let old = seen.instance.status();
+    let mut same = status.clone();
     if settled(status, old, normalization) {
         return false;
     }
@@ -132,12 +134,11 @@ fn news(seen: &InstanceFacts<'_>, status: &Value, normalization: Option<ServerNo
 /// of quota published.
 fn debounced(seen: &InstanceFacts<'_>, status: &Value) -> Option<Duration> {
     let old = seen.instance.status();
-    let taken_back = |(kind, _, verdict): (&str, &str, &Value)| {
-        let was = find(old, kind).map_or("Unknown", |c| said(c).0);
-        was != "Unknown" && was != said(verdict).0
-    };
     let at_once = said(seen.quota).0 == "False"
-        || verdicts(seen).any(taken_back)
+        || verdicts(seen).any(|(kind, _, verdict)| {
+            let was = find(old, kind).map_or("Unknown", |c| said(c).0);
+            was != "Unknown" && was != said(verdict).0
+        })
         || find(old, READY).is_some_and(|ready| !is_stage(ready));
     debounce::debounce(seen.instance, status, seen.now).filter(|_| !at_once)
 }

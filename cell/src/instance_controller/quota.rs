@@ -72,7 +72,9 @@ pub(super) struct QuotaOutcome {
 impl InstanceController {
     /// The consumer of the quota of Instances in a namespace.
     pub(super) fn consumer(&self, namespace: &str) -> Option<ProjectNamespace> {
-        ProjectNamespace::of(&*self.cell.anchor().store(Kind::Namespace).object("", namespace)?)
+        ProjectNamespace::from_hub_namespace(
+            &*self.cell.anchor().store(Kind::Namespace).object("", namespace)?,
+        )
     }
 
     /// Returns what is known without a request.

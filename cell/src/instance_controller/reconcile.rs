@@ -17,7 +17,8 @@ impl InstanceController {
         if !self.cell.anchor().synced() {
             return Err(Error::NotEngaged(PlaneId::Cell));
         }
-        let (key, pass) = (&job.key, &job.pass);
+        let key = &job.key;
+        let pass = &job.pass;
         job.answered.say(|| change_of(self.cell.anchor(), key));
         if let Some(instance) = self.held(key) {
             return self.remove_finalizer(pass, &instance).await;

@@ -38,8 +38,9 @@ impl InstanceController {
         let deployment = maker(cell, instance);
         // Without its WD, the present suspension is kept (C6).
         let gated = || gates::of(instance).contains(&gates::SUSPENDED);
-        let stands = || instance.status()["suspended"] == true || gated();
-        let suspended = deployment.as_deref().map_or_else(stands, suspended);
+        let suspended = deployment
+            .as_deref()
+            .map_or_else(|| instance.status()["suspended"] == true || gated(), suspended);
         let network = self.network(instance, deployment.as_deref());
         let now = self.cell.clock().now();
         let data = self.data(instance, deployment.as_deref());
@@ -50,7 +51,8 @@ impl InstanceController {
         );
         let bindings = cell.store(Kind::NetworkBinding).objects(Some(instance.namespace()));
         let contexts = network::contexts(instance, bindings.iter().map(AsRef::as_ref));
-        let (data, contexts) = (data.as_ref(), contexts.as_ref());
+        let data = data.as_ref();
+        let contexts = contexts.as_ref();
         plan(
             &InstanceFacts { instance, quota, data, network: &network, contexts, suspended, now },
             normalization,
@@ -59,13 +61,19 @@ impl InstanceController {
 
     /// `ReferencedDataReady` as it is to be. Where companions are not watched, nothing waits for them (C6).
     fn data(&self, instance: &Object, deployment: Option<&Object>) -> Option<Value> {
-        let (cell, now) = (self.cell.anchor(), self.cell.clock().now());
+        let cell = self.cell.anchor();
+        let now = self.cell.clock().now();
         if cell.watched(Kind::Secret).is_none() {
             return referenced_data::waits(instance).then(|| referenced_data::disabled(instance, now));
         }
-        let is_there = |kind, name: &str| cell.store(kind).digest(instance.namespace(), name).is_some();
-        referenced_data::concerns(instance)
-            .then(|| referenced_data::verdict(instance, deployment, is_there, now))
+        referenced_data::concerns(instance).then(|| {
+            referenced_data::verdict(
+                instance,
+                deployment,
+                |kind, name| cell.store(kind).digest(instance.namespace(), name).is_some(),
+                now,
+            )
+        })
     }
 
     /// The networking that an Instance reports: what a person has to act on, or else that it waits until the

@@ -87,12 +87,12 @@ impl InstanceController {
 
     /// Enqueues the Instances that one controller made: by its UID (C3).
     fn enqueue_made_by(&self, namespace: &str, uid: &str) {
-        self.enqueue_all(Some(namespace), |i| Instance::of(i).owner == Some(uid));
+        self.enqueue_all(Some(namespace), |i| Instance::from_object(i).owner == Some(uid));
     }
 
     /// Enqueues the Instances of the WD that a binding belongs to.
     fn enqueue_bound(&self, binding: &Object) {
-        if let Some(uid) = Instance::of(binding).owner {
+        if let Some(uid) = Instance::from_object(binding).owner {
             self.enqueue_made_by(binding.namespace(), uid);
         }
     }
@@ -100,7 +100,9 @@ impl InstanceController {
     /// Enqueues the Instances of a project.
     fn enqueue_project(&self, name: &PlaneName) {
         for namespace in self.cell.anchor().store(Kind::Namespace).objects(None) {
-            if ProjectNamespace::of(&namespace).is_some_and(|consumer| consumer.plane == *name) {
+            if ProjectNamespace::from_hub_namespace(&namespace)
+                .is_some_and(|consumer| consumer.plane == *name)
+            {
                 self.enqueue_all(Some(namespace.name()), |_| true);
             }
         }
@@ -108,7 +110,8 @@ impl InstanceController {
 
     fn cell_changed(&self, kind: Kind, change: &Change) {
         let seen = change.known();
-        let (gone, now) = (matches!(change, Change::Deleted { .. }), seen.object.as_deref());
+        let gone = matches!(change, Change::Deleted { .. });
+        let now = seen.object.as_deref();
         let was = change.old().and_then(|old| old.object.as_deref());
         self.networks.note(kind, change);
         match kind {
@@ -126,7 +129,10 @@ impl InstanceController {
                     self.enqueue_made_by(&seen.namespace, &seen.digest.uid.to_string());
                 }
             }
-            Kind::Namespace if was.map(ProjectNamespace::of) != now.map(ProjectNamespace::of) => {
+            Kind::Namespace
+                if was.map(ProjectNamespace::from_hub_namespace)
+                    != now.map(ProjectNamespace::from_hub_namespace) =>
+            {
                 self.enqueue_all(Some(&seen.name), |_| true);
             }
             Kind::NetworkBinding => now.into_iter().for_each(|binding| self.enqueue_bound(binding)),
@@ -199,7 +205,7 @@ impl InstanceController {
         for project in quota.projects.projects() {
             for claim in project.store(Kind::ResourceClaim).objects(None) {
                 let key = project.key(Kind::ResourceClaim, claim.namespace(), claim.name());
-                quota.identity.note(&key, CellSource::of(&claim).as_ref());
+                quota.identity.note(&key, CellSource::from_object(&claim).as_ref());
             }
         }
     }
@@ -208,7 +214,7 @@ impl InstanceController {
         let (Some(quota), Some(claim)) = (&self.quota, change.known().object.as_deref()) else { return };
         let there = matches!(change, Change::Applied { .. });
         let key = project.key(Kind::ResourceClaim, claim.namespace(), claim.name());
-        quota.identity.note(&key, CellSource::of(claim).filter(|_| there).as_ref());
+        quota.identity.note(&key, CellSource::from_object(claim).filter(|_| there).as_ref());
         let Some(cell) = self.cell_id() else { return };
         if let Some((namespace, name)) = claim::instance_of(claim, &cell) {
             self.enqueue(namespace, name, Cause::Related);

@@ -102,7 +102,7 @@ fn stay(snapshot: &Snapshot, instance: &Object, copy: Option<&CopyFacts>) -> Opt
     if snapshot.declared_lost {
         return Some(refuse(snapshot, WriteBackRefusal::DeclaredLost));
     }
-    let owner = match CopyOwner::of(instance, snapshot) {
+    let owner = match CopyOwner::from_instance(instance, snapshot) {
         Ok(owner) => owner,
         Err(refusal) => return Some(refusal.map_or_else(park, |refusal| refuse(snapshot, refusal))),
     };
@@ -113,7 +113,8 @@ fn stay(snapshot: &Snapshot, instance: &Object, copy: Option<&CopyFacts>) -> Opt
     if let Some(plan) = obstacle(snapshot, instance, copy, &ownership) {
         return Some(plan);
     }
-    let (is, expected) = (copy.digest.instance()?, expected.instance()?);
+    let is = copy.digest.instance()?;
+    let expected = expected.instance()?;
     let differs = !settled_hash(hash::json(instance.spec()), is.spec, snapshot.spec_normalization);
     let rendered = copy.body.as_ref().map(|body| (body, desired(instance, managed, Some(body))));
     let stands = match &rendered {
@@ -161,7 +162,9 @@ fn obstacle(
 /// (C6).
 fn create(snapshot: &Snapshot, instance: &Object, owner: &CopyOwner, managed: Object) -> WriteBackPlan {
     let waits = !instance.is_terminating() && !gates::of(instance).is_empty();
-    if let Some(left) = debounce(instance, instance.status(), snapshot.now).filter(|_| waits) {
+    if let Some(left) = debounce(instance, instance.status(), snapshot.now)
+        && waits
+    {
         return wait(left);
     }
     match &snapshot.live_deployment {
@@ -177,7 +180,8 @@ fn create(snapshot: &Snapshot, instance: &Object, owner: &CopyOwner, managed: Ob
 
 /// The status of a copy whose metadata and spec stand.
 fn status(snapshot: &Snapshot, instance: &Object, copy: &CopyFacts) -> Option<WriteBackPlan> {
-    let (status, is) = (instance.status(), copy.digest.instance()?);
+    let status = instance.status();
+    let is = copy.digest.instance()?;
     if only_defaults(status) || settled_hash(hash::json(status), is.status, snapshot.status_normalization) {
         return Some(Plan::default());
     }
@@ -214,5 +218,5 @@ pub(super) fn source(instance: &Object, cell: &CellId) -> Option<u64> {
 
 /// The hashes of what a copy should carry, as those of the copy are made.
 fn facts(managed: &Object) -> Digest {
-    Digest::of(&PlaneId::Hub, Kind::Instance, managed)
+    Digest::new(&PlaneId::Hub, Kind::Instance, managed)
 }

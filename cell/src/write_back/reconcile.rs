@@ -39,9 +39,10 @@ impl CopyReconciler<'_> {
 
     /// Notes a copy that was read or stored, or that there is none.
     fn note_copy(&mut self, body: Option<ObjectRef>, confirmed: bool) {
-        let (controller, key) = (self.controller, self.key());
+        let controller = self.controller;
+        let key = self.key();
         let copy = controller.hub.hub().key(Kind::Instance, &key.namespace, &key.name);
-        controller.identity.note(&copy, body.as_deref().and_then(CellSource::of).as_ref());
+        controller.identity.note(&copy, body.as_deref().and_then(CellSource::from_object).as_ref());
         self.reads.copy = Some(CopyRead { body, confirmed });
     }
 
@@ -68,7 +69,8 @@ impl Reconciler for CopyReconciler<'_> {
     }
 
     async fn apply(&mut self, snapshot: &Snapshot, plan: WriteBackPlan) -> Result<Step, Error> {
-        let (controller, key) = (self.controller, &self.job.key);
+        let controller = self.controller;
+        let key = &self.job.key;
         match &plan.verdict {
             Some(WriteBackVerdict::Parked) => {
                 controller.set_state(key, Some(WriteBackState::Parked));
@@ -149,7 +151,8 @@ impl Effects for CopyReconciler<'_> {
         if intent != Intent::FetchCopy {
             return Err(Error::Bug(format!("{intent:?} is none of the write-back's intents")));
         }
-        let (hub, Key { kind, namespace, name, .. }) = (self.controller.hub.hub(), &self.job.key);
+        let hub = self.controller.hub.hub();
+        let Key { kind, namespace, name, .. } = &self.job.key;
         let known = snapshot.copy.as_ref().map(|copy| &copy.digest.version);
         let fetched = hub.get_or_fetch(&self.job.pass, *kind, namespace, name).await?;
         if let Some(copy) = fetched.filter(|copy| known == Some(&Version::new(copy.version()))) {

@@ -29,15 +29,16 @@ impl CopyOwner {
     /// The owner of an Instance (C7): it needs all linking labels, a hub namespace that names its project,
     /// and a WD that lives on the hub, which is the Instance's own or has its copy already (I5). Otherwise
     /// why there is none; `None` until the hub has namespace and WD.
-    pub fn of(instance: &Object, snapshot: &Snapshot) -> Result<Self, Option<WriteBackRefusal>> {
-        let empty = |key: &&str| instance.label(key).is_none_or(str::is_empty);
-        let missing: Vec<&'static str> = LINKING_LABELS.into_iter().filter(empty).collect();
+    pub fn from_instance(instance: &Object, snapshot: &Snapshot) -> Result<Self, Option<WriteBackRefusal>> {
+        let missing: Vec<&'static str> =
+            LINKING_LABELS.into_iter().filter(|key| instance.label(key).is_none_or(str::is_empty)).collect();
         if !missing.is_empty() {
             return Err(Some(WriteBackRefusal::Unlinked(missing)));
         }
         let namespace =
             snapshot.hub_namespace.as_ref().filter(|namespace| !namespace.is_terminating()).ok_or(None)?;
-        let project = ProjectNamespace::of(namespace).ok_or(Some(WriteBackRefusal::Unidentifiable))?;
+        let project =
+            ProjectNamespace::from_hub_namespace(namespace).ok_or(Some(WriteBackRefusal::Unidentifiable))?;
         let deployment =
             snapshot.deployment.as_ref().filter(|deployment| !deployment.terminating).ok_or(None)?;
         let uid = deployment.uid.clone();
@@ -73,7 +74,8 @@ pub fn desired(instance: &Object, managed: Object, copy: Option<&Object>) -> Obj
     let mut desired = match copy {
         None => managed,
         Some(copy) => {
-            let (mut desired, managed) = (copy.clone(), managed.metadata);
+            let mut desired = copy.clone();
+            let managed = managed.metadata;
             desired.metadata.labels.get_or_insert_default().extend(managed.labels.unwrap_or_default());
             let annotations = desired.metadata.annotations.get_or_insert_default();
             annotations.extend(managed.annotations.unwrap_or_default());

@@ -16,7 +16,8 @@ impl WriteBack {
 
     /// Reports that an Instance is not written back.
     pub(super) fn refuse(&self, key: &Key, refusal: &WriteBackRefusal) {
-        let (reason, Key { namespace, name, .. }) = (refusal.label(), key);
+        let reason = refusal.label();
+        let Key { namespace, name, .. } = key;
         if !self.set_state(key, Some(WriteBackState::Refused(reason))) {
             return;
         }

@@ -66,15 +66,15 @@ pub struct CopyFacts {
 
 impl CopyFacts {
     /// The facts of a copy that was read.
-    pub fn of(body: ObjectRef) -> Self {
-        Self { digest: Digest::of(&PlaneId::Hub, Kind::Instance, &body), body: Some(body) }
+    pub fn from_body(body: ObjectRef) -> Self {
+        Self { digest: Digest::new(&PlaneId::Hub, Kind::Instance, &body), body: Some(body) }
     }
 
     /// The cell that made the copy, where `instance` stands under its name and `managed` is what its copy
     /// should carry; `None` where that takes the copy itself.
     pub fn ownership(&self, cell: &CellId, expected: Option<(&Object, &Digest)>) -> Option<Ownership> {
         if let Some(body) = &self.body {
-            return Some(Ownership::of(body, cell, expected.map(|(instance, _)| instance)));
+            return Some(Ownership::judge(body, cell, expected.map(|(instance, _)| instance)));
         }
         let (instance, managed) = expected?;
         let marked = self.digest.instance()?.source == managed.instance()?.source;
@@ -101,8 +101,8 @@ pub enum Ownership {
 
 impl Ownership {
     /// The owner by the copy's mark, in `cell` where `instance` stands under its name.
-    pub fn of(copy: &Object, cell: &CellId, instance: Option<&Object>) -> Self {
-        match CellSource::of(copy) {
+    pub fn judge(copy: &Object, cell: &CellId, instance: Option<&Object>) -> Self {
+        match CellSource::from_object(copy) {
             None => Self::Unmarked,
             Some(source) if source.is_of(cell, |uid| instance.is_some_and(|i| i.uid() == uid)) => {
                 Self::Ours(source.instance_uid)
@@ -173,13 +173,15 @@ pub(super) struct CopyRead {
 impl WriteBack {
     /// Returns the state of the caches, with what was read past them.
     pub(super) fn snapshot(&self, key: &Key, cell: &CellId, reads: &LiveReads) -> Snapshot {
-        let (hub, namespace, name) = (self.hub.hub(), &*key.namespace, &*key.name);
+        let hub = self.hub.hub();
+        let namespace = &*key.namespace;
+        let name = &*key.name;
         let instance = self.cell.anchor().store(Kind::Instance).object(namespace, name);
         let copies = hub.store(Kind::Instance);
         let known = copies.digest(namespace, name);
         let copy_shown = known.is_some();
         let copy = match &reads.copy {
-            Some(CopyRead { body, confirmed: true }) => body.clone().map(CopyFacts::of),
+            Some(CopyRead { body, confirmed: true }) => body.clone().map(CopyFacts::from_body),
             read => {
                 let body = read.as_ref().and_then(|read| read.body.clone());
                 let is_known = |digest: &Digest| {
@@ -221,7 +223,9 @@ impl WriteBack {
     /// stays, for its spec will change.
     pub(super) fn mark_synced(&self, key: &Key, snapshot: &Snapshot, fingerprint: u64) {
         let gated = snapshot.instance.as_ref().is_some_and(|i| !gates::of(i).is_empty());
-        if let Some(copy) = snapshot.copy.as_ref().filter(|_| !gated) {
+        if let Some(copy) = snapshot.copy.as_ref()
+            && !gated
+        {
             let copies = self.hub.hub().store(Kind::Instance);
             copies.mark_synced(&key.namespace, &key.name, &copy.digest.version, fingerprint);
         }

@@ -22,7 +22,7 @@ impl WriteBack {
             return;
         }
         let namespace = self.hub.hub().store(Kind::Namespace).object("", &key.namespace);
-        let home = namespace.and_then(|namespace| ProjectNamespace::of(&namespace));
+        let home = namespace.and_then(|namespace| ProjectNamespace::from_hub_namespace(&namespace));
         let lane = home.map_or(PlaneId::Cell, |home| PlaneId::Project(home.plane));
         self.queue.add(key, &lane);
     }

@@ -42,7 +42,7 @@ impl World {
 
 #[tokio::test(start_paused = true)]
 async fn c13_a_wd_that_scales_has_an_autoscaler_that_goes_when_it_does_not() {
-    let world = World::of(2);
+    let world = World::with_replicas(2);
     let run = world.run(ALONE);
     world.settle().await;
     assert_eq!((world.autoscaler(), world.scaling()), (None, String::new()));
@@ -100,7 +100,7 @@ async fn c13_a_wd_that_scales_has_an_autoscaler_that_goes_when_it_does_not() {
 /// By its number or by its least one, and back again.
 #[tokio::test(start_paused = true)]
 async fn c13_w11_what_scales_is_stopped_by_a_zero() {
-    let world = World::of(1);
+    let world = World::with_replicas(1);
     world.bend(scaled());
     let run = world.run(ALONE);
     world.settle().await;
@@ -132,7 +132,7 @@ async fn c13_w11_what_scales_is_stopped_by_a_zero() {
 #[tokio::test(start_paused = true)]
 async fn c13_an_autoscaler_finds_a_number_to_begin_with() {
     for (replicas, begins) in [(Value::Null, 2), (json!(4), 4), (json!(9), 9), (json!(1), 1)] {
-        let world = World::of(1);
+        let world = World::with_replicas(1);
         let mut settings = scaled();
         settings["spec"]["scaleSettings"]["minReplicas"] = json!(2);
         settings["spec"]["replicas"] = replicas.clone();
@@ -153,7 +153,7 @@ async fn c13_an_autoscaler_of_another_is_neither_touched_nor_adopted_and_that_is
             "controller": controller}])
     };
     for (of, controller) in [(None, false), (Some(WD), false), (Some("other"), true)] {
-        let world = World::of(1);
+        let world = World::with_replicas(1);
         world.cell.put(wd("other", 0)).unwrap();
         let of = of.and_then(|name| world.cell.get("WorkloadDeployment", SPACE, name));
         let owners = of.map_or(Value::Null, |wd| owner(&wd, controller));
@@ -182,7 +182,7 @@ async fn c13_an_autoscaler_of_another_is_neither_touched_nor_adopted_and_that_is
 
 #[tokio::test(start_paused = true)]
 async fn c13_i9_what_is_edited_by_hand_is_put_right_and_what_is_not_ours_is_left() {
-    let world = World::of(1);
+    let world = World::with_replicas(1);
     world.bend(scaled());
     let run = world.run(ALONE);
     world.settle().await;
@@ -206,7 +206,7 @@ async fn c13_i9_what_is_edited_by_hand_is_put_right_and_what_is_not_ours_is_left
 
 #[tokio::test(start_paused = true)]
 async fn c13_what_cannot_be_scaled_by_is_told_and_holds_nothing_else_up() {
-    let world = World::of(2);
+    let world = World::with_replicas(2);
     world.bend(scaled());
     let run = world.run(ALONE);
     world.settle().await;
@@ -262,7 +262,7 @@ async fn c13_what_cannot_be_scaled_by_is_told_and_holds_nothing_else_up() {
 
 #[tokio::test(start_paused = true)]
 async fn c13_a_cell_that_may_not_touch_autoscalers_says_so_of_what_scales_and_works_on() {
-    let world = World::of(2);
+    let world = World::with_replicas(2);
     world.cell.put(wd("other", 1)).unwrap();
     world.bend(scaled());
     for verb in ["list", "watch", "get", "create"] {

@@ -43,7 +43,7 @@ async fn i3_the_finalizer_goes_when_the_last_instance_is_gone() {
 
 #[tokio::test(start_paused = true)]
 async fn a_wd_that_dies_while_the_process_is_away_ends_all_the_same() {
-    let world = World::of(2);
+    let world = World::with_replicas(2);
     let run = world.run(ALONE);
     world.settle().await;
     run.stop().await;
@@ -58,7 +58,7 @@ async fn a_wd_that_dies_while_the_process_is_away_ends_all_the_same() {
 
 #[tokio::test(start_paused = true)]
 async fn c3_c9_a_name_that_is_taken_is_said_and_left_alone_and_its_end_noticed() {
-    let world = World::of(1);
+    let world = World::with_replicas(1);
     let foreign =
         json!({"apiVersion": API, "kind": "Instance", "metadata": {"namespace": SPACE, "name": "web-0"}});
     let foreign = world.cell.put(foreign).unwrap();
@@ -90,7 +90,7 @@ async fn c3_c9_a_name_that_is_taken_is_said_and_left_alone_and_its_end_noticed()
 
 #[tokio::test(start_paused = true)]
 async fn c3_an_instance_deleted_by_hand_is_made_anew() {
-    let world = World::of(2);
+    let world = World::with_replicas(2);
     let run = world.run(ALONE);
     world.settle().await;
     // Whoever takes the owner off leaves the name of it.

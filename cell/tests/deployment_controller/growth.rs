@@ -10,7 +10,7 @@ use crate::deployment_controller::support::*;
 
 #[tokio::test(start_paused = true)]
 async fn c1_c2_instances_come_one_after_the_other_at_the_cost_of_the_necessary_requests() {
-    let world = World::of(2);
+    let world = World::with_replicas(2);
     let run = world.run(ALONE);
     quiet(60).await;
     let status = "update workloaddeployments/status/web";
@@ -53,7 +53,7 @@ async fn c1_c2_instances_come_one_after_the_other_at_the_cost_of_the_necessary_r
 
 #[tokio::test(start_paused = true)]
 async fn the_stages_of_an_instance_that_comes_up_are_reported_when_they_last() {
-    let world = World::of(2);
+    let world = World::with_replicas(2);
     let run = world.run(ALONE);
     quiet(5).await;
     let status = "update workloaddeployments/status/web";
@@ -91,7 +91,7 @@ async fn the_stages_of_an_instance_that_comes_up_are_reported_when_they_last() {
 
 #[tokio::test(start_paused = true)]
 async fn what_others_wait_for_is_put_on_at_creation() {
-    let world = World::of(1);
+    let world = World::with_replicas(1);
     let run = world.run(DeploymentControllerConfig { quota: true, networking: true, referenced_data: true });
     quiet(5).await;
     let gates = |name| world.instance(name)["spec"]["controller"]["schedulingGates"].clone();
@@ -113,7 +113,7 @@ async fn what_others_wait_for_is_put_on_at_creation() {
 
 #[tokio::test(start_paused = true)]
 async fn c1_it_grows_and_shrinks() {
-    let world = World::of(1);
+    let world = World::with_replicas(1);
     let run = world.run(ALONE);
     world.settle().await;
     world.scale(3);
@@ -243,7 +243,7 @@ async fn c12_what_does_not_go_is_named_on_its_wd_and_on_one_that_is_being_delete
 
 #[tokio::test(start_paused = true)]
 async fn i9_labels_and_a_location_are_put_right_in_one_patch_and_others_left() {
-    let world = World::of(1);
+    let world = World::with_replicas(1);
     let run = world.run(ALONE);
     world.settle().await;
     assert!(world.instance("web-0")["spec"]["location"].is_null(), "its location is unknown");
@@ -275,7 +275,7 @@ pub fn location(name: &str, city: &str) -> Value {
 /// Also where no admission stands before the project.
 #[tokio::test(start_paused = true)]
 async fn i11_c13_more_than_may_be_are_not_made_and_the_user_is_told() {
-    let world = World::of(1_000_000);
+    let world = World::with_replicas(1_000_000);
     let run = world.run(ALONE);
     quiet(60).await;
     let status = &world.wd()["status"];

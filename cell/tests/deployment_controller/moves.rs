@@ -1,6 +1,6 @@
 //! C15: a binding for each interface, and none goes before what takes its place is ready.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::deployment_controller::fabric::*;
 use crate::deployment_controller::growth::location;
@@ -11,12 +11,16 @@ const SUBSTITUTE: &str = "web-net-0-a2e58282d326d355";
 
 /// Names and locations of the bindings; those on their way out with a `-` before them.
 fn bindings(world: &World) -> Vec<String> {
-    let text = |b: &Value| {
-        let (name, place) = (&b["metadata"]["name"], &b["spec"]["location"]["name"]);
-        let mark = if is_terminating(b) { "-" } else { "" };
-        format!("{mark}{} in {}", name.as_str().unwrap(), place.as_str().unwrap())
-    };
-    world.cell.list("NetworkBinding").iter().map(text).collect()
+    world
+        .cell
+        .list("NetworkBinding")
+        .iter()
+        .map(|b| {
+            let (name, place) = (&b["metadata"]["name"], &b["spec"]["location"]["name"]);
+            let mark = if is_terminating(b) { "-" } else { "" };
+            format!("{mark}{} in {}", name.as_str().unwrap(), place.as_str().unwrap())
+        })
+        .collect()
 }
 
 fn place(world: &World, instance: &str) -> String {
@@ -31,7 +35,7 @@ fn moves(world: &World, from: &str, to: &str) {
 
 /// `web` runs with two Instances in dfw-1, on a network that is ready.
 async fn running() -> (World, Run<()>) {
-    let world = World::of(2);
+    let world = World::with_replicas(2);
     world.cell.put(location("dfw-1", "DFW")).unwrap();
     let run = world.run(NETWORKING);
     serve(&world, |_| true).await;
@@ -118,7 +122,8 @@ async fn c15_a_binding_of_an_earlier_version_serves_on() {
     // Another owner's, with a name like ours.
     old["metadata"] = json!({"namespace": SPACE, "name": "web-net-2"});
     world.cell.put(old).unwrap();
-    let (run, from) = (world.run(NETWORKING), position(&world.cell));
+    let run = world.run(NETWORKING);
+    let from = position(&world.cell);
     world.scale(3);
     world.settle().await;
     assert_eq!(bindings(&world), ["web-net-1 in dfw-1", "web-net-2 in dfw-1"]);
@@ -129,7 +134,7 @@ async fn c15_a_binding_of_an_earlier_version_serves_on() {
 
 #[tokio::test(start_paused = true)]
 async fn c15_each_interface_has_its_binding_and_each_family_its_subnet() {
-    let world = World::of(1);
+    let world = World::with_replicas(1);
     world.cell.put(location("dfw-1", "DFW")).unwrap();
     let interfaces = json!([
         {"name": "eth0", "network": {"name": "default"}, "ipFamilies": ["IPv4", "IPv6"]},
@@ -159,7 +164,7 @@ async fn c15_each_interface_has_its_binding_and_each_family_its_subnet() {
 
 #[tokio::test(start_paused = true)]
 async fn c15_the_gate_waits_for_the_context_and_for_the_subnet() {
-    let world = World::of(1);
+    let world = World::with_replicas(1);
     world.cell.put(location("dfw-1", "DFW")).unwrap();
     let run = world.run(NETWORKING);
     quiet(60).await;
@@ -197,7 +202,7 @@ async fn c15_the_gate_waits_for_the_context_and_for_the_subnet() {
 
 #[tokio::test(start_paused = true)]
 async fn c15_a_family_that_the_network_does_not_carry_is_the_users_to_change() {
-    let world = World::of(1);
+    let world = World::with_replicas(1);
     world.cell.put(location("dfw-1", "DFW")).unwrap();
     let interface = json!([{"network": {"name": "default"}, "ipFamilies": ["IPv4"]}]);
     world.bend(json!({"spec": {"template": {"spec": {"networkInterfaces": interface}}}}));
@@ -217,7 +222,7 @@ async fn c15_a_family_that_the_network_does_not_carry_is_the_users_to_change() {
 
 #[tokio::test(start_paused = true)]
 async fn c15_an_instance_is_told_its_location_without_networking_too() {
-    let world = World::of(1);
+    let world = World::with_replicas(1);
     world.cell.put(location("dfw-1", "DFW")).unwrap();
     let run = world.run(ALONE);
     world.settle().await;

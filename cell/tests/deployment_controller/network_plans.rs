@@ -32,7 +32,8 @@ pub fn net(name: &str) -> Value {
 }
 
 pub fn owners() -> Vec<OwnerReference> {
-    let (uid, controller) = (UID.to_owned(), Some(true));
+    let uid = UID.to_owned();
+    let controller = Some(true);
     vec![OwnerReference { uid, controller, ..OwnerReference::default() }]
 }
 
@@ -105,7 +106,7 @@ pub struct Cell {
 
 impl Cell {
     /// With a Ready context for each binding that names one, and a Ready subnet for each claim that does.
-    fn of(bindings: &[Object], claims: &[Object]) -> Self {
+    fn new(bindings: &[Object], claims: &[Object]) -> Self {
         let mut cell = Self { bindings: bindings.to_vec(), claims: claims.to_vec(), ..Self::default() };
         for binding in bindings {
             if let Some(name) = binding.status()["networkContextRef"]["name"].as_str() {
@@ -170,7 +171,7 @@ fn c15_each_interface_has_its_binding_and_each_context_its_subnet() {
         wd.metadata.labels = Some([(UPSTREAM_NAMESPACE.to_owned(), "shop".to_owned())].into());
         let plan = Cell::default().plan(&wd, &serving());
         assert_eq!(plan.bindings[0].spec()["network"], net("default"), "{own}");
-        let cell = Cell::of(&[bound("web-net-0", &net("default"))], &[claimed("x", "default-dfw-1")]);
+        let cell = Cell::new(&[bound("web-net-0", &net("default"))], &[claimed("x", "default-dfw-1")]);
         let plan = cell.plan(&wd, &serving());
         assert_eq!((&plan.network, plan.bindings.len()), (&Network::Ready, 0), "{own}");
         assert!(plan.serves(&running(&[own], "dfw-1"), "dfw-1"));
@@ -264,7 +265,7 @@ fn c15_each_interface_has_its_binding_and_each_context_its_subnet() {
         ("not needed", wd(&[]), vec![b("a")], vec![], "replace a, ready"),
     ];
     for (what, wd, bindings, claims, want) in table {
-        assert_eq!(words(&Cell::of(&bindings, &claims).plan(&wd, &serving())), want, "{what}");
+        assert_eq!(words(&Cell::new(&bindings, &claims).plan(&wd, &serving())), want, "{what}");
     }
 }
 
@@ -272,7 +273,8 @@ fn c15_each_interface_has_its_binding_and_each_context_its_subnet() {
 #[test]
 fn i6_a_network_of_another_namespace_is_never_asked_for() {
     let there = json!({"name": "default", "namespace": "ns-b"});
-    let plan = Cell::of(&[], &[claimed("x", "default-dfw-1")]).plan(&wd(slice::from_ref(&there)), &serving());
+    let plan =
+        Cell::new(&[], &[claimed("x", "default-dfw-1")]).plan(&wd(slice::from_ref(&there)), &serving());
     assert_eq!((plan.bindings.len(), plan.claims.len()), (0, 0));
     let blocker = plan.network.blocker().unwrap();
     assert_eq!(
@@ -295,7 +297,7 @@ type Bend<'a> = &'a dyn Fn(&mut Cell);
 #[test]
 fn c15_context_and_subnet_have_to_be_ready() {
     let wd = wd(&[net("default")]);
-    let cell = Cell::of(&[bound("web-net-0", &net("default"))], &[claimed("x", "default-dfw-1")]);
+    let cell = Cell::new(&[bound("web-net-0", &net("default"))], &[claimed("x", "default-dfw-1")]);
     let say = |object: &mut Object, field: &str, value: Value| {
         object.data["status"]["conditions"][0][field] = value;
     };
@@ -334,7 +336,8 @@ fn c15_context_and_subnet_have_to_be_ready() {
 
 #[test]
 fn c15_what_runs_keeps_its_binding() {
-    let (default, other) = (net("default"), net("other"));
+    let default = net("default");
+    let other = net("other");
     let old = |name: &str| bound_in(name, &default, "dfw-0");
     let new = || bound(SUBSTITUTE, &default);
     let claims = [claimed("x", "default-dfw-1"), claimed_in("y", "default-dfw-0", "dfw-0")];
@@ -358,11 +361,11 @@ fn c15_what_runs_keeps_its_binding() {
         ("it does not run", vec![old("web-net-0"), new()], gated, replaced),
         ("for good", vec![new()], on(&default, "dfw-1"), "ready"),
     ] {
-        let cell = Cell { instances: vec![instance], ..Cell::of(&bindings, &claims) };
+        let cell = Cell { instances: vec![instance], ..Cell::new(&bindings, &claims) };
         assert_eq!(words(&cell.plan(&wd(std::slice::from_ref(&default)), &serving())), want, "{what}");
     }
     // Nothing goes before all that is wanted is ready, whether it is needed or not.
-    let cell = Cell::of(&[old("web-net-0"), new()], &claims[1..]);
+    let cell = Cell::new(&[old("web-net-0"), new()], &claims[1..]);
     let plan = cell.plan(&wd(&[default]), &serving());
     assert_eq!(words(&plan), "claim ns-a/default-dfw-1-0 of default-dfw-1, provisioning");
 }
@@ -372,7 +375,7 @@ fn a_location_in_doubt_asks_for_nothing_and_a_missing_one_takes_nothing_back() {
     let default = [net("default")];
     let elsewhere = Location::Elsewhere { name: "ord-1".to_owned(), city: "ORD".to_owned() };
     let several = Location::Ambiguous(vec!["a".to_owned(), "b".to_owned()]);
-    let cell = Cell::of(&[bound("web-net-0", &default[0])], &[claimed("x", "default-dfw-1")]);
+    let cell = Cell::new(&[bound("web-net-0", &default[0])], &[claimed("x", "default-dfw-1")]);
     for (location, reason) in [(&elsewhere, "CityCodeMismatch"), (&several, "AmbiguousServingLocation")] {
         for wd in [wd(&default), wd(&[])] {
             assert_eq!(words(&cell.plan(&wd, location)), reason);

@@ -12,7 +12,7 @@ fn names(world: &World, kind: &str) -> Vec<String> {
 }
 
 async fn in_dallas(replicas: u32) -> (World, Run<()>) {
-    let world = World::of(replicas);
+    let world = World::with_replicas(replicas);
     world.cell.put(location("dfw-1", "DFW")).unwrap();
     let run = world.run(NETWORKING);
     quiet(60).await;
@@ -100,7 +100,7 @@ async fn c9_what_the_network_service_says_is_said_on_the_wd() {
 
 #[tokio::test(start_paused = true)]
 async fn c9_a_refused_binding_is_said_and_holds_up_no_instance() {
-    let world = World::of(1);
+    let world = World::with_replicas(1);
     world.cell.put(location("dfw-1", "DFW")).unwrap();
     let refusal = world.cell.fault(Fault::Status(403).on("create", "networkbindings"));
     let run = world.run(NETWORKING);
@@ -119,7 +119,7 @@ async fn c9_a_refused_binding_is_said_and_holds_up_no_instance() {
 
 #[tokio::test(start_paused = true)]
 async fn a_location_that_is_missing_or_elsewhere_is_said_and_noticed_when_it_changes() {
-    let world = World::of(1);
+    let world = World::with_replicas(1);
     let run = world.run(NETWORKING);
     quiet(60).await;
     assert_eq!(world.lacks("Available").0, "NoMatchingLocation");
@@ -184,7 +184,7 @@ async fn a_network_that_is_not_needed_any_more_is_kept_until_no_instance_is_on_i
 
 #[tokio::test(start_paused = true)]
 async fn two_wds_of_one_network_share_its_subnet_and_both_are_told() {
-    let world = World::of(1);
+    let world = World::with_replicas(1);
     world.cell.put(wd("other", 1)).unwrap();
     world.cell.put(location("dfw-1", "DFW")).unwrap();
     let run = world.run(NETWORKING);
@@ -230,8 +230,10 @@ async fn an_object_of_the_network_service_wakes_those_that_got_it_wherever_it_is
     got("b");
     quiet(60).await;
     let reconciles = || {
-        let of = |outcome: &str| run.metrics.reconciles.with_label_values(&["deployments", outcome]).get();
-        ["unchanged", "updated", "waiting"].map(of).iter().sum::<u64>()
+        ["unchanged", "updated", "waiting"]
+            .map(|outcome| run.metrics.reconciles.with_label_values(&["deployments", outcome]).get())
+            .iter()
+            .sum::<u64>()
     };
     let ready = json!({"conditions": [says("True", "Ready", "")]});
     let tell = |kind: &str, name: &str| drop(world.cell.patch_status(kind, "fabric", name, &ready).unwrap());

@@ -19,7 +19,7 @@ fn said(world: &World, kind: &str) -> (String, String) {
 /// is.
 #[tokio::test(start_paused = true)]
 async fn c12_an_instance_that_the_cell_does_not_let_go_is_named_with_who_acts() {
-    let world = World::of(2);
+    let world = World::with_replicas(2);
     let run = world.run(ALONE);
     world.settle().await;
     for deleted in [false, true] {
@@ -63,7 +63,7 @@ async fn c12_an_instance_that_the_cell_does_not_let_go_is_named_with_who_acts() 
 /// Flags ask for networks, and the component with their rights was not applied.
 #[tokio::test(start_paused = true)]
 async fn c9_a_cell_that_lacks_the_rights_of_a_component_says_so_on_its_wds() {
-    let world = World::of(1);
+    let world = World::with_replicas(1);
     let run = world.run(ALONE);
     world.settle().await;
     run.stop().await;
@@ -103,7 +103,7 @@ async fn c9_a_cell_that_lacks_the_rights_of_a_component_says_so_on_its_wds() {
 
 #[tokio::test(start_paused = true)]
 async fn c9_i7_a_wait_that_lasts_is_told_once_and_no_more_called_nobodys() {
-    let world = World::of(1);
+    let world = World::with_replicas(1);
     let run = world.run(ALONE);
     quiet(500).await;
     let (reason, message) = said(&world, "Available");
@@ -118,7 +118,8 @@ async fn c9_i7_a_wait_that_lasts_is_told_once_and_no_more_called_nobodys() {
     let written = asked(&world.cell, from).into_iter().filter(|it| it.contains("/status")).count();
     assert_eq!(written, 1);
     run.stop().await;
-    let (from, run) = (position(&world.cell), world.run(ALONE));
+    let from = position(&world.cell);
+    let run = world.run(ALONE);
     quiet(3600).await;
     let written = asked(&world.cell, from).into_iter().filter(|it| it.contains("/status")).count();
     assert_eq!(written, 0, "not after a restart");

@@ -5,16 +5,20 @@ use serde_json::json;
 use crate::deployment_controller::support::*;
 
 fn hashes(world: &World) -> Vec<String> {
-    let hash = |name: &String| world.instance(name)["spec"]["controller"]["templateHash"].to_string();
-    world.names().iter().map(hash).collect()
+    world
+        .names()
+        .iter()
+        .map(|name| world.instance(name)["spec"]["controller"]["templateHash"].to_string())
+        .collect()
 }
 
 #[tokio::test(start_paused = true)]
 async fn c2_a_rollout_goes_down_one_at_a_time() {
-    let world = World::of(3);
+    let world = World::with_replicas(3);
     let run = world.run(ALONE);
     world.settle().await;
-    let (before, from) = (hashes(&world), position(&world.cell));
+    let before = hashes(&world);
+    let from = position(&world.cell);
     world.release("2");
     quiet(5).await;
     assert_eq!(world.names().len(), 3, "deleted and created again");
@@ -29,7 +33,7 @@ async fn c2_a_rollout_goes_down_one_at_a_time() {
 
 #[tokio::test(start_paused = true)]
 async fn c4_a_bad_template_costs_one_and_a_better_one_mends_it() {
-    let world = World::of(2);
+    let world = World::with_replicas(2);
     let run = world.run(ALONE);
     world.settle().await;
     world.release("bad");
@@ -49,7 +53,7 @@ async fn c4_a_bad_template_costs_one_and_a_better_one_mends_it() {
 
 #[tokio::test(start_paused = true)]
 async fn a_rollout_waits_while_the_wd_is_suspended_and_scaling_does_not() {
-    let world = World::of(3);
+    let world = World::with_replicas(3);
     let run = world.run(ALONE);
     world.settle().await;
     world.suspend(true);
@@ -104,7 +108,7 @@ async fn c2_a_rollout_in_a_partition_costs_one() {
 
 #[tokio::test(start_paused = true)]
 async fn c5_a_restart_by_annotation_is_a_rollout() {
-    let world = World::of(1);
+    let world = World::with_replicas(1);
     let run = world.run(ALONE);
     world.settle().await;
     let before = world.instance("web-0");

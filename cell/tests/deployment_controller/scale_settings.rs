@@ -16,7 +16,7 @@ fn deployment(replicas: Value, settings: Value) -> Object {
 
 fn by(metrics: Value) -> AutoscalingSettings {
     let settings = json!({"minReplicas": 1, "maxReplicas": 3, "metrics": metrics});
-    AutoscalingSettings::of(&deployment(Value::Null, settings))
+    AutoscalingSettings::from_deployment(&deployment(Value::Null, settings))
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn c13_what_an_autoscaler_cannot_be_told_is_named_all_of_it() {
         (json!(4), 3, "maxReplicas is 3, it must be 1 or more and not below minReplicas"),
     ] {
         let settings = json!({"minReplicas": min, "maxReplicas": max, "metrics": [{}]});
-        match AutoscalingSettings::of(&deployment(Value::Null, settings)) {
+        match AutoscalingSettings::from_deployment(&deployment(Value::Null, settings)) {
             AutoscalingSettings::Invalid(faults) => {
                 assert!(faults.contains(fault) && faults.contains("metrics[0]"), "{faults}");
             }
@@ -79,7 +79,11 @@ fn c13_a_wd_scales_with_a_maximum_and_metrics_only() {
         (json!({"minReplicas": 1, "maxReplicas": 3, "metrics": metrics}), true),
     ] {
         let wd = deployment(json!(7), settings.clone());
-        assert_eq!(AutoscalingSettings::of(&wd) != AutoscalingSettings::Fixed, scales, "{settings}");
+        assert_eq!(
+            AutoscalingSettings::from_deployment(&wd) != AutoscalingSettings::Fixed,
+            scales,
+            "{settings}"
+        );
         assert_eq!(desired(&wd), if scales { 3 } else { 7 }, "{settings}");
     }
 }
@@ -154,8 +158,8 @@ proptest! {
         if terminating {
             wd.metadata.deletion_timestamp = Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(jiff::Timestamp::UNIX_EPOCH));
         }
-        let scales = !terminating && AutoscalingSettings::of(&wd) != AutoscalingSettings::Fixed;
-        let works = !terminating && matches!(AutoscalingSettings::of(&wd), AutoscalingSettings::Scaled { .. });
+        let scales = !terminating && AutoscalingSettings::from_deployment(&wd) != AutoscalingSettings::Fixed;
+        let works = !terminating && matches!(AutoscalingSettings::from_deployment(&wd), AutoscalingSettings::Scaled { .. });
         let foreign = standing.as_ref().is_some_and(|s| s.metadata.owner_references.as_ref().unwrap()[0].uid == "another");
         let before = desired(&wd);
         let first = plan(&wd, standing.as_ref());
@@ -181,7 +185,7 @@ proptest! {
         let wd = deployment(replicas.clone(), settings.clone());
         let wanted = i64::from(desired(&wd));
         let min = settings["minReplicas"].as_i64().unwrap_or(0).max(0);
-        match AutoscalingSettings::of(&wd) {
+        match AutoscalingSettings::from_deployment(&wd) {
             AutoscalingSettings::Fixed => prop_assert_eq!(wanted, replicas.as_i64().unwrap_or(min).clamp(0, 1000)),
             AutoscalingSettings::Scaled { min: least, max, .. } => {
                 prop_assert!(least >= 1 && i64::from(least) <= wanted && wanted <= i64::from(max));

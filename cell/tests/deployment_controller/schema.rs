@@ -12,8 +12,9 @@ const CRD: &str = "get customresourcedefinitions/workloaddeployments.compute.dat
 impl World {
     /// A cell whose CRDs can be read.
     fn with_crds(replicas: u32) -> Self {
-        let world = Self::of(replicas);
-        let (group, kind) = ("apiextensions.k8s.io", "CustomResourceDefinition");
+        let world = Self::with_replicas(replicas);
+        let group = "apiextensions.k8s.io";
+        let kind = "CustomResourceDefinition";
         world
             .cell
             .register(Resource::builtin(group, "v1", kind, "customresourcedefinitions").cluster_scoped());
@@ -59,7 +60,9 @@ async fn c5_a_crd_with_one_more_default_rolls_nothing() {
     let world = World::with_crds(2);
     let run = world.run(ALONE);
     world.settle().await;
-    let (before, hash, from) = (world.uids(), world.hash("web-0"), position(&world.cell));
+    let before = world.uids();
+    let hash = world.hash("web-0");
+    let from = position(&world.cell);
     world.upgrade_crd();
     world.settle().await;
     assert_eq!(world.uids(), before);
@@ -69,7 +72,8 @@ async fn c5_a_crd_with_one_more_default_rolls_nothing() {
     run.stop().await;
 
     // A process that does not know it yet asks again; then a change of it is a change like any other.
-    let (run, from) = (world.run(ALONE), position(&world.cell));
+    let run = world.run(ALONE);
+    let from = position(&world.cell);
     world.settle().await;
     assert_eq!((world.uids(), world.steps(from)), (before.clone(), vec![CRD.to_owned()]));
     world.tier("premium");
@@ -114,13 +118,15 @@ async fn c5_what_another_controller_made_of_the_template_is_relabelled_and_not_r
     let run = world.run(ALONE);
     world.settle().await;
     run.stop().await;
-    let (before, hash) = (world.uids(), world.hash("web-0"));
+    let before = world.uids();
+    let hash = world.hash("web-0");
     let set = |name: &str, controller: Value| {
         world.cell.patch("Instance", SPACE, name, &json!({"spec": {"controller": controller}})).unwrap();
     };
     set("web-0", json!({"templateHash": "5c7f9b8d6"}));
     set("web-1", Value::Null);
-    let (run, from) = (world.run(ALONE), position(&world.cell));
+    let run = world.run(ALONE);
+    let from = position(&world.cell);
     world.settle().await;
     assert_eq!(world.uids(), before);
     assert_eq!((world.hash("web-0"), world.hash("web-1")), (hash.clone(), hash.clone()));

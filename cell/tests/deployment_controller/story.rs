@@ -80,10 +80,8 @@ impl Story {
             (0..self.cell.bindings.len()).filter(|at| !Self::is_served(&self.cell.bindings[*at])).collect();
         let Some(at) = waiting.get(at % waiting.len().max(1)) else { return };
         let binding = &mut self.cell.bindings[*at];
-        let (network, place) = (
-            binding.spec()["network"].clone(),
-            binding.spec()["location"]["name"].as_str().unwrap().to_owned(),
-        );
+        let network = binding.spec()["network"].clone();
+        let place = binding.spec()["location"]["name"].as_str().unwrap().to_owned();
         let deletion = binding.metadata.deletion_timestamp.clone();
         *binding = bound_in(binding.name(), &network, &place);
         binding.metadata.deletion_timestamp = deletion;

@@ -64,7 +64,7 @@ pub struct World {
 
 impl World {
     /// A cell with `web` of so many replicas.
-    pub fn of(replicas: u32) -> Self {
+    pub fn with_replicas(replicas: u32) -> Self {
         let world = Self { cell: ApiServer::cell("cell"), provided: false };
         world.cell.put(wd(WD, replicas)).unwrap();
         world
@@ -73,7 +73,7 @@ impl World {
     /// A cell with `web` of `replicas` replicas, in which a provider holds each running Instance: a deleted
     /// one stays until it is released.
     pub fn provided(replicas: u32) -> Self {
-        Self { provided: true, ..Self::of(replicas) }
+        Self { provided: true, ..Self::with_replicas(replicas) }
     }
 
     /// A process: registry, queue, controller, workers.
@@ -138,11 +138,12 @@ impl World {
     /// The Instance is Ready, or not for that reason.
     pub fn say(&self, name: &str, status: &str, reason: &str) {
         let hash = self.instance(name)["spec"]["controller"]["templateHash"].clone();
-        let condition = |kind: &str| {
-            json!({"type": kind, "status": status, "reason": reason, "message": "words",
+        let conditions: Vec<_> = ["Programmed", "Available", "Ready"]
+            .map(|kind| {
+                json!({"type": kind, "status": status, "reason": reason, "message": "words",
                 "lastTransitionTime": "2026-01-01T00:00:00Z"})
-        };
-        let conditions: Vec<_> = ["Programmed", "Available", "Ready"].map(condition).into();
+            })
+            .into();
         let status = json!({"controller": {"observedTemplateHash": hash}, "conditions": conditions});
         self.cell.patch_status("Instance", SPACE, name, &status).unwrap();
     }

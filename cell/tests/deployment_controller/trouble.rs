@@ -7,7 +7,7 @@ use crate::deployment_controller::support::*;
 
 #[tokio::test(start_paused = true)]
 async fn c9_a_refused_instance_is_said_once_and_tried_again() {
-    let world = World::of(1);
+    let world = World::with_replicas(1);
     let refusal = world.cell.fault(Fault::Status(422).on("create", "instances"));
     let run = world.run(ALONE);
     quiet(600).await;
@@ -29,7 +29,7 @@ async fn c9_a_refused_instance_is_said_once_and_tried_again() {
 /// not pass.
 #[tokio::test(start_paused = true)]
 async fn c9_a_forbidden_instance_is_the_operators_job() {
-    let world = World::of(1);
+    let world = World::with_replicas(1);
     world.cell.fault(Fault::Status(403).on("create", "instances"));
     let run = world.run(ALONE);
     quiet(600).await;
@@ -50,7 +50,7 @@ async fn c9_a_forbidden_instance_is_the_operators_job() {
 /// Section 6: a user reads the server's words, not a dump of its answer.
 #[tokio::test(start_paused = true)]
 async fn c9_a_template_that_is_too_large_is_told_in_words() {
-    let world = World::of(1);
+    let world = World::with_replicas(1);
     world.release(&"x".repeat(300 << 10));
     let run = world.run(ALONE);
     quiet(600).await;
@@ -65,7 +65,7 @@ async fn c9_a_template_that_is_too_large_is_told_in_words() {
 
 #[tokio::test(start_paused = true)]
 async fn a_refused_instance_holds_up_no_other_wd_and_no_patch() {
-    let world = World::of(1);
+    let world = World::with_replicas(1);
     world.cell.put(wd("other", 1)).unwrap();
     let run = world.run(ALONE);
     world.settle().await;
@@ -92,7 +92,7 @@ async fn a_refused_instance_holds_up_no_other_wd_and_no_patch() {
 #[tokio::test(start_paused = true)]
 async fn c1_lost_answers_cut_watches_and_5xx_end_in_the_same_state() {
     for seed in 0..6_u32 {
-        let world = World::of(3);
+        let world = World::with_replicas(3);
         let run = world.run(ALONE);
         for round in 0..12 {
             let verb = ["create", "patch", "delete", "update"][(seed + round) as usize % 4];
@@ -189,7 +189,7 @@ async fn u3_a_wd_tells_each_turn_once_and_none_after_a_restart() {
 
 #[tokio::test(start_paused = true)]
 async fn u1_what_the_schema_says_of_a_wd_is_replaced() {
-    let world = World::of(1);
+    let world = World::with_replicas(1);
     let kinds = || -> Vec<String> {
         let all = world.wd()["status"]["conditions"].as_array().cloned().unwrap_or_default();
         all.iter().map(|c| c["type"].as_str().unwrap().to_owned()).collect()

@@ -13,7 +13,7 @@ fn bindings(world: &World) -> Vec<String> {
 
 /// `web` waits for its network, on an earlier template too.
 async fn waiting() -> World {
-    let world = World::of(1);
+    let world = World::with_replicas(1);
     world.cell.put(location("dfw-1", "DFW")).unwrap();
     let run = world.run(NETWORKING);
     quiet(60).await;
@@ -72,7 +72,7 @@ async fn c6_networking_that_is_switched_off_opens_no_gate_of_a_suspended_wd() {
 /// Its turn to be replaced may take long to come.
 #[tokio::test(start_paused = true)]
 async fn c6_networking_that_is_switched_off_opens_the_gate_of_an_outdated_instance_too() {
-    let world = World::of(1);
+    let world = World::with_replicas(1);
     world.cell.put(location("dfw-1", "DFW")).unwrap();
     let run = world.run(ALONE);
     world.settle().await;
@@ -110,7 +110,7 @@ async fn c6_bindings_are_given_back_when_the_cell_lets_them_be_listed() {
 #[tokio::test(start_paused = true)]
 async fn c6_a_cell_without_a_network_service_has_nothing_to_give_back() {
     for code in [403, 404] {
-        let world = World::of(1);
+        let world = World::with_replicas(1);
         world.cell.fault(Fault::Status(code).on("list", "networkbindings"));
         let run = world.run(ALONE);
         quiet(600).await;

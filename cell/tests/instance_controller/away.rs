@@ -69,7 +69,8 @@ async fn i8_a_plane_that_hangs_holds_up_neither_another_nor_its_own_instances_re
         world.put_instance(&format!("wd-{n}"), &["Quota"]);
     }
     quiet(15).await;
-    let (cell, alpha) = (position(&world.cell), position(&world.alpha));
+    let cell = position(&world.cell);
+    let alpha = position(&world.alpha);
     world.put_instance_in("ns-b", "wd-0", &["Quota"]);
     world.run_an_instance("wd-0");
     quiet(1).await;

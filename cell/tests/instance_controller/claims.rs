@@ -82,7 +82,8 @@ async fn c8_what_went_while_nobody_looked_is_made_up_for_after_a_restart() {
     let world = World::new();
     granted(&world).await.stop().await;
     world.cell.delete("Instance", NS, "wd-0").unwrap();
-    let (cell, alpha) = (position(&world.cell), position(&world.alpha));
+    let cell = position(&world.cell);
+    let alpha = position(&world.alpha);
     // The cell is not in sync for a while: its empty store means nothing.
     let fault = world.cell.fault(Fault::Status(503).on("list", "*"));
     let run = world.run_with_quota();

@@ -150,7 +150,8 @@ async fn c10_a_cell_under_another_name_is_the_same_and_wedges_no_instance() {
     // One runs on, the other is created again.
     world.cell.delete("Instance", NS, "wd-1").unwrap();
     let next = world.put_instance("wd-1", &["Quota"]);
-    let (cell, alpha) = (position(&world.cell), position(&world.alpha));
+    let cell = position(&world.cell);
+    let alpha = position(&world.alpha);
     let renamed = || {
         let run = world.process(Some(RENAMED));
         run.engage("alpha", &world.alpha);
@@ -179,7 +180,8 @@ async fn c10_a_cell_under_another_name_is_the_same_and_wedges_no_instance() {
     assert!(gates(&world.instance("wd-1")).is_empty());
     run.stop().await;
 
-    let (cell, alpha) = (position(&world.cell), position(&world.alpha));
+    let cell = position(&world.cell);
+    let alpha = position(&world.alpha);
     let run = renamed();
     quiet(60).await;
     assert!(asked(&world.cell, cell).is_empty() && asked(&world.alpha, alpha).is_empty(), "I7");

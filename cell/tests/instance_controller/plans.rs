@@ -86,7 +86,8 @@ fn nothing_is_said_of_the_waiting_of_an_instance_that_is_new() {
 
     let data = |status| condition("ReferencedDataReady", status, "R", "d");
     let there = instance(0, &["ReferencedData"], vec![verdict("True", 1), data("True")]);
-    let (quota, gone) = (verdict("True", 1), data("False"));
+    let quota = verdict("True", 1);
+    let gone = data("False");
     let seen = InstanceFacts {
         instance: &there,
         quota: &quota,

@@ -11,7 +11,8 @@ async fn a_granted_instance_costs_a_claim_a_status_and_a_patch() {
     let world = World::new();
     let run = world.run_with_quota();
     quiet(5).await;
-    let (cell, alpha) = (position(&world.cell), position(&world.alpha));
+    let cell = position(&world.cell);
+    let alpha = position(&world.alpha);
     let instance = world.put_instance("wd-0", &["Quota"]);
     until("claimed", || world.claim().is_some()).await;
     world.grant();
@@ -42,7 +43,8 @@ async fn w8_an_instance_counts_for_what_its_type_had_when_quota_was_claimed() {
     let put = |cpu: &str| {
         let spec = json!({"resources": {"cpu": cpu, "memory": "4Gi"}, "lifecycle": {"phase": "Active"}});
         let metadata = json!({"name": "datumcloud-d1-standard-2"});
-        let (api, kind) = ("compute.datumapis.com/v1alpha", "InstanceType");
+        let api = "compute.datumapis.com/v1alpha";
+        let kind = "InstanceType";
         world.cell.put(json!({"apiVersion": api, "kind": kind, "metadata": metadata, "spec": spec})).unwrap();
     };
     put("2");
@@ -118,7 +120,8 @@ async fn i7_a_restart_asks_and_writes_nothing_whatever_the_verdict() {
     // What waits for longer than it may has said so.
     quiet(900).await;
     run.stop().await;
-    let (cell, alpha) = (position(&world.cell), position(&world.alpha));
+    let cell = position(&world.cell);
+    let alpha = position(&world.alpha);
     let run = world.process(Some(CELL));
     quiet(20).await; // It takes a while until the plane is found.
     run.engage("alpha", &world.alpha);
@@ -192,7 +195,8 @@ async fn c9_each_refusal_has_its_words_and_is_asked_again() {
         let run = world.run_with_quota();
         quiet(5).await;
         let fault = world.alpha.fault(Fault::Status(code).on("create", "resourceclaims"));
-        let (cell, alpha) = (position(&world.cell), position(&world.alpha));
+        let cell = position(&world.cell);
+        let alpha = position(&world.alpha);
         world.put_instance("wd-0", &["Quota"]);
         quiet(30).await;
         let (status, said, message) = world.says("wd-0", "QuotaGranted");

@@ -67,7 +67,8 @@ async fn c6_the_gate_goes_once_all_that_is_expected_is_there() {
     let stored = run.cell.anchor().store(Kind::Secret).object(NS, "db").unwrap();
     assert!(stored.data.is_null(), "a Secret's content stays with its server");
     run.stop().await;
-    let (run, from) = (world.run(), position(&world.cell));
+    let run = world.run();
+    let from = position(&world.cell);
     quiet(60).await;
     assert!(asked(&world.cell, from).is_empty(), "I7");
     run.stop().await;

@@ -183,7 +183,8 @@ async fn i7_a_restart_on_an_unchanged_world_asks_and_writes_nothing() {
     // What waits for longer than it may has said so.
     quiet(900).await;
     run.stop().await;
-    let (before, from) = (world.cell.objects_hash(), position(&world.cell));
+    let before = world.cell.objects_hash();
+    let from = position(&world.cell);
     let run = world.run();
     quiet(600).await;
     world.cell.compact();

@@ -9,7 +9,7 @@ use fedhub_cell::instance_controller::{InstanceController, Quota};
 use fedhub_core::names::{REFERENCED_DATA, SOURCE_CLUSTER};
 use fedhub_core::object::{Kind, PlaneId};
 use fedhub_engine::Queue;
-use fedhub_fake_apiserver::{ApiServer, AuditEntry, resource};
+use fedhub_fake_apiserver::{ApiServer, resource};
 use fedhub_planes::{Planes, Settings, Watched, watched};
 use fedhub_testing::{Process, client, plane_name, put_hub_namespace, put_namespace};
 pub use fedhub_testing::{asked, condition, position, quiet, uid, until};
@@ -259,9 +259,11 @@ pub fn gates(instance: &Value) -> Vec<&str> {
 
 /// Reasons and notes of the Events that were said since `from`.
 pub fn events(server: &ApiServer, from: usize) -> Vec<(String, String)> {
-    let said = |e: &AuditEntry| {
-        let body = e.body.as_ref().filter(|_| e.resource == "events" && e.verb == "create")?;
-        Some((body["reason"].as_str()?.to_owned(), body["note"].as_str()?.to_owned()))
-    };
-    server.audit()[from..].iter().filter_map(said).collect()
+    server.audit()[from..]
+        .iter()
+        .filter_map(|e| {
+            let body = e.body.as_ref().filter(|_| e.resource == "events" && e.verb == "create")?;
+            Some((body["reason"].as_str()?.to_owned(), body["note"].as_str()?.to_owned()))
+        })
+        .collect()
 }

@@ -27,7 +27,8 @@ async fn c7_a_deletion_that_lasts_is_told_with_what_holds_it_and_nothing_else_is
     world.grant();
     quiet(5).await;
     assert_eq!(world.says("wd-0", "Ready").0, "True");
-    let (from, alpha) = (position(&world.cell), position(&world.alpha));
+    let from = position(&world.cell);
+    let alpha = position(&world.alpha);
     world.cell.delete("Instance", NS, "wd-0").unwrap();
     quiet(1).await;
     assert!(asked(&world.cell, from).is_empty(), "it may be over in a moment");

@@ -113,7 +113,7 @@ impl Facts {
     /// What the caches say, where they know the copy by its digest alone.
     pub fn known(&self, normalization: Option<ServerNormalization>) -> Snapshot {
         let digest = |kind, object: &Option<Object>| {
-            object.as_ref().map(|object| Digest::of(&PlaneId::Hub, kind, object))
+            object.as_ref().map(|object| Digest::new(&PlaneId::Hub, kind, object))
         };
         let named = self.instance.as_ref().and_then(|i| i.label(WORKLOAD_DEPLOYMENT_NAME)) == Some("wd");
         let copy = digest(Kind::Instance, &self.copy);
@@ -145,7 +145,7 @@ impl Facts {
 
     /// Returns the snapshot with the copy itself, which has been read.
     pub fn read(&self, normalization: Option<ServerNormalization>) -> Snapshot {
-        let copy = self.copy.clone().map(|copy| CopyFacts::of(Arc::new(copy)));
+        let copy = self.copy.clone().map(|copy| CopyFacts::from_body(Arc::new(copy)));
         Snapshot { copy, ..self.known(normalization) }
     }
 
@@ -153,7 +153,7 @@ impl Facts {
     pub fn rendered(&self) -> Option<Object> {
         let snapshot = self.known(None);
         let instance = self.instance.as_ref()?;
-        let owner = CopyOwner::of(instance, &snapshot).ok()?;
+        let owner = CopyOwner::from_instance(instance, &snapshot).ok()?;
         Some(desired(instance, managed(instance, &snapshot.cell, Some(&owner)), self.copy.as_ref()))
     }
 
@@ -284,7 +284,8 @@ pub fn worlds() -> impl Strategy<Value = Facts> {
         |((gone, dying, named, annotated), (owned, labels, status_is, spec), lost, made)| {
             let mut facts = right();
             (facts.declared_lost, facts.others_lost) = (lost == 0, lost == 1);
-            let (instance, copy) = (facts.instance.as_mut().unwrap(), facts.copy.as_mut().unwrap());
+            let instance = facts.instance.as_mut().unwrap();
+            let copy = facts.copy.as_mut().unwrap();
             copy.metadata.annotations = match annotated {
                 0 => None,
                 1 => Some([(CELL_SOURCE.to_owned(), "ord/uid".to_owned())].into()),

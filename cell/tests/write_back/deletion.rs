@@ -254,7 +254,8 @@ async fn i4_a_copy_that_was_deleted_is_none_left_behind_while_the_watch_is_late(
     let world = World::with_copies(1).await;
     let run = world.run_with_bucket(0);
     quiet(5).await;
-    let (hub, cell) = (position(&world.hub), position(&world.cell));
+    let hub = position(&world.hub);
+    let cell = position(&world.cell);
     let id = world.hub.fault(Fault::Hang.on("watch", "instances"));
     world.cell.delete(INSTANCE, NS_A, "wd-0").unwrap();
     quiet(5).await;

@@ -62,7 +62,8 @@ async fn c7_two_cells_of_one_city_do_not_fight_either() {
     let world = World::with_copies(1).await;
     let other = cell("dfw-2");
     put_instance(&other, NS_A, "wd-0", "DFW");
-    let (hub, before) = (position(&world.hub), world.hub.objects_hash());
+    let hub = position(&world.hub);
+    let before = world.hub.objects_hash();
     let here = world.run();
     let there = world.run_cell(&other, "dfw-2", "DFW", 20);
     quiet(600).await;

@@ -33,7 +33,8 @@ async fn c10_another_cluster_under_this_cells_name_is_left_alone_and_said() {
     let twin = cell("twin");
     // One of its names is the first one's, too.
     put_instance(&twin, NS_A, "wd-0", "DFW");
-    let (before, from) = (world.hub.objects_hash(), position(&world.hub));
+    let before = world.hub.objects_hash();
+    let from = position(&world.hub);
     let first = world.run();
     let second = world.run_cell(&twin, "dfw", "DFW", 20);
     quiet(60).await;
@@ -189,7 +190,8 @@ async fn c11_a_cell_that_is_declared_lost_and_runs_writes_nothing_new_until_that
 #[tokio::test(start_paused = true)]
 async fn c11_a_cell_that_is_rebuilt_under_its_name_takes_over_what_is_declared_lost_by_uid() {
     let world = World::with_copies(1).await;
-    let (rebuilt, old) = (cell("rebuilt"), mark_of(&world.copy("wd-0").unwrap()).to_owned());
+    let rebuilt = cell("rebuilt");
+    let old = mark_of(&world.copy("wd-0").unwrap()).to_owned();
     let id = cell_uid(&rebuilt);
     put_cluster(&world, "dfw", &id, None);
     let instance = put_instance(&rebuilt, NS_A, "wd-0", "DFW");

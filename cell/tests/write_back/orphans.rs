@@ -10,7 +10,8 @@ use crate::write_back::support::*;
 async fn i4_a_copy_left_behind_goes_after_a_live_404_in_the_cell() {
     for running in [true, false] {
         let world = World::with_copies(2).await;
-        let (hub, cell) = (position(&world.hub), position(&world.cell));
+        let hub = position(&world.hub);
+        let cell = position(&world.cell);
         if !running {
             end(&world, [0]);
         }

@@ -182,7 +182,8 @@ async fn c7_the_hubs_collector_takes_the_copies_and_nothing_is_asked_for_them() 
     quiet(60).await;
     assert!(world.hub.list(INSTANCE).is_empty(), "and no copy comes back");
     assert_eq!(world.cell.list(INSTANCE).len(), 3);
-    let (hub, cell) = (position(&world.hub), position(&world.cell));
+    let hub = position(&world.hub);
+    let cell = position(&world.cell);
     for n in 0..3 {
         world.cell.delete(INSTANCE, NS_A, &format!("wd-{n}")).unwrap();
     }

@@ -7,7 +7,8 @@ use crate::write_back::support::*;
 
 /// The hub has the copies of exactly the cell's Instances, as these are now.
 fn caught_up(world: &World) -> bool {
-    let (sources, copies) = (world.cell.list(INSTANCE), world.hub.list(INSTANCE));
+    let sources = world.cell.list(INSTANCE);
+    let copies = world.hub.list(INSTANCE);
     sources.len() == copies.len()
         && sources.iter().zip(&copies).all(|(s, c)| {
             let of = |o: &serde_json::Value| o["metadata"]["name"].clone();
@@ -38,7 +39,8 @@ async fn c7_after_a_partition_the_hub_is_caught_up_with() {
         }
         world.hub.clear_faults();
         until("all to be caught up with", || caught_up(&world)).await;
-        let (hub, cell) = (position(&world.hub), position(&world.cell));
+        let hub = position(&world.hub);
+        let cell = position(&world.cell);
         quiet(600).await;
         assert!(writes(&world.hub, hub).is_empty() && writes(&world.cell, cell).is_empty());
         assert_eq!((run.queue.pending(), run.queue.circuits_open()), (0, 0));

@@ -55,7 +55,8 @@ proptest! {
 
     #[test]
     fn c7_it_comes_to_rest_and_stays_there(facts in worlds()) {
-        let (before, mut after) = (facts.clone(), facts);
+        let before = facts.clone();
+        let mut after = facts;
         let done = after.settle();
         let again = after.clone().settle();
         prop_assert_eq!(again.len(), 1, "{:?} after {:?}", again, done);
@@ -224,9 +225,9 @@ fn c10_a_copy_is_ours_by_the_uid_of_the_cell_and_by_its_name_only_with_the_insta
         ("", true, None),
     ] {
         let mut copy = bare(Kind::Instance, "ns-1", "wd-0");
-        assert_eq!(Ownership::of(&copy, &cell, None), Ownership::Unmarked);
+        assert_eq!(Ownership::judge(&copy, &cell, None), Ownership::Unmarked);
         copy.metadata.annotations = Some([(CELL_SOURCE.to_owned(), text.to_owned())].into());
-        let ours = match Ownership::of(&copy, &cell, here.then_some(&instance)) {
+        let ours = match Ownership::judge(&copy, &cell, here.then_some(&instance)) {
             Ownership::Ours(_) => Some(true),
             Ownership::Foreign(_) => Some(false),
             Ownership::Unmarked => None,

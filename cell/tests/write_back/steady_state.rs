@@ -15,7 +15,8 @@ async fn c7_a_life_costs_the_necessary_requests_and_no_read() {
     let world = World::new();
     let run = world.run();
     quiet(5).await;
-    let (hub, cell) = (position(&world.hub), position(&world.cell));
+    let hub = position(&world.hub);
+    let cell = position(&world.cell);
     let source = world.put_instance(NS_A, "wd-0");
     quiet(5).await;
     assert_eq!(asked(&world.hub, hub), ["create instances/wd-0", "update instances/status/wd-0"]);
@@ -168,7 +169,8 @@ async fn c7_a_status_of_mere_defaults_is_not_written() {
 async fn i7_a_restart_on_an_unchanged_world_asks_for_nothing() {
     let world = World::with_copies(5).await;
     let before = (world.hub.objects_hash(), world.cell.objects_hash());
-    let (hub, cell) = (position(&world.hub), position(&world.cell));
+    let hub = position(&world.hub);
+    let cell = position(&world.cell);
     let run = world.run();
     quiet(600).await;
     assert!(asked(&world.hub, hub).is_empty(), "{:?}", asked(&world.hub, hub));

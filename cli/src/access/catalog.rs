@@ -28,7 +28,7 @@ pub struct Offer {
 
 impl Offer {
     /// Reads the offer of a catalogue; `None` stands for a catalogue that may not be read.
-    pub fn of(services: Option<&[DynamicObject]>) -> Self {
+    pub fn from_services(services: Option<&[DynamicObject]>) -> Self {
         let usual = SERVICE_OBJECTS.last().copied().unwrap_or_default().to_owned();
         let Some(services) = services else { return Self { name: usual, mode: Mode::Unknown } };
         let ours = services.iter().find(|service| service.data["spec"]["serviceName"] == SERVICE_NAME.1);

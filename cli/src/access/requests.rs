@@ -34,7 +34,7 @@ fn entitlements(client: &Client) -> Api<DynamicObject> {
 
 /// The state of access in the session's project.
 pub async fn access(session: &Session) -> Result<Access, Problem> {
-    read(session).await.map_err(|error| Problem::of(error, DOING))
+    read(session).await.map_err(|error| Problem::from_error(error, DOING))
 }
 
 /// Returns the state of access in the session's project, for commands that only need access to work; `None`
@@ -42,27 +42,29 @@ pub async fn access(session: &Session) -> Result<Access, Problem> {
 pub async fn visible(session: &Session) -> Result<Option<Access>, Problem> {
     match read(session).await {
         Err(kube::Error::Api(status)) if status.code == 403 => Ok(None),
-        read => read.map(Some).map_err(|error| Problem::of(error, DOING)),
+        read => read.map(Some).map_err(|error| Problem::from_error(error, DOING)),
     }
 }
 
 async fn read(session: &Session) -> kube::Result<Access> {
     match entitlements(&session.client).list(&ListParams::default()).await {
-        Ok(list) => Ok(Access::of(Some(&list.items))),
-        Err(kube::Error::Api(status)) if status.code == 404 => Ok(Access::of(None)),
+        Ok(list) => Ok(Access::from_entitlements(Some(&list.items))),
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(Access::from_entitlements(None)),
         Err(error) => Err(error),
     }
 }
 
 /// Reads what the platform offers.
 pub async fn offer(session: &Session) -> Result<Offer, Problem> {
-    let Some(root) = &session.root else { return Ok(Offer::of(None)) };
+    let Some(root) = &session.root else { return Ok(Offer::from_services(None)) };
     let services: Api<DynamicObject> = Api::all_with(root.clone(), &services());
     match services.list(&ListParams::default()).await {
-        Ok(list) => Ok(Offer::of(Some(&list.items))),
+        Ok(list) => Ok(Offer::from_services(Some(&list.items))),
         // A user of one project need not see the platform's catalogue.
-        Err(kube::Error::Api(status)) if matches!(status.code, 401 | 403 | 404) => Ok(Offer::of(None)),
-        Err(error) => Err(Problem::of(error, "see what the platform offers")),
+        Err(kube::Error::Api(status)) if matches!(status.code, 401 | 403 | 404) => {
+            Ok(Offer::from_services(None))
+        }
+        Err(error) => Err(Problem::from_error(error, "see what the platform offers")),
     }
 }
 
@@ -70,7 +72,7 @@ pub async fn offer(session: &Session) -> Result<Offer, Problem> {
 pub async fn ask(session: &Session, offer: &Offer, message: Option<&str>) -> Result<(), Problem> {
     match create(session, offer, message).await {
         Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
-        Err(error) => Err(Problem::of(error, "ask for compute")),
+        Err(error) => Err(Problem::from_error(error, "ask for compute")),
         Ok(()) => Ok(()),
     }
 }
@@ -96,7 +98,7 @@ pub async fn renew(
                 )
                 .remedy("Run the command again in a minute."));
             }
-            Err(error) => return Err(Problem::of(error, "ask for compute again")),
+            Err(error) => return Err(Problem::from_error(error, "ask for compute again")),
         }
     }
 }
@@ -104,18 +106,19 @@ pub async fn renew(
 async fn take_back(session: &Session, old: &str) -> Result<(), Problem> {
     let api = entitlements(&session.client);
     let doing = "take the former request back";
-    let Some(standing) = api.get_opt(old).await.map_err(|error| Problem::of(error, doing))? else {
+    let Some(standing) = api.get_opt(old).await.map_err(|error| Problem::from_error(error, doing))? else {
         return Ok(());
     };
     if Access::of_entitlement(&standing).state == super::state::State::Active {
         // Somebody approved it since it was read.
         return Ok(());
     }
-    let (uid, resource_version) = (standing.uid(), standing.resource_version());
+    let uid = standing.uid();
+    let resource_version = standing.resource_version();
     let preconditions = Some(Preconditions { uid, resource_version });
     match api.delete(old, &DeleteParams { preconditions, ..DeleteParams::default() }).await {
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
-        deleted => deleted.map(|_| ()).map_err(|error| Problem::of(error, doing)),
+        deleted => deleted.map(|_| ()).map_err(|error| Problem::from_error(error, doing)),
     }
 }
 
@@ -143,7 +146,7 @@ pub async fn wait(
         let is_over = until.is_some_and(|until| Instant::now() >= until);
         let access = match read(session).await {
             Ok(access) => access,
-            Err(error) if is_final(&error) || is_over => return Err(Problem::of(error, DOING)),
+            Err(error) if is_final(&error) || is_over => return Err(Problem::from_error(error, DOING)),
             Err(_) => {
                 if !std::mem::replace(&mut lost, true) {
                     session.tell("The platform does not answer: trying again.");

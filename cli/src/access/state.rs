@@ -52,7 +52,7 @@ impl Access {
     }
 
     /// Reads the entitlements of a project; `None` stands for a plane that does not serve them.
-    pub fn of(entitlements: Option<&[DynamicObject]>) -> Self {
+    pub fn from_entitlements(entitlements: Option<&[DynamicObject]>) -> Self {
         let Some(entitlements) = entitlements else { return Self::without(State::CatalogUnavailable) };
         select(entitlements).map_or_else(|| Self::without(State::NotRequested), Self::of_entitlement)
     }
@@ -102,10 +102,11 @@ fn state(status: &Value) -> State {
 /// The entitlement to compute: by the service's name, as the platform resolved it, else by what was asked
 /// for. Of several, one that can be used.
 fn select(entitlements: &[DynamicObject]) -> Option<&DynamicObject> {
-    let rank = |entitlement: &&DynamicObject| {
-        let status = &entitlement.data["status"];
-        (resolved(status).is_some(), state(status) == State::Active)
-    };
-    let ours = |entitlement: &&DynamicObject| is_ours(&entitlement.data["spec"], &entitlement.data["status"]);
-    entitlements.iter().filter(ours).max_by_key(rank)
+    entitlements
+        .iter()
+        .filter(|entitlement| is_ours(&entitlement.data["spec"], &entitlement.data["status"]))
+        .max_by_key(|entitlement| {
+            let status = &entitlement.data["status"];
+            (resolved(status).is_some(), state(status) == State::Active)
+        })
 }

@@ -37,18 +37,20 @@ pub async fn run(session: &Session, args: &CitiesArgs) -> Result<(), Problem> {
     let served = bindings.as_deref().ok();
     let Cities { mut rows, is_complete } = cities(served, workloads.as_deref().ok());
     rows.retain(|row| !args.ready || row.ready == Some(true));
-    let look = Look::of(session);
+    let look = Look::from_session(session);
     let unknown: Vec<&Problem> =
         [&bindings, &workloads].into_iter().filter_map(|it| it.as_ref().err()).collect();
-    let value = || {
-        json!({
-            "complete": is_complete,
-            "cities": view::json(&rows),
-            "unknown": unknown.iter().map(|problem| missing(problem)).collect::<Vec<_>>(),
-        })
-    };
     if !rows.is_empty() || session.global.output.is_structured() {
-        session.print(value, || view::table(&rows, &look))?;
+        session.print(
+            || {
+                json!({
+                    "complete": is_complete,
+                    "cities": view::json(&rows),
+                    "unknown": unknown.iter().map(|problem| missing(problem)).collect::<Vec<_>>(),
+                })
+            },
+            || view::table(&rows, &look),
+        )?;
     } else if is_complete {
         session.tell(&format!("There are no cities that {} can run in.", session.project_in_words()));
     }

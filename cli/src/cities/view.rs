@@ -83,8 +83,8 @@ pub fn table(rows: &[City], look: &Look) -> String {
     let listed = |names: &[String]| if names.is_empty() { NONE.to_owned() } else { names.join(", ") };
     let cells = |city: &City| {
         let ready = match city.ready {
-            Some(true) => Cell::of("yes", Some(Colour::Green)),
-            Some(false) => Cell::of("no", Some(Colour::Red)),
+            Some(true) => Cell::new("yes", Some(Colour::Green)),
+            Some(false) => Cell::new("no", Some(Colour::Red)),
             None => UNKNOWN.into(),
         };
         let workloads = city.workloads.as_deref().map_or_else(|| UNKNOWN.to_owned(), listed);
@@ -95,9 +95,10 @@ pub fn table(rows: &[City], look: &Look) -> String {
 
 /// Returns the cities for `--output json` and `yaml`.
 pub fn json(rows: &[City]) -> Value {
-    let one = |city: &City| {
-        let City { code, ready, locations, workloads } = city;
-        json!({"city": code, "ready": ready, "locations": locations, "workloads": workloads})
-    };
-    rows.iter().map(one).collect()
+    rows.iter()
+        .map(|city| {
+            let City { code, ready, locations, workloads } = city;
+            json!({"city": code, "ready": ready, "locations": locations, "workloads": workloads})
+        })
+        .collect()
 }

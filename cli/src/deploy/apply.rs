@@ -22,7 +22,7 @@ pub async fn existing(session: &Session, name: &str) -> Result<Option<Object>, P
     let found = api
         .get_opt(name)
         .await
-        .map_err(|error| Problem::of(error, &format!("read workload {}", Quoted(name))))?;
+        .map_err(|error| Problem::from_error(error, &format!("read workload {}", Quoted(name))))?;
     match found {
         Some(found) if found.is_terminating() => {
             Err(Problem::failed(format!("The workload {} is being deleted.", Quoted(name)))
@@ -92,7 +92,7 @@ fn refused(error: kube::Error, wanted: Wanted<'_>, plan: &DeployPlan) -> Problem
         kube::Error::Api(status) => refusal::sentences(status, wanted, plan.object.spec()),
         _ => None,
     };
-    let problem = Problem::of(error, &doing);
+    let problem = Problem::from_error(error, &doing);
     match sentences {
         Some(said) => Problem {
             sentence: format!("The workload {} is refused:\n  {}", Quoted(wanted.name()), said.join("\n  ")),

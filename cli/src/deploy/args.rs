@@ -96,7 +96,8 @@ pub async fn asked(args: &DeployArgs, command: impl Fn(&str) -> String) -> Resul
         return Err(Problem::usage("It is not said what to deploy.")
             .remedy(format!("Name a workload, as in `{by_flags}`, or a file, as in `{by_file}`.")));
     }
-    let (mut documents, mut faults) = (Vec::new(), Vec::new());
+    let mut documents = Vec::new();
+    let mut faults = Vec::new();
     for file in &args.file {
         let (source, text) = read(file).await?;
         match document::read(&source, &text) {

@@ -136,8 +136,12 @@ impl Files<'_> {
                 self.mounts.push(json!({"name": volume, "mountPath": path}));
             }
             Edit::Remove(name) => {
-                let of = |it: &&Value| it[source.field][source.name] == **name;
-                let gone: Vec<_> = self.volumes.iter().filter(of).map(|it| it["name"].clone()).collect();
+                let gone: Vec<_> = self
+                    .volumes
+                    .iter()
+                    .filter(|it| it[source.field][source.name] == **name)
+                    .map(|it| it["name"].clone())
+                    .collect();
                 self.mounts.retain(|it| !gone.contains(&it["name"]));
             }
         }

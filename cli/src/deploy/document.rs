@@ -58,7 +58,8 @@ pub fn read(source: &str, text: &str) -> Result<Vec<Document>, Vec<Fault>> {
     let values: Vec<Value> = serde_saphyr::from_multiple_with_options(text, options)
         .map_err(|error| vec![Fault::new(source, format!("it is not valid YAML: {error}"))])?;
     let values: Vec<Value> = values.into_iter().flat_map(listed).collect();
-    let (mut documents, mut faults) = (Vec::new(), Vec::new());
+    let mut documents = Vec::new();
+    let mut faults = Vec::new();
     let many = values.len() > 1;
     for (index, value) in values.into_iter().enumerate() {
         let source = if many { format!("{source}, document {}", index + 1) } else { source.to_owned() };
@@ -99,7 +100,8 @@ fn document(source: String, value: Value) -> Result<Document, Vec<Fault>> {
         return Err(vec![Fault::new(source, "it is not an object with apiVersion, kind, metadata and spec")]);
     };
     let text = |field: &str| fields.get(field).and_then(Value::as_str).unwrap_or_default();
-    let (version, kind) = (text("apiVersion"), text("kind"));
+    let version = text("apiVersion");
+    let kind = text("kind");
     let wanted = format!("{GROUP}/{VERSION}");
     if (version, kind) != (&*wanted, "Workload") {
         let rule = format!(

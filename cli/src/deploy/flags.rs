@@ -100,8 +100,12 @@ pub struct Mount {
 pub fn variable(text: &str) -> Result<Edit<Variable>, String> {
     let set =
         |(key, value): (&str, &str)| Edit::Set(Variable { key: key.to_owned(), value: value.to_owned() });
-    let removed = || text.strip_suffix('-').map(|key| Edit::Remove(key.to_owned()));
-    named(text.split_once('=').map(set).or_else(removed), "KEY=VALUE sets, KEY- removes")
+    named(
+        text.split_once('=')
+            .map(set)
+            .or_else(|| text.strip_suffix('-').map(|key| Edit::Remove(key.to_owned()))),
+        "KEY=VALUE sets, KEY- removes",
+    )
 }
 
 /// `NAME`, `NAME:PREFIX_`, or `NAME-`.
@@ -119,7 +123,8 @@ pub fn keys(text: &str) -> Result<Edit<Keys>, String> {
 /// `NAME:/PATH`, or `NAME-`.
 pub fn mount(text: &str) -> Result<Edit<Mount>, String> {
     let set = |(name, path): (&str, &str)| {
-        let (name, path) = (name.to_owned(), path.to_owned());
+        let name = name.to_owned();
+        let path = path.to_owned();
         path.starts_with('/').then_some(Edit::Set(Mount { name, path }))
     };
     let edit = match text.split_once(':') {

@@ -71,7 +71,8 @@ pub async fn run(session: &Session, args: &DeployArgs, asked: &Asked<'_>) -> Res
 
 /// Plans each Workload; all faults are reported at once.
 async fn plans(session: &Session, wanted: &[Wanted<'_>]) -> Result<Vec<DeployPlan>, Problem> {
-    let (mut plans, mut faults) = (Vec::new(), Vec::new());
+    let mut plans = Vec::new();
+    let mut faults = Vec::new();
     for wanted in wanted {
         let existing = apply::existing(session, wanted.name()).await?;
         match plan::decide(*wanted, &session.namespace, existing.as_ref()) {
@@ -111,8 +112,8 @@ async fn dry(session: &Session, plans: &[DeployPlan], checked: Option<&[Object]>
         let objects = plans.iter().zip(planned());
         objects.map(|(plan, planned)| answered(plan.object.name()).map_or(planned, printed)).collect()
     };
-    let text = || plans.iter().flat_map(view::plan).collect::<Vec<_>>().join("\n");
-    session.print(|| together(value()), text)?;
+    session
+        .print(|| together(value()), || plans.iter().flat_map(view::plan).collect::<Vec<_>>().join("\n"))?;
     session.tell("Nothing was changed: --dry-run.");
     Ok(())
 }
@@ -140,10 +141,8 @@ async fn networks(
     let names: BTreeSet<_> = changed.flat_map(|plan| network::names(&plan.object)).collect();
     for name in network::missing(session, names).await {
         let question = format!("The network {name} does not exist. Create it?");
-        let (sentence, other) = (
-            format!("Nothing was deployed: the network {name} does not exist."),
-            "Or name a network that exists with --network.",
-        );
+        let sentence = format!("Nothing was deployed: the network {name} does not exist.");
+        let other = "Or name a network that exists with --network.";
         if !args.yes && !session.terminal.can_ask() {
             let problem = Problem::usage(sentence).remedy(format!("{} {other}", consent::NEEDS_YES));
             return Err(after(problem, &created));
@@ -166,7 +165,8 @@ async fn write(
     plans: &[DeployPlan],
     mut done: Vec<String>,
 ) -> Result<(Vec<Object>, Option<Problem>), Problem> {
-    let (mut stored, before) = (Vec::new(), done.len());
+    let mut stored = Vec::new();
+    let before = done.len();
     for (wanted, plan) in wanted.iter().zip(plans) {
         if plan.is_noop() {
             stored.push(plan.object.clone());

@@ -42,7 +42,7 @@ pub async fn create(session: &Session, name: &str) -> Result<(), Problem> {
         Ok(_) => Ok(()),
         // Another writer was faster.
         Err(kube::Error::Api(status)) if status.reason == "AlreadyExists" => Ok(()),
-        Err(error) => Err(Problem::of(error, &format!("create network {}", Quoted(name)))),
+        Err(error) => Err(Problem::from_error(error, &format!("create network {}", Quoted(name)))),
     }
 }
 

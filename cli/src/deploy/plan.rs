@@ -66,7 +66,8 @@ pub fn decide(
     // The server keeps its own; those of a read need not be sent back.
     object.metadata.managed_fields = None;
     let Some(before) = existing else {
-        let (changes, leaves) = (Vec::new(), Vec::new());
+        let changes = Vec::new();
+        let leaves = Vec::new();
         return Ok(DeployPlan { object, before: None, changes, leaves, replaces: false });
     };
     let after = cities(&object);

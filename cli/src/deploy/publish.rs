@@ -53,7 +53,8 @@ pub async fn finish(
 
 /// Creates or removes URLs. Returns the workloads that have one, and what went wrong.
 async fn settle<'a>(session: &Session, intent: Intent, stored: &'a [Object]) -> (Vec<&'a str>, Vec<Problem>) {
-    let (mut published, mut problems) = (Vec::new(), Vec::new());
+    let mut published = Vec::new();
+    let mut problems = Vec::new();
     for workload in stored {
         match url::settle(session, workload, intent).await {
             Ok(Settled::Published) => published.push(workload.name()),
@@ -122,7 +123,8 @@ async fn wait(session: &Session, args: WaitArgs, stored: &[Object]) -> Vec<Probl
     // The wait has an output of its own for programs, which is not that of a deployment.
     let mut session = session.clone();
     session.global.output = Format::Table;
-    let (began, mut problems) = (Instant::now(), Vec::new());
+    let began = Instant::now();
+    let mut problems = Vec::new();
     for workload in stored {
         let left = args.timeout.saturating_sub(began.elapsed());
         // Zero is for ever.

@@ -12,7 +12,8 @@ use super::plan::Wanted;
 pub fn sentences(status: &Status, wanted: Wanted<'_>, spec: &Value) -> Option<Vec<String>> {
     let causes = status.details.as_ref().map(|details| &details.causes[..]).unwrap_or_default();
     let said = causes.iter().map(|cause| {
-        let (field, message) = (&*cause.field, worded(&cause.message));
+        let field = &*cause.field;
+        let message = worded(&cause.message);
         match wanted {
             _ if field.is_empty() || field == "<others>" || field == "<nil>" => message,
             Wanted::Document(document) => format!("{}: {field}: {message}", document.source),

@@ -42,8 +42,8 @@ fn lines(plan: &DeployPlan) -> Vec<String> {
 
 /// Warns about the cities whose instances are removed.
 pub fn leaves(plan: &DeployPlan) -> Option<String> {
-    let of = |(placement, city): &(String, String)| format!("{city} (placement {placement})");
-    let cities: Vec<_> = plan.leaves.iter().map(of).collect();
+    let cities: Vec<_> =
+        plan.leaves.iter().map(|(placement, city)| format!("{city} (placement {placement})")).collect();
     (!cities.is_empty()).then(|| {
         format!("{} leaves {}: its instances there are deleted.", plan.object.name(), cities.join(", "))
     })

@@ -17,9 +17,11 @@ pub struct Warnings(Arc<Mutex<Vec<String>>>);
 impl Warnings {
     /// A client that collects the warnings of its answers.
     pub fn client(&self, inner: &Client, namespace: &str) -> Client {
-        let (inner, warnings) = (inner.clone(), self.clone());
+        let inner = inner.clone();
+        let warnings = self.clone();
         let service = service_fn(move |request: Request<Body>| {
-            let (inner, warnings) = (inner.clone(), warnings.clone());
+            let inner = inner.clone();
+            let warnings = warnings.clone();
             async move {
                 let response = inner.send(request).await?;
                 warnings.collect(response.headers());

@@ -39,22 +39,26 @@ pub struct DestroyArgs {
 pub async fn run(session: &Session, args: &DestroyArgs) -> Result<(), Problem> {
     let api = workloads(session);
     let doing = format!("read workload {:?}", args.name);
-    let found = api.get_opt(&args.name).await.map_err(|error| Problem::of(error, &doing))?;
+    let found = api.get_opt(&args.name).await.map_err(|error| Problem::from_error(error, &doing))?;
     let Some(workload) = found else { return Err(absent(session, Kind::Workload, &args.name)) };
-    let target = Target::of(&workload);
+    let target = Target::from_workload(&workload);
     if !target.is_going {
         let url = url::address(session, &workload).await;
         agree(session, args, &target, url.as_deref()).await?;
         delete_with_url(session, &workload, url.as_deref()).await?;
     }
     if args.no_wait {
-        let text = || format!("Workload {:?} is being deleted.", args.name);
-        return session.print(|| json!({ "workload": args.name, "deleted": true, "gone": false }), text);
+        return session.print(
+            || json!({ "workload": args.name, "deleted": true, "gone": false }),
+            || format!("Workload {:?} is being deleted.", args.name),
+        );
     }
     session.tell(&format!("Waiting until workload {:?} and its instances are gone ...", args.name));
     wait::gone(session, &workload, timeout::limit(args.timeout)).await?;
-    let text = || format!("Workload {:?} and its instances are gone.", args.name);
-    session.print(|| json!({ "workload": args.name, "deleted": true, "gone": true }), text)
+    session.print(
+        || json!({ "workload": args.name, "deleted": true, "gone": true }),
+        || format!("Workload {:?} and its instances are gone.", args.name),
+    )
 }
 
 /// Deletes a workload, and before it its URL. A workload that may not be deleted keeps it.

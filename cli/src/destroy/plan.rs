@@ -39,7 +39,7 @@ pub struct Target {
 
 impl Target {
     /// Reads a Workload.
-    pub fn of(workload: &Object) -> Self {
+    pub fn from_workload(workload: &Object) -> Self {
         let placements = workload.spec()["placements"].as_array().into_iter().flatten();
         let codes = placements.flat_map(|placement| placement["cityCodes"].as_array().into_iter().flatten());
         let mut cities: Vec<String> = codes.filter_map(Value::as_str).map(str::to_owned).collect();

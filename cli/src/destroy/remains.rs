@@ -14,10 +14,17 @@ pub fn remaining(deployments: &[Object], instances: Option<&[Object]>) -> Option
 
 fn line(deployment: &Object, instances: Option<&[Object]>) -> String {
     let city = deployment.spec()["cityCode"].as_str().unwrap_or("?");
-    let here = |instance: &&Object| instance.label(INSTANCE_CITY) == Some(city);
     let left = instances.map_or_else(
         || "its instances are not known".to_owned(),
-        |all| format!("{} left", counted(all.iter().filter(here).count(), "instance")),
+        |all| {
+            format!(
+                "{} left",
+                counted(
+                    all.iter().filter(|instance| instance.label(INSTANCE_CITY) == Some(city)).count(),
+                    "instance"
+                )
+            )
+        },
     );
     let federated = find(deployment.status(), "Federated").filter(|it| it["status"] != "True");
     let why = federated.map(|it| said(it).2.trim()).filter(|message| !message.is_empty());

@@ -23,7 +23,7 @@ pub async fn delete(api: &Api<Object>, workload: &Object, dry_run: bool) -> Resu
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
         deleted => deleted
             .map(|_| ())
-            .map_err(|error| Problem::of(error, &format!("delete workload {:?}", workload.name()))),
+            .map_err(|error| Problem::from_error(error, &format!("delete workload {:?}", workload.name()))),
     }
 }
 

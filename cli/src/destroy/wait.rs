@@ -72,13 +72,14 @@ async fn report_remains(session: &Session, workload: &Object) -> Infallible {
 }
 
 async fn watched(session: &Session, workload: &Object) -> Result<(), Problem> {
-    let (name, uid) = (workload.name(), workload.uid());
+    let name = workload.name();
+    let uid = workload.uid();
     let doing = format!("see whether workload {name:?} is gone");
     loop {
         match await_condition(workloads(session), name, conditions::is_deleted(uid)).await {
             Ok(_) => return Ok(()),
             Err(wait::Error::ProbeFailed(error)) => match of_watch(error) {
-                Some(error) if is_final(&error) => return Err(Problem::of(error, &doing)),
+                Some(error) if is_final(&error) => return Err(Problem::from_error(error, &doing)),
                 _ => sleep(PAUSE).await,
             },
         }

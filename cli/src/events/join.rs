@@ -30,7 +30,7 @@ struct Deployment {
 impl Names {
     /// Collects the names of these Workloads and of their deployments: those that exist, and those that the
     /// Workloads ask for.
-    pub fn of(workloads: &[Object], deployments: &[Object]) -> Self {
+    pub fn new(workloads: &[Object], deployments: &[Object]) -> Self {
         let mut names = Self::default();
         let index = Index::default();
         for workload in workloads {
@@ -80,7 +80,7 @@ pub struct About {
 
 impl About {
     /// Reads the reference of an event; `None` if it is not to an object of compute.
-    fn of(reference: &Value, names: &Names) -> Option<Self> {
+    fn from_reference(reference: &Value, names: &Names) -> Option<Self> {
         let name = reference["name"].as_str()?;
         let is = |kind: Kind| {
             let resource = kind.resource();
@@ -137,23 +137,29 @@ pub struct Filter<'a> {
 /// The event that an object is, if it is one of compute that passes.
 pub fn entry(event: &Object, names: &Names, filter: Filter<'_>) -> Option<Entry> {
     let data = &event.data;
-    let time = |at: &Value| at.as_str().and_then(|text| text.parse::<Timestamp>().ok());
     let times = [&data["series"]["lastObservedTime"], &data["lastTimestamp"], &data["eventTime"]];
     let counts = [&data["series"]["count"], &data["count"]];
     let text = |field: &str| data[field].as_str().unwrap_or_default().to_owned();
     let entry = Entry {
-        at: times.into_iter().filter_map(time).max().or_else(|| created(event)),
+        at: times
+            .into_iter()
+            .filter_map(|at| at.as_str().and_then(|text| text.parse::<Timestamp>().ok()))
+            .max()
+            .or_else(|| created(event)),
         count: counts.into_iter().filter_map(Value::as_i64).max().unwrap_or(1),
         is_warning: data["type"] == "Warning",
-        about: About::of(&data["involvedObject"], names)?,
+        about: About::from_reference(&data["involvedObject"], names)?,
         reason: text("reason"),
         note: text("message"),
     };
     let about = &entry.about;
     let of_workload = filter.workload.is_none_or(|name| about.workload.as_deref() == Some(name));
-    let in_city = |typed: &String| about.city.as_ref().is_some_and(|code| is_city(code, typed));
     let passes = of_workload
-        && (filter.cities.is_empty() || filter.cities.iter().any(in_city))
+        && (filter.cities.is_empty()
+            || filter
+                .cities
+                .iter()
+                .any(|typed| about.city.as_ref().is_some_and(|code| is_city(code, typed))))
         && (entry.is_warning || !filter.warnings);
     passes.then_some(entry)
 }

@@ -62,9 +62,11 @@ pub async fn run(session: &Session, args: &EventsArgs) -> Result<(), Problem> {
         namespace: Some(&session.namespace),
     };
     let (names, events) = tokio::join!(names, reading::list(&session.client, query));
-    let (events, names) = (events?, told(session, names?));
+    let events = events?;
+    let names = told(session, names?);
     let found = entries(&events, &names, args.filter());
-    let (look, now) = (Look::of(session), Timestamp::now());
+    let look = Look::from_session(session);
+    let now = Timestamp::now();
     if !found.is_empty() || session.global.output.is_structured() {
         session.print(|| view::json(&found), || view::table(&found, &look, now))?;
     }
@@ -88,7 +90,7 @@ fn sought(args: &EventsArgs) -> String {
 async fn names(session: &Session, args: &EventsArgs) -> Result<(Names, Vec<Problem>), Problem> {
     let (workloads, deployments): (Listed, Listed) =
         tokio::join!(list(session, Kind::Workload, ""), list(session, Kind::WorkloadDeployment, ""));
-    let names = Names::of(known(&workloads), known(&deployments));
+    let names = Names::new(known(&workloads), known(&deployments));
     if let (Some(name), Ok(_)) = (&args.name, &workloads)
         && !names.has_workload(name)
     {

@@ -37,7 +37,7 @@ pub fn table(entries: &[Entry], look: &Look, now: Timestamp) -> String {
 }
 
 fn kind(entry: &Entry) -> Cell {
-    if entry.is_warning { Cell::of("Warning", Some(Colour::Yellow)) } else { "Normal".into() }
+    if entry.is_warning { Cell::new("Warning", Some(Colour::Yellow)) } else { "Normal".into() }
 }
 
 /// A reason as users say it: how a deployment comes to its city is the platform's own business.
@@ -54,9 +54,10 @@ fn reason(entry: &Entry) -> &str {
 fn note(entry: &Entry) -> String {
     match (Reason::parse(&entry.reason), &entry.about.city) {
         (Some(Reason::Federated | Reason::FederationRecovered), Some(city)) => format!("placed in {city}"),
-        _ if is_attributed(&entry.note) => {
-            Finding::of(&json!({"status": "False", "reason": entry.reason, "message": entry.note})).line()
-        }
+        _ if is_attributed(&entry.note) => Finding::from_condition(
+            &json!({"status": "False", "reason": entry.reason, "message": entry.note}),
+        )
+        .line(),
         _ => entry.note.clone(),
     }
 }

@@ -142,7 +142,7 @@ impl Following<'_> {
             list(self.session, Kind::WorkloadDeployment, "")
         );
         // The names of objects that were deleted meanwhile are kept.
-        self.names.extend(Names::of(known(&workloads), known(&deployments)));
+        self.names.extend(Names::new(known(&workloads), known(&deployments)));
     }
 
     /// The entry of an event, unless it was shown as it is now.
@@ -158,7 +158,7 @@ impl Following<'_> {
         let text = if self.session.global.output.is_structured() {
             value(entry).to_string()
         } else {
-            line(entry, &Look::of(self.session))
+            line(entry, &Look::from_session(self.session))
         };
         let mut out = std::io::stdout().lock();
         writeln!(out, "{text}").and_then(|()| out.flush()).map_err(|error| match error.kind() {
@@ -178,7 +178,7 @@ impl Following<'_> {
     fn failed(&mut self, error: watcher::Error) -> Result<(), Problem> {
         match of_watch(error) {
             Some(error) if is_final(&error) && self.is_refused() => {
-                Err(Problem::of(error, "watch the events"))
+                Err(Problem::from_error(error, "watch the events"))
             }
             // The watch has expired, and starts again.
             Some(kube::Error::Api(status)) if status.code == 410 => Ok(()),

@@ -49,7 +49,7 @@ pub async fn run(session: &Session, args: &ExplainArgs) -> Result<(), Problem> {
     let seen = index.workload(workload);
     let unknown: Vec<&Problem> =
         [deployments, instances].into_iter().filter_map(|it| it.as_ref().err()).collect();
-    let mut explanation = Explanation::of(&seen, deployments.is_ok(), instances.is_ok());
+    let mut explanation = Explanation::new(&seen, deployments.is_ok(), instances.is_ok());
     if !args.city.is_empty() {
         explanation.narrow(&args.city);
         if explanation.cities.is_empty() {
@@ -58,7 +58,8 @@ pub async fn run(session: &Session, args: &ExplainArgs) -> Result<(), Problem> {
                 .remedy(format!("Its cities are {cities}.")));
         }
     }
-    let (look, now) = (Look::of(session), Timestamp::now());
+    let look = Look::from_session(session);
+    let now = Timestamp::now();
     let resume = session.command(&format!("rollout resume {}", args.name));
     session.print(|| view::json(&explanation, &unknown), || view::text(&explanation, &resume, &look, now))?;
     for problem in &unknown {

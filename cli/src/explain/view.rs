@@ -62,7 +62,7 @@ pub enum Outcome {
 impl<'a> Explanation<'a> {
     /// Explains a Workload and what belongs to it. `has_deployments` and `has_instances` say whether those
     /// kinds could be read at all.
-    pub fn of(seen: &Workload<'a>, has_deployments: bool, has_instances: bool) -> Self {
+    pub fn new(seen: &Workload<'a>, has_deployments: bool, has_instances: bool) -> Self {
         let judgement = judge(seen);
         let rows = judgement.rows.iter().zip(&seen.sites).filter(|_| has_deployments);
         let city = |(row, site): (&Row, &crate::model::Site<'a>)| {
@@ -193,7 +193,8 @@ fn city(
     let desired = counts.map(|it| it.desired);
     let of = |part: Option<i64>| number::of(part, desired);
     let phase_in_colour = colour(*phase).paint(&phase.to_string(), look.terminal.colours);
-    let (ready, updated) = (of(counts.map(|it| it.ready)), of(counts.map(|it| it.updated)));
+    let ready = of(counts.map(|it| it.ready));
+    let updated = of(counts.map(|it| it.updated));
     let mut lines = vec![format!(
         "{} ({}): {phase_in_colour}, {ready} ready, {updated} up to date",
         plain(code),
@@ -205,7 +206,7 @@ fn city(
         }
         (Some(obstacle), _) => lines.push(obstacle.lines(2, width)),
         (None, Some(awaits)) => {
-            let apart = Finding::of(&json!({"status": "False", "reason": "", "message": awaits}));
+            let apart = Finding::from_condition(&json!({"status": "False", "reason": "", "message": awaits}));
             lines.push(wrapped(&sentence(&apart.what), 2, width));
         }
         (None, None) => {}
@@ -220,7 +221,7 @@ fn city(
 
 /// Instances, a line each, and below it what is said of none before.
 fn instances(all: &[&Object], above: Option<&Finding>, look: &Look, now: Timestamp) -> String {
-    let states: Vec<State> = all.iter().map(|it| State::of(it)).collect();
+    let states: Vec<State> = all.iter().map(|it| State::from_instance(it)).collect();
     let cells = all
         .iter()
         .zip(&states)
@@ -253,14 +254,17 @@ fn colour(phase: Phase) -> Colour {
 
 /// Returns the explanation for `--output json` and `yaml`.
 pub fn json(explanation: &Explanation<'_>, unknown: &[&Problem]) -> Value {
-    let instance = |it: &&Object| {
-        json!({
-            "name": it.name(),
-            "status": State::of(it).to_string(),
-            "problem": of_instance(it.status()).map(|finding| finding.json()),
-        })
+    let instances = |all: &[&Object]| {
+        all.iter()
+            .map(|it| {
+                json!({
+                    "name": it.name(),
+                    "status": State::from_instance(it).to_string(),
+                    "problem": of_instance(it.status()).map(|finding| finding.json()),
+                })
+            })
+            .collect::<Value>()
     };
-    let instances = |all: &[&Object]| all.iter().map(instance).collect::<Value>();
     let city = |it: &City<'_>| {
         let counts = it.row.counts;
         json!({

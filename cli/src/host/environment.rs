@@ -17,7 +17,7 @@ pub struct Environment {
 
 impl Environment {
     /// Reads the environment of a process, of which `variable` returns the values.
-    pub fn of(variable: impl Fn(&str) -> Option<String>) -> Self {
+    pub fn read(variable: impl Fn(&str) -> Option<String>) -> Self {
         let set = |name: &str| variable(name).filter(|value| !value.is_empty());
         Self {
             project: set("DATUM_PROJECT"),

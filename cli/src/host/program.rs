@@ -17,7 +17,7 @@ pub enum Program {
 
 impl Program {
     /// Returns the program that a command line is of, and the arguments after the program's name.
-    pub fn of(mut line: Vec<OsString>) -> (Self, Vec<OsString>) {
+    pub fn from_line(mut line: Vec<OsString>) -> (Self, Vec<OsString>) {
         if line.is_empty() {
             return (Self::default(), line);
         }

@@ -49,7 +49,7 @@ pub async fn run(session: &Session, args: &InstanceTypesArgs) -> Result<(), Prob
     };
     let (mut rows, told) = offered(session, here, root)?;
     rows.retain(|offer| args.all || offer.is_offered());
-    let look = Look::of(session);
+    let look = Look::from_session(session);
     session.print(|| view::json(&rows), || view::table(&rows, &look))?;
     if let Some(told) = told {
         session.tell(&told);

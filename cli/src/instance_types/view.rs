@@ -39,12 +39,14 @@ impl Offer {
 /// Returns the types that a catalogue offers, smallest first.
 pub fn offers(types: &[Object]) -> Vec<Offer> {
     let default = NAMES.iter().find(|name| types.iter().any(|it| it.name() == **name));
-    let size =
-        |it: &Object| fedhub_api::instance_types::Size::of(it).ok().map(|it| (it.millicores, it.mebibytes));
+    let size = |it: &Object| {
+        fedhub_api::instance_types::Size::from_instance_type(it).ok().map(|it| (it.millicores, it.mebibytes))
+    };
     let mut types: Vec<&Object> = types.iter().collect();
     types.sort_by_key(|it| (size(it), it.name()));
     let offer = |it: &Object| {
-        let (spec, resources) = (it.spec(), &it.spec()["resources"]);
+        let spec = it.spec();
+        let resources = &it.spec()["resources"];
         let quantity = |value: &Value, shown: fn(&Value) -> String| match value {
             Value::Null => UNKNOWN.to_owned(),
             value => shown(value),
@@ -103,7 +105,7 @@ pub fn table(rows: &[Offer], look: &Look) -> String {
             offer.name.clone().into(),
             offer.cpu.clone().into(),
             offer.memory.clone().into(),
-            Cell::of(phase, colour),
+            Cell::new(phase, colour),
             or_none(&offer.replacement).into(),
             or_none(&offer.title).into(),
         ]

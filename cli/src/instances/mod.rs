@@ -72,7 +72,8 @@ async fn table(session: &Session, args: &InstancesArgs) -> Result<(), Problem> {
     let index = reading::index(&deployments);
     let filter = Filter { workload: args.workload.as_deref(), cities: &args.city };
     let rows = rows(&instances, |name| index.deployment(name), filter);
-    let (look, now) = (Look::of(session), Timestamp::now());
+    let look = Look::from_session(session);
+    let now = Timestamp::now();
     let empty = rows.is_empty();
     if !empty || session.global.output.is_structured() {
         session.print(|| view::json(&rows), || view::table(&rows, &look, now))?;
@@ -93,7 +94,8 @@ async fn describe(session: &Session, name: &str) -> Result<(), Problem> {
     let deployments = deployments_for(session, &instance).await;
     let index = reading::index(&deployments);
     let rows = rows(&instance, |name| index.deployment(name), Filter::default());
-    let (look, now) = (Look::of(session), Timestamp::now());
+    let look = Look::from_session(session);
+    let now = Timestamp::now();
     for row in &rows {
         session.print(|| row.json(), || view::described(row, &look, now))?;
     }

@@ -50,7 +50,7 @@ fn by_reason(reason: &str) -> Option<State> {
 
 impl State {
     /// Returns the state of an Instance.
-    pub fn of(instance: &Object) -> Self {
+    pub fn from_instance(instance: &Object) -> Self {
         if is_going(instance) {
             return Self::Stopping;
         }

@@ -48,8 +48,8 @@ pub fn rows<'a>(
     filter: Filter<'_>,
 ) -> Vec<Row<'a>> {
     let row = |object: &'a Object| {
-        let place = Place::of(object, &deployment);
-        Row { object, place, state: State::of(object) }
+        let place = Place::new(object, &deployment);
+        Row { object, place, state: State::from_instance(object) }
     };
     let mut rows: Vec<Row<'a>> = instances.iter().map(row).filter(|row| row.passes(filter)).collect();
     rows.sort_by(|a, b| {
@@ -64,8 +64,9 @@ pub fn rows<'a>(
 impl Row<'_> {
     fn passes(&self, filter: Filter<'_>) -> bool {
         let of_workload = filter.workload.is_none_or(|name| self.place.workload == Some(name));
-        let in_city = |typed: &String| self.place.city.is_some_and(|code| is_city(code, typed));
-        of_workload && (filter.cities.is_empty() || filter.cities.iter().any(in_city))
+        of_workload
+            && (filter.cities.is_empty()
+                || filter.cities.iter().any(|typed| self.place.city.is_some_and(|code| is_city(code, typed))))
     }
 }
 
@@ -95,7 +96,7 @@ pub fn table(rows: &[Row<'_>], look: &Look, now: Timestamp) -> String {
             runtime(spec).into(),
             instance_type(spec).into(),
             age_of(row.object, now).into(),
-            Cell::of(row.state.to_string(), Some(row.state.standing(row.object).colour())),
+            Cell::new(row.state.to_string(), Some(row.state.standing(row.object).colour())),
         ]
     };
     sheet(&COLUMNS, rows.iter().map(cells).collect(), look)
@@ -152,7 +153,7 @@ pub fn described(row: &Row<'_>, look: &Look, now: Timestamp) -> String {
         ("Placement", known(row.place.placement)),
         ("City", known(row.place.city)),
         ("Age", age_of(row.object, now).into()),
-        ("Status", Cell::of(row.state.to_string(), Some(colour))),
+        ("Status", Cell::new(row.state.to_string(), Some(colour))),
     ];
     let mut parts = vec![labelled(&head, 0, look)];
     if let Some(finding) = of_instance(row.object.status()) {
@@ -206,7 +207,7 @@ fn conditions(object: &Object, width: Option<usize>) -> String {
         match (status, message) {
             (_, "") => head,
             ("True", message) => format!("{head}\n{}", wrapped(&plain(message), 4, width)),
-            _ => format!("{head}\n{}", Finding::of(condition).lines(4, width)),
+            _ => format!("{head}\n{}", Finding::from_condition(condition).lines(4, width)),
         }
     };
     let lines: Vec<String> = all.map(line).collect();
@@ -215,5 +216,5 @@ fn conditions(object: &Object, width: Option<usize>) -> String {
 
 /// Whether the labels of an Instance leave open where it belongs.
 pub fn needs_deployment(instance: &Object) -> bool {
-    Place::of(instance, |_| None).is_partial()
+    Place::new(instance, |_| None).is_partial()
 }

@@ -6,7 +6,6 @@ use fedhub_api::conditions::{find, is_default, said};
 use fedhub_api::facts::instance::deployment_name;
 use fedhub_core::names::{WORKLOAD_NAME, WORKLOAD_UID};
 use fedhub_core::object::{Object, ObjectView};
-use serde_json::Value;
 
 use super::status::{Counts, Health, is_observed};
 
@@ -148,7 +147,9 @@ impl Workload<'_> {
     pub fn health(&self) -> Health {
         let status = self.object.status();
         let available = find(status, "Available").filter(|condition| !is_default(condition));
-        let (Some(available), Some(counts)) = (available, Counts::of(status)) else { return Health::Unknown };
+        let (Some(available), Some(counts)) = (available, Counts::from_status(status)) else {
+            return Health::Unknown;
+        };
         let missing =
             self.has_deployments && self.sites.iter().any(|site| site.wanted && site.deployment.is_none());
         match said(available).0 {
@@ -163,14 +164,16 @@ impl Workload<'_> {
     /// instances and has none of those, zeros are numbers of nothing.
     pub fn counts(&self) -> Option<Counts> {
         let is_nothing = |counts: &Counts| counts.desired == 0 && counts.replicas == 0;
-        Counts::of(self.object.status()).filter(|counts| !is_nothing(counts) || !self.wants_instances())
+        Counts::from_status(self.object.status())
+            .filter(|counts| !is_nothing(counts) || !self.wants_instances())
     }
 
     /// Whether some city is to have instances.
     fn wants_instances(&self) -> bool {
         let placements = self.object.spec()["placements"].as_array().into_iter().flatten();
-        let in_cities = |it: &&Value| it["cityCodes"].as_array().is_some_and(|cities| !cities.is_empty());
-        placements.filter(in_cities).any(|it| it["scaleSettings"]["minReplicas"].as_i64() != Some(0))
+        placements
+            .filter(|it| it["cityCodes"].as_array().is_some_and(|cities| !cities.is_empty()))
+            .any(|it| it["scaleSettings"]["minReplicas"].as_i64() != Some(0))
     }
 
     /// The cities that its spec names, each once, in the order of its placements.
@@ -188,7 +191,7 @@ impl Workload<'_> {
 impl Site<'_> {
     /// The numbers that its deployment reports; `None` until it has reported any.
     pub fn counts(&self) -> Option<Counts> {
-        Counts::of(self.deployment?.status())
+        Counts::from_status(self.deployment?.status())
     }
 
     /// Whether what its deployment reports is about the generation that it has now.

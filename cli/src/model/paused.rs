@@ -23,16 +23,16 @@ pub struct Paused {
 
 impl Paused {
     /// Returns how a Workload's rollout is paused; `None` if it is not.
-    pub fn of(workload: &Object) -> Option<Self> {
+    pub fn from_workload(workload: &Object) -> Option<Self> {
         if !is_paused(workload) {
             return None;
         }
-        let is_newest = |condition: &&serde_json::Value| {
-            said(condition).1 == Reason::RolloutPaused
-                && condition["observedGeneration"] == generation(workload)
-        };
-        let (status, _, message) =
-            find(workload.status(), "Progressing").filter(is_newest).map_or(("", "", ""), said);
+        let (status, _, message) = find(workload.status(), "Progressing")
+            .filter(|condition| {
+                said(condition).1 == Reason::RolloutPaused
+                    && condition["observedGeneration"] == generation(workload)
+            })
+            .map_or(("", "", ""), said);
         let details = message.strip_prefix(BEGINS).unwrap_or_default();
         Some(Self { holds: status == "Unknown", details: plain(details).into_owned() })
     }

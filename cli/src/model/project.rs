@@ -74,7 +74,7 @@ pub async fn pages(api: &Api<Object>, labels: &str, what: &str) -> Listed {
     let mut params = ListParams::default().limit(PAGE).labels(labels);
     let mut objects = Vec::new();
     loop {
-        let page = api.list(&params).await.map_err(|error| Problem::of(error, &doing))?;
+        let page = api.list(&params).await.map_err(|error| Problem::from_error(error, &doing))?;
         objects.extend(page.items);
         params.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
         if params.continue_token.is_none() {
@@ -90,7 +90,7 @@ pub async fn get(session: &Session, kind: Kind, name: &str) -> Result<Object, Pr
     api.get(name).await.map_err(|error| match &error {
         // An object that is missing is named; a kind that is not served is not.
         kube::Error::Api(status) if status.code == 404 && names_object(status) => absent(session, kind, name),
-        _ => Problem::of(error, &format!("read {} {name:?}", word(kind))),
+        _ => Problem::from_error(error, &format!("read {} {name:?}", word(kind))),
     })
 }
 

@@ -21,7 +21,7 @@ pub struct Counts {
 impl Counts {
     /// Reads the counts of a status; `None` until something was reported. The schema puts zeros there from
     /// the first moment (U1), and those are no numbers of anything.
-    pub fn of(status: &Value) -> Option<Self> {
+    pub fn from_status(status: &Value) -> Option<Self> {
         status["observedGeneration"].as_i64()?;
         let count = |counter: &str| status[counter].as_i64();
         Some(Self {
@@ -78,7 +78,7 @@ pub struct Obstacle {
 impl Obstacle {
     /// Reads a condition; `None` for one that is True, that is the schema's default, or that passes by
     /// itself.
-    pub fn of(condition: &Value) -> Option<Self> {
+    pub fn from_condition(condition: &Value) -> Option<Self> {
         let (status, reason, message) = said(condition);
         // A deployment repeats the message of its Instances under a reason of its own: the ending of that
         // message names who has to act (C9).

@@ -16,7 +16,7 @@ const LOG_IN: &str = "Log in again with `datumctl login`.";
 
 impl Problem {
     /// A request that failed. `doing` completes "Could not ...": `list the workloads`.
-    pub fn of(error: kube::Error, doing: &str) -> Self {
+    pub fn from_error(error: kube::Error, doing: &str) -> Self {
         let raw = chain(&error);
         let problem = match &error {
             kube::Error::Api(status) => refused(status, doing),

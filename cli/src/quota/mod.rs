@@ -120,7 +120,7 @@ pub async fn run(session: &Session, args: &QuotaArgs) -> Result<(), Problem> {
             "unknown": unknown.iter().map(|problem| missing(problem)).collect::<Vec<_>>(),
         })
     };
-    let text = view::text(&allowances, &refused, &Look::of(session));
+    let text = view::text(&allowances, &refused, &Look::from_session(session));
     if !text.is_empty() || session.global.output.is_structured() {
         session.print(value, || text)?;
     }

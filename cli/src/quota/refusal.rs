@@ -47,7 +47,7 @@ pub fn refusals(rows: &[Row<'_>], claims: &[Object], registrations: &[Object]) -
 
 fn of_instance(row: &Row<'_>, claims: &[Object], registrations: &[Object]) -> Vec<Refusal> {
     let condition = find(row.object.status(), "QuotaGranted").unwrap_or(&Value::Null);
-    let finding = Finding::of(condition);
+    let finding = Finding::from_condition(condition);
     let refusal = |resource: &str, asked: String, why: &str| Refusal {
         instance: row.object.name().to_owned(),
         city: row.place.city.map(str::to_owned),
@@ -61,11 +61,13 @@ fn of_instance(row: &Row<'_>, claims: &[Object], registrations: &[Object]) -> Ve
     if short_of.is_empty() {
         return vec![refusal(UNKNOWN, UNKNOWN.to_owned(), &finding.what)];
     }
-    let one = |(resource, asked, why): (&str, Option<i64>, Option<&str>)| {
-        let unit = Unit::of(resource, registrations);
-        refusal(resource, unit.with_name(asked), why.filter(|it| !it.is_empty()).unwrap_or(&finding.what))
-    };
-    short_of.into_iter().map(one).collect()
+    short_of
+        .into_iter()
+        .map(|(resource, asked, why)| {
+            let unit = Unit::new(resource, registrations);
+            refusal(resource, unit.with_name(asked), why.filter(|it| !it.is_empty()).unwrap_or(&finding.what))
+        })
+        .collect()
 }
 
 /// The resources of a claim that were not granted: with the amount that was asked for, and why.

@@ -23,7 +23,7 @@ pub struct Unit {
 
 impl Unit {
     /// Returns the unit of a resource, as it is registered; the base unit if the resource is not known.
-    pub fn of(resource: &str, registrations: &[Object]) -> Self {
+    pub fn new(resource: &str, registrations: &[Object]) -> Self {
         let registered = registrations.iter().map(ObjectView::spec);
         let registered =
             registered.into_iter().find(|it| it["resourceType"].as_str().map(short) == Some(resource));
@@ -39,7 +39,8 @@ impl Unit {
     /// An amount in it, such as `1.5`.
     pub fn shown(&self, amount: Number) -> String {
         let Some(amount) = amount else { return UNKNOWN.to_owned() };
-        let (whole, rest) = (amount / self.factor, amount % self.factor);
+        let whole = amount / self.factor;
+        let rest = amount % self.factor;
         if rest == 0 {
             return whole.to_string();
         }

@@ -40,14 +40,14 @@ pub fn allowances(buckets: &[Object], registrations: &[Object]) -> Vec<Allowance
             continue;
         }
         let of = |field| number(bucket.status(), field);
-        let (limit, used) = (of("limit"), of("allocated"));
-        let left = || Some(limit?.saturating_sub(used?));
+        let limit = of("limit");
+        let used = of("allocated");
         let allowance = Allowance {
             resource: resource.to_owned(),
-            unit: Unit::of(resource, registrations),
+            unit: Unit::new(resource, registrations),
             limit,
             used,
-            available: of("available").or_else(left),
+            available: of("available").or_else(|| Some(limit?.saturating_sub(used?))),
         };
         let order = KNOWN_UNITS.iter().position(|(name, ..)| *name == resource).unwrap_or(KNOWN_UNITS.len());
         all.entry(order).or_default().insert(resource, allowance);
@@ -63,7 +63,8 @@ impl Allowance {
 
     /// How much of it is used, in percent.
     fn usage(&self) -> Option<i128> {
-        let (used, limit) = (self.used?, self.limit?);
+        let used = self.used?;
+        let limit = self.limit?;
         (limit > 0).then(|| i128::from(used) * 100 / i128::from(limit))
     }
 }
@@ -94,7 +95,7 @@ pub fn text(allowances: &[Allowance], refused: &[Refusal], look: &Look) -> Strin
             it.unit.name.clone().into(),
             it.unit.shown(it.limit).into(),
             it.unit.shown(it.used).into(),
-            Cell::of(it.unit.shown(it.available), colour),
+            Cell::new(it.unit.shown(it.available), colour),
             usage.into(),
         ]
     };

@@ -49,7 +49,7 @@ pub async fn run(session: &Session, args: &RestartArgs) -> Result<(), Problem> {
             Kind::Workload => format!("restart {}", Quoted(&args.name)),
             _ => format!("restart {} in {}", Quoted(&args.name), target.city),
         };
-        written.map_err(|error| Problem::of(error, &doing))?;
+        written.map_err(|error| Problem::from_error(error, &doing))?;
     }
     session.tell(&format!("{} restarts in {}.", Quoted(&args.name), restart.cities.join(", ")));
     follow(session, &args.name, &args.wait).await

@@ -64,7 +64,8 @@ impl<W: Write> Display for Plain<W> {
             self.whole = whole;
         }
         for row in &judgement.rows {
-            let (key, text) = ((row.placement.clone(), row.city.clone()), view::line(row));
+            let key = (row.placement.clone(), row.city.clone());
+            let text = view::line(row);
             if self.shown.get(&key) != Some(&text) {
                 self.line(&text);
                 self.shown.insert(key, text);

@@ -32,7 +32,8 @@ const COLUMNS: [Column; 5] = [
 pub async fn run(session: &Session, args: &HistoryArgs) -> Result<(), Problem> {
     let (workload, revisions) =
         tokio::join!(model::get(session, Kind::Workload, &args.name), read(session, &args.name));
-    let (workload, revisions) = (workload?, revisions?);
+    let workload = workload?;
+    let revisions = revisions?;
     if let Some(number) = args.revision {
         return one(session, &args.name, &revisions, number);
     }
@@ -44,7 +45,7 @@ pub async fn run(session: &Session, args: &HistoryArgs) -> Result<(), Problem> {
     let now = Timestamp::now();
     session.print(
         || newest_first(&revisions).map(|(revision, changes)| report(revision, changes, current)).collect(),
-        || table(&revisions, current, now, &Look::of(session)),
+        || table(&revisions, current, now, &Look::from_session(session)),
     )
 }
 
@@ -75,7 +76,8 @@ fn changes(before: Option<&Revision>, revision: &Revision) -> String {
     let before = before.filter(|before| before.number + 1 == revision.number).and_then(Revision::kept);
     let (Some(before), Some(after)) = (before, revision.kept()) else { return revision.changes.clone() };
     let is_restart = restarted_at(after) > restarted_at(before);
-    let (mut before, mut after) = (before.clone(), after.clone());
+    let mut before = before.clone();
+    let mut after = after.clone();
     keep_later(&mut before, &after);
     keep_later(&mut after, &before);
     let paths = between(&before, &after, TEMPLATE).into_iter().map(|change| change.path);
@@ -100,7 +102,7 @@ fn one(session: &Session, name: &str, revisions: &[Revision], number: u64) -> Re
         return Err(Refusal::NoSuchRevision(number, numbers(revisions)).problem(session, name));
     };
     let Some(template) = revision.kept() else {
-        return Err(Refusal::of(revision).problem(session, name));
+        return Err(Refusal::from_revision(revision).problem(session, name));
     };
     session.print(|| template.clone(), || structured(Format::Yaml, template).unwrap_or_default())
 }

@@ -92,7 +92,7 @@ pub fn judge(seen: &Workload<'_>) -> Judgement {
             .or_else(|| overdue(workload))
             .filter(|_| !rows.iter().any(|row| row.obstacle.is_some())),
         strays: seen.strays.len(),
-        paused: Paused::of(workload),
+        paused: Paused::from_workload(workload),
         has_earlier: has_earlier(workload),
         rows,
         verdict: Verdict::Progressing,
@@ -136,7 +136,7 @@ fn refusal(workload: &Object) -> Option<Obstacle> {
     if status != "True" {
         // Any other repeats the words of one deployment, whose row has them.
         let is_own = Reason::parse(reason).is_some_and(Reason::is_of_workload);
-        return if is_own { Obstacle::of(available) } else { None };
+        return if is_own { Obstacle::from_condition(available) } else { None };
     }
     problems_beside_available(message)
         .map(|message| Obstacle::new(Reason::NoMatchingLocations.as_str(), message))
@@ -147,7 +147,7 @@ fn overdue(workload: &Object) -> Option<Obstacle> {
     let progressing = find(workload.status(), "Progressing")?;
     let is_late = said(progressing).1 == Reason::ProgressDeadlineExceeded
         && progressing["observedGeneration"] == generation(workload);
-    is_late.then(|| Obstacle::of(progressing)).flatten()
+    is_late.then(|| Obstacle::from_condition(progressing)).flatten()
 }
 
 fn row(workload: &Object, observed: bool, refusal: Option<&Obstacle>, site: &Site<'_>) -> Row {
@@ -198,7 +198,8 @@ fn leaving(site: &Site<'_>) -> Stage {
 /// is for a deployment that the plane did not let be written, and for one that is read later than the
 /// Workload.
 fn is_current(workload: &Object, site: &Site<'_>, deployment: &Object) -> bool {
-    let (wanted, is) = (workload.spec(), deployment.spec());
+    let wanted = workload.spec();
+    let is = deployment.spec();
     let placements = wanted["placements"].as_array().into_iter().flatten();
     let mut placement = placements.filter(|it| it["name"] == site.placement);
     let scale = placement.next().map_or(&Value::Null, |placement| &placement["scaleSettings"]);
@@ -262,8 +263,12 @@ fn is_settled(site: &Site<'_>, deployment: &Object, desired: i64) -> bool {
         started.is_null() || *started == hash(instance)
     };
     let hashes: BTreeSet<String> = site.instances.iter().map(|instance| hash(instance).to_string()).collect();
-    let fits = |instance: &&Object| is_ready(instance) && runs(instance) && !is_stale(deployment, instance);
-    i64::try_from(site.instances.len()) == Ok(desired) && hashes.len() <= 1 && site.instances.iter().all(fits)
+    i64::try_from(site.instances.len()) == Ok(desired)
+        && hashes.len() <= 1
+        && site
+            .instances
+            .iter()
+            .all(|instance| is_ready(instance) && runs(instance) && !is_stale(deployment, instance))
 }
 
 fn is_stale(deployment: &Object, instance: &Object) -> bool {
@@ -274,12 +279,16 @@ fn is_stale(deployment: &Object, instance: &Object) -> bool {
 /// behind new ones that were not reported yet.
 fn old(site: &Site<'_>, counts: Option<Counts>) -> i64 {
     let Some(deployment) = site.deployment else { return 0 };
-    let goes = |instance: &&&Object| !site.wanted || is_going(instance) || is_stale(deployment, instance);
-    let listed = i64::try_from(site.instances.iter().filter(goes).count()).unwrap_or(i64::MAX);
-    let surplus = |counts: Counts| {
+    let listed = i64::try_from(
+        site.instances
+            .iter()
+            .filter(|instance| !site.wanted || is_going(instance) || is_stale(deployment, instance))
+            .count(),
+    )
+    .unwrap_or(i64::MAX);
+    listed.max(counts.map_or(0, |counts| {
         i64::try_from(site.instances.len()).unwrap_or(i64::MAX).saturating_sub(counts.desired)
-    };
-    listed.max(counts.map_or(0, surplus))
+    }))
 }
 
 /// Returns the obstacle that the project's own side reports for a deployment that its cell has not observed.
@@ -293,15 +302,20 @@ fn project_obstacle(deployment: &Object) -> Option<Obstacle> {
     let refused = federated.and_then(|_| find(status, "Available"));
     let refused = refused
         .filter(|available| Reason::parse(said(available).1).is_some_and(Reason::is_reported_by_federation));
-    [refused, federated, newest("ReferencedDataReady")].into_iter().flatten().find_map(Obstacle::of)
+    [refused, federated, newest("ReferencedDataReady")]
+        .into_iter()
+        .flatten()
+        .find_map(Obstacle::from_condition)
 }
 
 /// Returns the obstacle of a deployment of the newest generation: the nearest report first.
 fn obstacle(site: &Site<'_>, deployment: &Object) -> Option<Obstacle> {
     let current = site.instances.iter().filter(|instance| !is_stale(deployment, instance));
-    let instances = current.filter_map(|instance| find(instance.status(), "Ready")).find_map(Obstacle::of);
+    let instances =
+        current.filter_map(|instance| find(instance.status(), "Ready")).find_map(Obstacle::from_condition);
     let status = deployment.status();
     let kinds = ["Available", "ReplicasReady", "TerminationOverdue", "ScalingActive"];
-    let own = || kinds.iter().filter_map(|kind| find(status, kind)).find_map(Obstacle::of);
-    instances.or_else(|| project_obstacle(deployment)).or_else(own)
+    instances
+        .or_else(|| project_obstacle(deployment))
+        .or_else(|| kinds.iter().filter_map(|kind| find(status, kind)).find_map(Obstacle::from_condition))
 }

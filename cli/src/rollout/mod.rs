@@ -80,7 +80,7 @@ async fn watched(
         workload: workload.to_owned(),
         timeout,
     };
-    let mut display = display::of(Look::of(session));
+    let mut display = display::of(Look::from_session(session));
     let interrupt = async {
         if tokio::signal::ctrl_c().await.is_err() {
             // Without a handler, Ctrl-C ends the process as it ends others.
@@ -88,9 +88,10 @@ async fn watched(
         }
     };
     let end = wait(&of, &mut *display, interrupt).await?;
-    if let Some(judgement) = end.judgement.as_ref().filter(|_| session.global.output.is_structured()) {
-        let report = || view::report(workload, &end.outcome.to_string(), judgement);
-        session.print(report, String::new)?;
+    if let Some(judgement) = end.judgement.as_ref()
+        && session.global.output.is_structured()
+    {
+        session.print(|| view::report(workload, &end.outcome.to_string(), judgement), String::new)?;
     }
     Ok((of, end))
 }
@@ -103,12 +104,11 @@ pub(crate) async fn status(session: &Session, args: &StatusArgs) -> Result<(), P
     }
     let Project { workloads, deployments, instances } = Project::of_workload(session, &args.name).await;
     let seen = watch::Seen::listed([workloads?, deployments?, instances?]);
-    let missing = || absent(session, Kind::Workload, &args.name);
-    let judgement = seen.judge(&args.name).ok_or_else(missing)?;
+    let judgement = seen.judge(&args.name).ok_or_else(|| absent(session, Kind::Workload, &args.name))?;
     let state = conclude::state(judgement.verdict);
     session.print(
         || view::report(&args.name, state, &judgement),
-        || view::table(&judgement, &Look::of(session)),
+        || view::table(&judgement, &Look::from_session(session)),
     )?;
     conclude::at_once(session, &args.name, &judgement)
 }

@@ -56,6 +56,6 @@ async fn write(session: &Session, name: &str, value: Option<&str>, doing: &str) 
         Err(kube::Error::Api(status)) if status.code == 404 => {
             Err(model::absent(session, Kind::Workload, name))
         }
-        Err(error) => Err(Problem::of(error, &format!("{doing} the rollout of {}", Quoted(name)))),
+        Err(error) => Err(Problem::from_error(error, &format!("{doing} the rollout of {}", Quoted(name)))),
     }
 }

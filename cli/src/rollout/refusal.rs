@@ -25,7 +25,7 @@ pub enum Refusal {
 
 impl Refusal {
     /// Returns why the template of this revision cannot be restored.
-    pub fn of(revision: &Revision) -> Self {
+    pub fn from_revision(revision: &Revision) -> Self {
         match revision.template {
             Template::NotKept => Self::NotKept(revision.number),
             Template::Damaged | Template::Kept(_) => Self::Damaged(revision.number),

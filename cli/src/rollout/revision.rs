@@ -40,7 +40,7 @@ pub enum Template {
 }
 
 impl Revision {
-    fn of(number: u64, entry: &Value) -> Self {
+    fn new(number: u64, entry: &Value) -> Self {
         let entry: Value =
             entry.as_str().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
         let text = |field: &str| entry[field].as_str().unwrap_or_default().to_owned();
@@ -82,7 +82,7 @@ fn template(entry: &Value) -> Template {
 /// The revisions in a history, oldest first. Keys that are no numbers are somebody else's.
 pub fn revisions(history: &Object) -> Vec<Revision> {
     let data = history.data["data"].as_object().into_iter().flatten();
-    let numbered = data.filter_map(|(key, entry)| Some(Revision::of(key.parse().ok()?, entry)));
+    let numbered = data.filter_map(|(key, entry)| Some(Revision::new(key.parse().ok()?, entry)));
     let mut revisions: Vec<Revision> = numbered.collect();
     revisions.sort_by_key(|revision| revision.number);
     revisions
@@ -117,7 +117,7 @@ pub async fn read(session: &Session, workload: &str) -> Result<Vec<Revision>, Pr
         return Err(Problem::failed(format!("Could not {doing}: its name is too long for a history.")));
     };
     let api = model::api(session.client.clone(), &session.namespace, Kind::ConfigMap);
-    let history = api.get_opt(&name).await.map_err(|error| Problem::of(error, &doing))?;
+    let history = api.get_opt(&name).await.map_err(|error| Problem::from_error(error, &doing))?;
     Ok(history.as_ref().map(revisions).unwrap_or_default())
 }
 

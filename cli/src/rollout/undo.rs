@@ -46,13 +46,16 @@ pub fn plan(workload: &Object, revisions: &[Revision], to: u64) -> Result<Undo, 
     let present = &workload.spec()["template"];
     let current = current(workload, revisions).ok_or(Refusal::NotRecorded)?;
     let revision = if to == 0 {
-        let differs = |it: &&Revision| it.number < current && it.kept() != Some(present);
-        revisions.iter().rev().find(differs).ok_or(Refusal::NoneBefore)?
+        revisions
+            .iter()
+            .rev()
+            .find(|it| it.number < current && it.kept() != Some(present))
+            .ok_or(Refusal::NoneBefore)?
     } else {
         let named = revisions.iter().find(|it| it.number == to);
         named.ok_or_else(|| Refusal::NoSuchRevision(to, numbers(revisions)))?
     };
-    let Some(template) = revision.kept() else { return Err(Refusal::of(revision)) };
+    let Some(template) = revision.kept() else { return Err(Refusal::from_revision(revision)) };
     let changes = between(present, template, TEMPLATE);
     Ok(Undo { revision: revision.number, template: template.clone(), changes })
 }
@@ -131,6 +134,6 @@ async fn write(session: &Session, workload: &Object, undo: &Undo) -> Result<Resu
     match api.patch(name, &model::patch_params(), &Patch::<()>::Json(patch)).await {
         Ok(stored) => Ok(Ok(stored)),
         Err(kube::Error::Api(status)) if status.code == 409 => Ok(Err(Moved)),
-        Err(error) => Err(Problem::of(error, &format!("undo {}", Quoted(name)))),
+        Err(error) => Err(Problem::from_error(error, &format!("undo {}", Quoted(name)))),
     }
 }

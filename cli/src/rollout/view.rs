@@ -48,7 +48,7 @@ fn cells(row: &Row) -> Vec<Cell> {
         of(updated).into(),
         of(|counts| counts.ready).into(),
         row.old.to_string().into(),
-        Cell::of(row.phase.to_string(), Some(colour)),
+        Cell::new(row.phase.to_string(), Some(colour)),
     ]
 }
 

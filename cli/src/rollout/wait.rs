@@ -177,7 +177,8 @@ impl<'a> Waiting<'a> {
         };
         match error {
             Some(error) if is_final(&error) && self.is_refused(kind) => {
-                let problem = Problem::of(error, &format!("watch the rollout of {:?}", self.wait.workload));
+                let problem =
+                    Problem::from_error(error, &format!("watch the rollout of {:?}", self.wait.workload));
                 Err(Problem { sentence: format!("{} The rollout goes on.", problem.sentence), ..problem })
             }
             // The watch has expired, and starts again.

@@ -30,7 +30,7 @@ pub async fn run(session: &Session, args: &ScaleArgs) -> Result<(), Problem> {
         }
         match apply(session, &args.name, &workload, &scale).await {
             Err(kube::Error::Api(status)) if status.code == 409 && attempt < ATTEMPTS => {}
-            Err(error) => return Err(Problem::of(error, &format!("scale {}", Quoted(&args.name)))),
+            Err(error) => return Err(Problem::from_error(error, &format!("scale {}", Quoted(&args.name)))),
             Ok(_) => {
                 session.tell(&format!("{} changes:", args.name));
                 for change in &scale.changes {

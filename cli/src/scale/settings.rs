@@ -56,7 +56,8 @@ pub fn edit(settings: &mut Value, numbers: Numbers) -> Result<(), Contradiction>
 /// The minimum and the maximum of settings, where that is below the minimum: the API stores it, and no cell
 /// scales by it.
 fn inverted(settings: &Value) -> Option<(i64, i64)> {
-    let (min, max) = (settings["minReplicas"].as_i64()?, settings["maxReplicas"].as_i64()?);
+    let min = settings["minReplicas"].as_i64()?;
+    let max = settings["maxReplicas"].as_i64()?;
     (max < min).then_some((min, max))
 }
 

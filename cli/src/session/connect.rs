@@ -71,7 +71,8 @@ fn clients(
     config.connect_timeout = Some(CONNECT);
     // The transport repeats what may be repeated, for as long as a person waits.
     config.default_retry = false;
-    let server = Client::try_from(config).map_err(|error| Problem::of(error, "use your credentials"))?;
+    let server =
+        Client::try_from(config).map_err(|error| Problem::from_error(error, "use your credentials"))?;
     let client = |prefix: &str| transport::client(server.clone(), tokens.cloned(), prefix, namespace);
     let root = place.project.is_some().then(|| client(""));
     let namespace = namespace.to_owned();

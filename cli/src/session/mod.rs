@@ -50,14 +50,17 @@ impl Session {
         let connection = connect::connect(target).await?;
         let namespace = global.namespace.clone().unwrap_or(connection.namespace);
         target::check_namespace(&namespace)?;
-        let (client, root, project) = (connection.client, connection.root, connection.project);
+        let client = connection.client;
+        let root = connection.root;
+        let project = connection.project;
         Ok(Self { client, root, namespace, project, global, terminal, program })
     }
 
     /// A session with that client, in the namespace `default` of no named project, without a terminal.
     pub fn with_client(client: Client, global: Global) -> Self {
         let namespace = global.namespace.clone().unwrap_or_else(|| NAMESPACE.to_owned());
-        let (terminal, program) = (Terminal::default(), Program::default());
+        let terminal = Terminal::default();
+        let program = Program::default();
         Self { client, root: None, namespace, project: global.project.clone(), global, terminal, program }
     }
 

@@ -64,7 +64,8 @@ pub fn target(program: Program, global: &Global, environment: &Environment) -> R
         return Err(Problem::usage("There is no login to use: DATUM_CREDENTIALS_HELPER is not set.")
             .remedy("Run this as `datumctl compute`, or name a kubeconfig with --kubeconfig."));
     };
-    let (host, project) = (host_of(host)?, project.clone());
+    let host = host_of(host)?;
+    let project = project.clone();
     Ok(Target::Platform { host, project, helper, session: environment.session.clone() })
 }
 

@@ -48,7 +48,8 @@ async fn send(
 ) -> Result<Response<Body>, BoxError> {
     let (mut parts, body) = request.into_parts();
     parts.uri = prefixed(&parts.uri, &prefix)?;
-    let (mut attempt, mut renewed) = (0, false);
+    let mut attempt = 0;
+    let mut renewed = false;
     loop {
         let again = body.try_clone().ok_or("the body of a request cannot be sent again")?;
         let mut request = Request::from_parts(parts.clone(), again);

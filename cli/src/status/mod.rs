@@ -44,7 +44,8 @@ pub async fn run(session: &Session, args: &StatusArgs) -> Result<(), Problem> {
         workloads: &seen,
         unknown: deployments.as_ref().err(),
     };
-    let (look, now) = (Look::of(session), Timestamp::now());
+    let look = Look::from_session(session);
+    let now = Timestamp::now();
     if !workloads.is_empty() || session.global.output.is_structured() {
         session.print(|| value(&overview), || text(&overview, &look, now))?;
     }

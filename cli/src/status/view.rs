@@ -47,14 +47,15 @@ impl<'a> Overview<'a> {
             it.sites.iter().zip(rows).map(move |(site, row)| (it, site, row))
         });
         all.filter_map(|(workload, site, row)| {
-            let told = |it: &Finding| match it.standing() {
-                Standing::Ready | Standing::OnItsWay => false,
-                Standing::Unknown => it.since.is_some(),
-                Standing::Blocked => true,
-            };
             // A city without a deployment says nothing itself: the Workload says why it has none.
             let refused = row.obstacle.as_ref().filter(|_| site.deployment.is_none());
-            let finding = refused.map(Finding::of_obstacle).or_else(|| site::finding(site)).filter(told)?;
+            let finding = refused.map(Finding::of_obstacle).or_else(|| site::finding(site)).filter(|it| {
+                match it.standing() {
+                    Standing::Ready | Standing::OnItsWay => false,
+                    Standing::Unknown => it.since.is_some(),
+                    Standing::Blocked => true,
+                }
+            })?;
             Some(Trouble { workload: workload.object.name(), site, finding })
         })
     }
@@ -76,7 +77,7 @@ pub fn text(overview: &Overview<'_>, look: &Look, now: Timestamp) -> String {
         let (ready, updated) = progress(it);
         vec![
             it.object.name().into(),
-            Cell::of(health.to_string(), Some(colour(health))),
+            Cell::new(health.to_string(), Some(colour(health))),
             ready.into(),
             updated.into(),
             it.cities().join(",").into(),
@@ -92,7 +93,7 @@ pub fn text(overview: &Overview<'_>, look: &Look, now: Timestamp) -> String {
     };
     let troubles = overview.troubled().map(trouble);
     let pauses = overview.workloads.iter().filter_map(|it| {
-        let sentence = Paused::of(it.object)?.sentence(it.object.name());
+        let sentence = Paused::from_workload(it.object)?.sentence(it.object.name());
         Some(wrapped(&sentence, 0, look.terminal.width))
     });
     let suspensions = overview.workloads.iter().filter(|it| is_suspended(it.object)).map(|it| {

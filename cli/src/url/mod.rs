@@ -56,7 +56,7 @@ pub async fn settle(session: &Session, workload: &Object, intent: Intent) -> Res
         Intent::Publish => publish(session, workload).await,
         Intent::Follow => follow(session, workload).await,
     };
-    settled.map_err(|error| Problem::of(error, &doing))
+    settled.map_err(|error| Problem::from_error(error, &doing))
 }
 
 /// Leads what is there of this very workload to the port that it has. Nothing is made and nothing is adopted:
@@ -157,7 +157,7 @@ pub async fn wait(session: &Session, name: &str, limit: Duration) -> Result<Url,
     if let Ok(Ok(Some(proxy))) = waited {
         return Ok(plan::url(&proxy));
     }
-    match find(&api, name).await.map_err(|error| Problem::of(error, &doing))? {
+    match find(&api, name).await.map_err(|error| Problem::from_error(error, &doing))? {
         Found::There(proxy) => Ok(plan::url(&proxy)),
         Found::Unserved | Found::Absent => Ok(Url::Pending("it was removed".to_owned())),
     }

@@ -55,7 +55,7 @@ pub struct Finding {
 
 impl Finding {
     /// Reads a condition.
-    pub fn of(condition: &Value) -> Self {
+    pub fn from_condition(condition: &Value) -> Self {
         let (status, reason, message) = said(condition);
         let apart = separated(reason, message);
         let what = if apart.what.is_empty() { spaced(reason) } else { apart.what.to_owned() };
@@ -72,7 +72,9 @@ impl Finding {
 
     /// Describes an obstacle.
     pub fn of_obstacle(obstacle: &Obstacle) -> Self {
-        Self::of(&json!({"status": "False", "reason": obstacle.reason, "message": obstacle.message}))
+        Self::from_condition(
+            &json!({"status": "False", "reason": obstacle.reason, "message": obstacle.message}),
+        )
     }
 
     /// Returns who has to act; `None` if this version does not know the reason.
@@ -155,7 +157,12 @@ const OF_DEPLOYMENT: [&str; 4] = ["Available", "ReplicasReady", "ReferencedDataR
 /// those on which somebody has to act go first.
 pub fn of_deployment(status: &Value) -> Option<Finding> {
     let overdue = find(status, TERMINATION_OVERDUE).filter(|it| it["status"] == "True");
-    foremost(OF_DEPLOYMENT.iter().filter_map(|kind| unmet(status, kind)).chain(overdue.map(Finding::of)))
+    foremost(
+        OF_DEPLOYMENT
+            .iter()
+            .filter_map(|kind| unmet(status, kind))
+            .chain(overdue.map(Finding::from_condition)),
+    )
 }
 
 /// Returns why an Instance is not Ready, by its status; `None` if it is. `Ready` says everything but the
@@ -173,7 +180,9 @@ pub fn of_instance(status: &Value) -> Option<Finding> {
 
 /// Returns the finding that the rollout of a Workload has made no progress for longer than it may.
 pub fn of_rollout(status: &Value) -> Option<Finding> {
-    find(status, "Progressing").filter(|it| said(it).1 == Reason::ProgressDeadlineExceeded).map(Finding::of)
+    find(status, "Progressing")
+        .filter(|it| said(it).1 == Reason::ProgressDeadlineExceeded)
+        .map(Finding::from_condition)
 }
 
 /// Returns why a Workload is not available, by its status; `None` if it is.
@@ -186,7 +195,7 @@ fn unmet(status: &Value, kind: &str) -> Option<Finding> {
     match find(status, kind) {
         Some(condition) if condition["status"] == "True" => None,
         Some(condition) if is_default(condition) => Some(unreported()),
-        Some(condition) => Some(Finding::of(condition)),
+        Some(condition) => Some(Finding::from_condition(condition)),
         // A deployment refers to no data, and no Instance of an older cell has this condition.
         None if kind == "ReferencedDataReady" => None,
         None => Some(unreported()),
@@ -219,7 +228,8 @@ mod tests {
         const UNSEEN: [&str; 6] = ["WorkloadDeployment", "spec.", "cell", "Entitlement", "logs", "hub"];
         for reason in Reason::all() {
             let text = reason.as_str();
-            let finding = Finding::of(&json!({"status": "False", "reason": text, "message": "words"}));
+            let finding =
+                Finding::from_condition(&json!({"status": "False", "reason": text, "message": "words"}));
             let action = finding.action();
             let seen = UNSEEN.iter().find(|word| action.replace(text, "").contains(**word));
             assert_eq!(seen, None, "{reason}: {action}");
@@ -230,7 +240,8 @@ mod tests {
 
     #[test]
     fn words_of_a_condition_steer_no_terminal() {
-        let finding = Finding::of(&json!({"status": "False", "reason": "Odd", "message": "\u{1b}[2Jdone"}));
+        let finding =
+            Finding::from_condition(&json!({"status": "False", "reason": "Odd", "message": "\u{1b}[2Jdone"}));
         assert_eq!(finding.lines(0, None).lines().next(), Some("\\u{1b}[2Jdone"));
     }
 }

@@ -24,9 +24,9 @@ pub fn width_of(widths: &[usize]) -> usize {
 
 /// How wide each column is, and how narrow it may become: no narrower than its header.
 pub fn widths(rows: &[Vec<String>], cuts: &[Cuttable]) -> (Vec<usize>, Vec<usize>) {
-    let widest = |at: usize| rows.iter().map(|row| row[at].width()).max().unwrap_or_default();
     let header = |at: usize| rows.first().map_or(0, |header| header[at].width());
-    let is: Vec<usize> = (0..cuts.len()).map(widest).collect();
+    let is: Vec<usize> =
+        (0..cuts.len()).map(|at| rows.iter().map(|row| row[at].width()).max().unwrap_or_default()).collect();
     let least = |at: usize| cuts[at].map_or(is[at], |(_, least)| least.max(header(at)).min(is[at]));
     let least = (0..cuts.len()).map(least).collect();
     (is, least)
@@ -48,7 +48,9 @@ pub fn fit(rows: &mut [Vec<String>], cuts: &[Cuttable], width: usize) {
     }
     for row in rows {
         for (at, cut) in cuts.iter().enumerate() {
-            if let Some((cut, _)) = cut.filter(|_| row[at].width() > widths[at]) {
+            if let Some((cut, _)) = *cut
+                && row[at].width() > widths[at]
+            {
                 row[at] = shortened(&row[at], widths[at], cut);
             }
         }

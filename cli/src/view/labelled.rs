@@ -39,7 +39,7 @@ mod tests {
 
     #[test]
     fn what_others_wrote_beside_a_label_is_plain_and_only_this_program_paints() {
-        let lines = [("City", "\u{1b}[31mDFW\nORD".into()), ("Is", Cell::of("up", Some(Colour::Green)))];
+        let lines = [("City", "\u{1b}[31mDFW\nORD".into()), ("Is", Cell::new("up", Some(Colour::Green)))];
         assert_eq!(labelled(&lines, 0, &Look::default()), "City  \\u{1b}[31mDFW\\u{a}ORD\nIs    up");
         let terminal = Terminal { colours: true, ..Terminal::default() };
         let painted = labelled(&lines[1..], 0, &Look { terminal, ..Look::default() });

@@ -35,8 +35,9 @@ pub struct Look {
 
 impl Look {
     /// Returns the look that the command line of a session asks for.
-    pub fn of(session: &Session) -> Self {
-        let (format, no_headers) = (session.global.output, session.global.no_headers);
+    pub fn from_session(session: &Session) -> Self {
+        let format = session.global.output;
+        let no_headers = session.global.no_headers;
         Self { format, no_headers, terminal: session.terminal }
     }
 

@@ -42,7 +42,7 @@ pub struct Place<'a> {
 
 impl<'a> Place<'a> {
     /// Returns the place of an Instance; `deployment` finds its deployment by name.
-    pub fn of(instance: &'a Object, deployment: impl Fn(&str) -> Option<&'a Object>) -> Self {
+    pub fn new(instance: &'a Object, deployment: impl Fn(&str) -> Option<&'a Object>) -> Self {
         let said = |label: &str| instance.label(label).filter(|it| !it.is_empty());
         let by_label = Self {
             workload: said(WORKLOAD_NAME),
@@ -136,8 +136,7 @@ pub fn address(instance: &Object, which: Address) -> String {
         Address::Internal => ("networkIP", "addresses"),
         Address::External => ("externalIP", "externalAddresses"),
     };
-    let listed = || first[all].get(0)?["address"].as_str();
-    let address = first["assignments"][short].as_str().or_else(listed);
+    let address = first["assignments"][short].as_str().or_else(|| first[all].get(0)?["address"].as_str());
     address.map_or_else(|| NONE.to_owned(), |it| it.split('/').next().unwrap_or(it).to_owned())
 }
 
@@ -160,9 +159,11 @@ pub fn cores(value: &Value) -> String {
 /// A quantity of memory, `512 MiB` or `2 GiB`; as it is written where it is none.
 pub fn memory(value: &Value) -> String {
     const UNITS: [(&str, i64); 4] = [("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
-    let shown = |bytes: i64| {
-        let unit = UNITS.iter().find(|(_, size)| bytes >= *size && bytes % size == 0);
-        unit.map_or_else(|| format!("{bytes} B"), |(unit, size)| format!("{} {unit}", bytes / size))
-    };
-    quantity::bytes(value).map_or_else(|bad| bad.0, shown)
+    quantity::bytes(value).map_or_else(
+        |bad| bad.0,
+        |bytes| {
+            let unit = UNITS.iter().find(|(_, size)| bytes >= *size && bytes % size == 0);
+            unit.map_or_else(|| format!("{bytes} B"), |(unit, size)| format!("{} {unit}", bytes / size))
+        },
+    )
 }

@@ -88,7 +88,7 @@ impl From<&str> for Cell {
 
 impl Cell {
     /// A cell in that colour.
-    pub fn of(text: impl Into<String>, colour: Option<Colour>) -> Self {
+    pub fn new(text: impl Into<String>, colour: Option<Colour>) -> Self {
         Self { text: text.into(), colour }
     }
 }
@@ -101,8 +101,8 @@ pub fn sheet(columns: &[Column], rows: Vec<Vec<Cell>>, look: &Look) -> String {
     let whole: Vec<Vec<String>> = std::iter::once(header).chain(body).collect();
     let width = look.terminal.width.filter(|_| !look.is_wide());
     let shown = shown(columns, &whole, width, look.is_wide());
-    let pick = |row: &Vec<String>| shown.iter().map(|&at| row[at].clone()).collect();
-    let mut texts: Vec<Vec<String>> = whole.iter().map(pick).collect();
+    let mut texts: Vec<Vec<String>> =
+        whole.iter().map(|row| shown.iter().map(|&at| row[at].clone()).collect()).collect();
     if let Some(width) = width {
         let cuts: Vec<Cuttable> = shown.iter().map(|&at| columns[at].cut).collect();
         fit(&mut texts, &cuts, width);
@@ -174,7 +174,7 @@ mod tests {
         [Column::whole("NAME"), Column::cut("IMAGE", Cut::Start), Column::whole("TYPE").wide()];
 
     fn drawn(look: &Look) -> String {
-        let row = [Cell::of("web", Some(Colour::Red)), "registry.example/acme/web:1".into(), "d1".into()];
+        let row = [Cell::new("web", Some(Colour::Red)), "registry.example/acme/web:1".into(), "d1".into()];
         sheet(&COLUMNS, vec![row.into()], look)
     }
 

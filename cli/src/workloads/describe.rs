@@ -22,10 +22,10 @@ pub fn text(row: &Row<'_>, is_known: bool, look: &Look, now: Timestamp) -> Strin
     let object = row.workload.object;
     let health = row.workload.health();
     let (ready, updated) = progress(&row.workload);
-    let paused = Paused::of(object).map(|paused| ("Rollout", Cell::from(paused.words())));
+    let paused = Paused::from_workload(object).map(|paused| ("Rollout", Cell::from(paused.words())));
     let head = [
         ("Workload", object.name().into()),
-        ("Health", Cell::of(health.to_string(), Some(colour(health)))),
+        ("Health", Cell::new(health.to_string(), Some(colour(health)))),
         ("Ready", ready.into()),
         ("Up to date", updated.into()),
         ("URL", row.url.words().into()),

@@ -79,10 +79,11 @@ async fn table(session: &Session, args: &WorkloadsArgs) -> Result<(), Problem> {
     let filter = Filter { health: args.health, cities: &args.city };
     let rows: Vec<Row<'_>> = workloads
         .iter()
-        .map(|object| Row { workload: index.workload(object), url: Url::of(&urls, object.name()) })
+        .map(|object| Row { workload: index.workload(object), url: Url::new(&urls, object.name()) })
         .filter(|row| row.passes(filter))
         .collect();
-    let (look, now) = (Look::of(session), Timestamp::now());
+    let look = Look::from_session(session);
+    let now = Timestamp::now();
     if !rows.is_empty() || session.global.output.is_structured() {
         session.print(|| view::json(&rows, now), || view::table(&rows, &look, now))?;
     }
@@ -109,12 +110,13 @@ async fn describe(session: &Session, name: &str) -> Result<(), Problem> {
         Project::of_workload(session, name),
         reading::list(&session.client, url::proxies(&session.namespace)),
     );
-    let (look, now) = (Look::of(session), Timestamp::now());
+    let look = Look::from_session(session);
+    let now = Timestamp::now();
     let Project { workloads, deployments, .. } = &project;
     let is_known = deployments.is_ok();
     let index = reading::index(deployments);
     for object in workloads.as_ref().map_err(Clone::clone)? {
-        let row = Row { workload: index.workload(object), url: Url::of(&urls, name) };
+        let row = Row { workload: index.workload(object), url: Url::new(&urls, name) };
         session
             .print(|| describe::json(&row, is_known, now), || describe::text(&row, is_known, &look, now))?;
     }

@@ -36,7 +36,7 @@ pub enum Url {
 
 impl Url {
     /// Returns the URL of a Workload among what was listed.
-    pub fn of(listed: &Listed, workload: &str) -> Self {
+    pub fn new(listed: &Listed, workload: &str) -> Self {
         match listed {
             Ok(proxies) => {
                 let is_its =

@@ -36,9 +36,9 @@ impl Row<'_> {
     /// Whether a filter lets it through.
     pub fn passes(&self, filter: Filter<'_>) -> bool {
         let cities = self.workload.cities();
-        let named = |typed: &String| cities.iter().any(|code| is_city(code, typed));
         filter.health.is_none_or(|health| health == self.workload.health())
-            && (filter.cities.is_empty() || filter.cities.iter().any(named))
+            && (filter.cities.is_empty()
+                || filter.cities.iter().any(|typed| cities.iter().any(|code| is_city(code, typed))))
     }
 
     /// The names of its placements, each once.
@@ -92,7 +92,7 @@ pub fn table(rows: &[Row<'_>], look: &Look, now: Timestamp) -> String {
         vec![
             object.name().into(),
             listed(row.workload.cities()).into(),
-            Cell::of(health.to_string(), Some(colour(health))),
+            Cell::new(health.to_string(), Some(colour(health))),
             ready.into(),
             updated.into(),
             listed(row.placements()).into(),

@@ -88,7 +88,8 @@ async fn what_needs_no_approval_is_enabled_on_the_way() {
 async fn what_changes_nothing_does_not_enable_compute() {
     let platform = Platform::start().await;
     platform.offer("SelfService");
-    let (wrong, right) = (platform.file("wrong.yaml"), platform.file("right.yaml"));
+    let wrong = platform.file("wrong.yaml");
+    let right = platform.file("right.yaml");
     std::fs::write(&wrong, "kind: Pod").unwrap();
     let workload = json!({
         "apiVersion": "compute.datumapis.com/v1alpha", "kind": "Workload", "metadata": { "name": "api" },
@@ -101,7 +102,8 @@ async fn what_changes_nothing_does_not_enable_compute() {
         },
     });
     std::fs::write(&right, workload.to_string()).unwrap();
-    let (wrong, right) = (wrong.to_str().unwrap(), right.to_str().unwrap());
+    let wrong = wrong.to_str().unwrap();
+    let right = right.to_str().unwrap();
     for (arguments, code) in [
         (&["status"][..], 10),
         (&["quota"], 10),
@@ -216,8 +218,10 @@ async fn a_refused_request_is_renewed() {
     assert!(refused.err.contains("access request --renew"), "{refused:?}");
     let plane = platform.plane.clone();
     let answered = tokio::spawn(async move {
-        let anew = || plane.list("ServiceEntitlement").iter().any(|it| it["status"]["phase"].is_null());
-        until("a new request", anew).await;
+        until("a new request", || {
+            plane.list("ServiceEntitlement").iter().any(|it| it["status"]["phase"].is_null())
+        })
+        .await;
         let name = plane.list("ServiceEntitlement")[0]["metadata"]["name"].as_str().unwrap().to_owned();
         let active = status("Active", "EntitlementActive", true);
         plane.patch_status("ServiceEntitlement", "", &name, &active).unwrap();
@@ -303,8 +307,10 @@ async fn a_wait_outlasts_a_platform_that_is_away_for_a_moment() {
     let waiting = waiting(&platform).await;
     let fault = platform.plane.fault(Fault::Status(500).on("*", "serviceentitlements"));
     platform.plane.break_watches();
-    let failed = || platform.plane.audit().iter().any(|entry| entry.verb == "list" && entry.code == 500);
-    until("a list that fails", failed).await;
+    until("a list that fails", || {
+        platform.plane.audit().iter().any(|entry| entry.verb == "list" && entry.code == 500)
+    })
+    .await;
     platform.plane.clear_fault(fault);
     let active = status("Active", "EntitlementActive", true);
     platform.plane.patch_status("ServiceEntitlement", "", "compute", &active).unwrap();

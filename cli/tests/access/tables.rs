@@ -30,11 +30,11 @@ fn an_entitlement_is_read_as_other_plugins_read_it() {
         (status("Rejected", "ServiceNotPublished", true), State::Unavailable),
         (status("Renamed", "R", false), State::Processing),
     ] {
-        let access = Access::of(Some(&[entitlement("compute", &status)]));
+        let access = Access::from_entitlements(Some(&[entitlement("compute", &status)]));
         assert_eq!(access.state, expected, "{status}");
     }
-    assert_eq!(Access::of(Some(&[])).state, State::NotRequested);
-    assert_eq!(Access::of(None).state, State::CatalogUnavailable);
+    assert_eq!(Access::from_entitlements(Some(&[])).state, State::NotRequested);
+    assert_eq!(Access::from_entitlements(None).state, State::CatalogUnavailable);
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn of_several_entitlements_the_one_to_compute_counts() {
         (vec![young], State::Processing),
         (vec![entitlement("storage", &Value::Null)], State::NotRequested),
     ] {
-        assert_eq!(Access::of(Some(&list)).state, expected, "{list:?}");
+        assert_eq!(Access::from_entitlements(Some(&list)).state, expected, "{list:?}");
     }
 }
 
@@ -140,7 +140,7 @@ fn the_catalogue_says_how_compute_is_enabled_and_who_has_to_agree() {
         (None, Mode::Unknown, Consent::Question, Consent::Missing),
     ] {
         let services = services.map(|specs| specs.iter().map(service).collect::<Vec<_>>());
-        let offer = Offer::of(services.as_deref());
+        let offer = Offer::from_services(services.as_deref());
         assert_eq!(offer.mode, mode, "{services:?}");
         assert_eq!(
             (consent(&offer, true, true), consent(&offer, false, true)),

@@ -44,8 +44,7 @@ fn access_reads_well() {
 #[test]
 fn no_sentence_names_an_object() {
     let now = Timestamp::from_second(1_000_000).unwrap();
-    let command = |rest: &str| format!("datumctl compute {rest}");
-    let reader = reader(&command, now);
+    let reader = reader(&|rest| format!("datumctl compute {rest}"), now);
     for state in State::VARIANTS {
         let access = access(*state, 30, now);
         let text = format!("{}{}", reader.told(&access), reader.stopped(&access).text(true)).to_lowercase();

@@ -24,7 +24,8 @@ fn preceded(
     path: &'static str,
     by: impl Fn(&ApiServer) + Send + Sync + 'static,
 ) -> Session {
-    let (plane, by) = (server.clone(), Arc::new(by));
+    let plane = server.clone();
+    let by = Arc::new(by);
     let service = service_fn(move |request: Request<Body>| {
         let uri = request.uri().to_string();
         if request.method() == Method::POST && uri.contains(path) && !uri.contains("dryRun") {
@@ -55,7 +56,8 @@ async fn what_was_stored_before_a_failure_is_seen_through() {
     let words = ["-f", both.path().to_str().unwrap(), "--timeout=5s", "--yes"];
     let begin = Instant::now();
     let problem = deployed(&session, &words).await.unwrap_err();
-    let (sentence, remedy) = (&problem.sentence, problem.remedy.as_ref().unwrap());
+    let sentence = &problem.sentence;
+    let remedy = problem.remedy.as_ref().unwrap();
     assert!(sentence.starts_with("Could not deploy workload \"second\""), "{problem:?}");
     assert!(sentence.ends_with("\nWritten before that: network other, workload web."), "{problem:?}");
     assert!(problem.exit == Exit::Failed && !remedy.contains("Nothing was changed"), "{problem:?}");

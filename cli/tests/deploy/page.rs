@@ -25,7 +25,9 @@ fn the_page_names_every_flag_and_no_other() {
         let arguments = deploy.get_arguments().filter(move |it| it.is_global_set() == global);
         arguments.filter_map(|it| it.get_long()).filter(|flag| *flag != "help").collect::<BTreeSet<_>>()
     };
-    let (own, global, named) = (long(false), long(true), named(PAGE));
+    let own = long(false);
+    let global = long(true);
+    let named = named(PAGE);
     assert!(own.len() > 20, "{own:?}");
     let missing: Vec<_> = own.difference(&named).filter(|flag| **flag != "file").collect();
     assert!(missing.is_empty(), "the page lacks {missing:?}");

@@ -36,7 +36,8 @@ fn nobody_is_asked_where_nobody_can_answer() {
     let of = |words: &[&str], yes: bool, can_ask: bool| {
         needed(&[plan(words, Some(&web())).unwrap()], yes, can_ask)
     };
-    let (min, less) = (&["--min=2"], &["--city=DFW"]);
+    let min = &["--min=2"];
+    let less = &["--city=DFW"];
     assert_eq!(of(&["--min=1"], false, true), Consent::Given, "nothing changes");
     assert_eq!(of(min, true, true), Consent::Given);
     assert_eq!(of(min, false, true), Consent::Ask("Deploy this?", true));
@@ -77,7 +78,8 @@ fn a_file_is_replaced_as_a_whole_and_is_its_users_alone() {
     use std::fs;
     use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
     let folder = tempfile::tempdir().unwrap();
-    let (path, link) = (folder.path().join("web.yaml"), folder.path().join("link.yaml"));
+    let path = folder.path().join("web.yaml");
+    let link = folder.path().join("link.yaml");
     fs::write(&path, "old").unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
     symlink("web.yaml", &link).unwrap();

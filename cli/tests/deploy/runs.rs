@@ -82,7 +82,8 @@ async fn a_workload_is_made_changed_and_left_as_it_is() {
 #[tokio::test]
 async fn every_document_is_checked_by_the_server_before_the_first_is_sent() {
     let server = plane(&[]);
-    let (mut good, mut bad) = (web(), web());
+    let mut good = web();
+    let mut bad = web();
     good["metadata"]["name"] = json!("good");
     bad["metadata"]["name"] = json!("bad");
     bad["spec"]["template"]["spec"]["runtime"]["sandbox"]["containers"][0]["ports"][0]["port"] =
@@ -132,7 +133,9 @@ async fn a_dry_run_stores_nothing() {
 
 /// A session in which somebody else does something right before the first write.
 fn meddled(server: &ApiServer, meddle: impl Fn(&ApiServer) + Send + Sync + 'static) -> Session {
-    let (plane, meddle, did) = (server.clone(), Arc::new(meddle), Arc::new(AtomicBool::new(false)));
+    let plane = server.clone();
+    let meddle = Arc::new(meddle);
+    let did = Arc::new(AtomicBool::new(false));
     let service = service_fn(move |request: Request<Body>| {
         let is_write = request.method() == Method::PUT && !request.uri().to_string().contains("dryRun");
         if is_write && !did.swap(true, Ordering::Relaxed) {
@@ -171,13 +174,14 @@ async fn another_writer_is_never_overwritten() {
     // It is another one of that name.
     let server = plane(&[]);
     run(&server, &NEW).await.unwrap();
-    let again = |server: &ApiServer| {
+    let problem = deploy(meddled(&server, |server| {
         let mut same = stored(server, "web").unwrap();
         server.delete("Workload", "default", "web").unwrap();
         same["metadata"] = json!({"name": "web", "namespace": "default"});
         server.put(same).unwrap();
-    };
-    let problem = deploy(meddled(&server, again)).await.unwrap_err();
+    }))
+    .await
+    .unwrap_err();
     assert!(problem.sentence.contains("was changed by somebody else in the meantime"), "{problem:?}");
     assert_eq!(least(&server), 2);
 }

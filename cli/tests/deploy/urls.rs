@@ -83,7 +83,8 @@ fn a_url_is_live_when_the_proxy_and_its_certificate_are() {
         url(&proxy)
     };
     let condition = |kind: &str, status: &str, message: &str| json!({"type": kind, "status": status, "reason": "R", "message": message});
-    let (host, programmed) = (json!("a.example.net"), condition("Programmed", "True", ""));
+    let host = json!("a.example.net");
+    let programmed = condition("Programmed", "True", "");
     let live = Url::Live("https://a.example.net".to_owned());
     let pending = |why: &str| Url::Pending(why.to_owned());
     for (status, expected) in [

@@ -34,7 +34,7 @@ fn somebody_has_to_want_it() {
 
 #[test]
 fn what_goes_is_told_with_its_cities_and_instances() {
-    let of = |value| Target::of(&serde_json::from_value(value).unwrap()).in_words();
+    let of = |value| Target::from_workload(&serde_json::from_value(value).unwrap()).in_words();
     let workload = |status| {
         json!({
             "apiVersion": "compute.datumapis.com/v1alpha", "kind": "Workload", "metadata": { "name": "api" },
@@ -139,8 +139,10 @@ async fn a_deletion_that_hangs_is_told_and_can_be_waited_for_again() {
     platform.plane.fault(Fault::Status(403).on("list", "workloaddeployments"));
     let blind = platform.run(&["destroy", "api", "--timeout", "200ms"]).await;
     assert!(blind.code == 3 && blind.err.contains("What is left is not known."), "{blind:?}");
-    let is_deletion = |entry: &&AuditEntry| entry.verb == "delete" && !entry.dry_run;
-    assert_eq!(platform.plane.audit().iter().filter(is_deletion).count(), 1);
+    assert_eq!(
+        platform.plane.audit().iter().filter(|entry| entry.verb == "delete" && !entry.dry_run).count(),
+        1
+    );
 }
 
 /// What is deleted is what was shown: one that was made anew by the same name stays.

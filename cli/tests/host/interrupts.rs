@@ -39,8 +39,10 @@ async fn a_question_is_answered_or_interrupted() {
         let uid = platform.plane.get("Workload", "default", "api").unwrap()["metadata"]["uid"].clone();
         platform.publish("api", &uid);
         let mut child = on_terminal(&platform, "destroy api").spawn().unwrap();
-        let (mut input, mut output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
-        let (mut shown, mut bytes) = (String::new(), [0; 1024]);
+        let mut input = child.stdin.take().unwrap();
+        let mut output = child.stdout.take().unwrap();
+        let mut shown = String::new();
+        let mut bytes = [0; 1024];
         while !shown.contains("Delete it? [y/N]") {
             let read = timeout(PATIENCE, output.read(&mut bytes)).await.unwrap().unwrap();
             assert_ne!(read, 0, "{shown}");
@@ -97,7 +99,8 @@ async fn ctrl_c_ends_the_reading_of_standard_input() {
     let mut command = platform.command(&["deploy", "-f", "-"]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
     let mut child = command.spawn().unwrap();
-    let (id, input) = (child.id().unwrap(), child.stdin.take());
+    let id = child.id().unwrap();
+    let input = child.stdin.take();
     until("a handler of SIGINT", || handles_interrupts(id)).await;
     let sent = std::process::Command::new("kill").args(["-INT", &id.to_string()]).status().unwrap();
     assert!(sent.success());

@@ -97,8 +97,7 @@ async fn a_login_program_that_gives_no_token_any_more_ends_a_wait() {
     command.args(["destroy", "api", "--yes", "--timeout", "20s"]);
     command.env("KUBECONFIG", kubeconfig_of(&platform, PLANE, &json!({ "exec": exec })));
     let waiting = tokio::spawn(ended(command));
-    let watches = || platform.plane.audit().iter().any(|entry| entry.verb == "watch");
-    until("a watch", watches).await;
+    until("a watch", || platform.plane.audit().iter().any(|entry| entry.verb == "watch")).await;
     fs::write(end, "").unwrap();
     platform.plane.break_watches();
     let run = waiting.await.unwrap();

@@ -29,7 +29,8 @@ fn active() -> Value {
 #[tokio::test]
 async fn a_token_is_renewed_a_minute_before_its_end() {
     let files = tempfile::tempdir().unwrap();
-    let (first, second) = (jwt("a", 1_000), jwt("a", 5_000));
+    let first = jwt("a", 1_000);
+    let second = jwt("a", 5_000);
     let text = format!(
         "printf x >> {dir}/asked\nif [ \"$(cat {dir}/asked)\" = x ]; then printf {first}; else printf {second}; fi\n",
         dir = files.path().display()

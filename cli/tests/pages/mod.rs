@@ -4,7 +4,7 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 use clap::ArgAction;
@@ -48,7 +48,9 @@ fn document() -> String {
 
 /// The words of a line as a shell reads them, up to where it goes on with something else.
 fn words(line: &str) -> Vec<OsString> {
-    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+    let mut words = Vec::new();
+    let mut word = None::<String>;
+    let mut quote = None;
     for c in line.chars() {
         match (quote, c) {
             (Some(open), c) if open == c => quote = None,
@@ -103,7 +105,8 @@ fn the_document_has_every_command_and_shows_none_that_is_wrong() {
     for (words, _) in every_command().into_iter().filter(|(words, _)| words.len() == 1) {
         assert!(document.contains(&format!("\n### {}\n", words[0])), "docs/cli.md has no section {words:?}");
     }
-    let (mut fenced, mut shown) = (false, 0);
+    let mut fenced = false;
+    let mut shown = 0;
     for line in document.lines() {
         fenced ^= line.starts_with("```");
         if fenced && line.starts_with("datumctl") {
@@ -121,10 +124,9 @@ fn literal(source: &str) -> Option<&str> {
 
 fn sources(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
-    let read = |path: PathBuf| {
-        if path.is_dir() { sources(&path) } else { vec![fs::read_to_string(path).unwrap()] }
-    };
-    entries.flat_map(read).collect()
+    entries
+        .flat_map(|path| if path.is_dir() { sources(&path) } else { vec![fs::read_to_string(path).unwrap()] })
+        .collect()
 }
 
 /// What messages tell users to type, whatever has to go wrong for them to be told.
@@ -152,15 +154,14 @@ fn every_command_that_a_message_recommends_can_be_typed() {
 #[test]
 fn every_command_refuses_a_word_more_than_it_takes() {
     for (words, command) in every_command().into_iter().skip(1) {
-        let value = |of: &clap::Arg| {
-            of.get_possible_values().first().map_or_else(|| "web".to_owned(), |it| it.get_name().to_owned())
-        };
         let takes_several = command.get_positionals().any(|of| matches!(of.get_action(), ArgAction::Append));
         if words == ["status"] {
             assert!(takes_several, "it shows each workload that is named");
             continue;
         }
-        let taken = command.get_positionals().map(value);
+        let taken = command.get_positionals().map(|of| {
+            of.get_possible_values().first().map_or_else(|| "web".to_owned(), |it| it.get_name().to_owned())
+        });
         let line: Vec<OsString> =
             words.iter().cloned().chain(taken).chain(["stray".to_owned()]).map(OsString::from).collect();
         let Err(refused) = args::parse(Program::Datumctl, &line) else { panic!("{line:?} is taken") };

@@ -80,12 +80,12 @@ fn cases() -> Vec<(&'static str, kube::Error)> {
 #[test]
 fn problems_read_well() {
     let plain = cases().into_iter().map(|(label, error)| {
-        let problem = Problem::of(error, "deploy workload \"api\"");
+        let problem = Problem::from_error(error, "deploy workload \"api\"");
         (label, format!("{}\nexit code {}", problem.text(false), problem.exit.code()))
     });
     let verbose = cases()
         .into_iter()
-        .map(|(label, error)| (label, Problem::of(error, "deploy workload \"api\"").text(true)));
+        .map(|(label, error)| (label, Problem::from_error(error, "deploy workload \"api\"").text(true)));
     let mut messages = Messages::default();
     assert_messages!("problems", messages.section("Plain", plain).section("With --verbose", verbose));
 }
@@ -95,7 +95,7 @@ fn problems_read_well() {
 #[test]
 fn no_sentence_has_raw_names_and_each_has_a_remedy() {
     for (label, error) in cases() {
-        let problem = Problem::of(error, "list the workloads");
+        let problem = Problem::from_error(error, "list the workloads");
         let text = problem.text(false);
         for raw in ["datumapis.com", "workloads.compute", "webhook", "etcdserver", "User \"me\""] {
             assert!(!text.contains(raw), "{label}: {text}");
@@ -122,7 +122,7 @@ fn lines_are_wrapped_between_words_on_a_terminal() {
 fn control_characters_of_a_server_are_shown_and_not_done() {
     let said = "\u{1b}[31m\u{1b}]52;c;eA==\u{7}";
     let error = refused(422, "Invalid", said, &Value::Null);
-    let told = Problem::of(error, "deploy").told(true, Some(80));
+    let told = Problem::from_error(error, "deploy").told(true, Some(80));
     assert!(!told.contains(['\u{1b}', '\u{7}']) && told.contains("\\u{1b}[31m\\u{1b}]52"), "{told}");
     // Each is one sentence, and stays on one line; so do the raw words.
     let words = format!("{said}\n  spec.b: b");
@@ -136,7 +136,7 @@ fn control_characters_of_a_server_are_shown_and_not_done() {
         (403, "Forbidden", &forbidden),
         (422, "Invalid", &words),
     ] {
-        let problem = Problem::of(refused(code, reason, message, &Value::Null), "deploy");
+        let problem = Problem::from_error(refused(code, reason, message, &Value::Null), "deploy");
         let lines = 2 + usize::from(problem.remedy.is_some());
         let told = problem.told(true, None);
         assert_eq!(told.lines().count(), lines, "{told}");
@@ -146,7 +146,7 @@ fn control_characters_of_a_server_are_shown_and_not_done() {
     }
     let cause = |message: &str| json!({ "field": "spec.a", "message": message });
     let causes = json!({ "causes": [cause("a\n  spec.b: b"), cause("c")] });
-    let told = Problem::of(refused(422, "Invalid", "x", &causes), "deploy").told(false, None);
+    let told = Problem::from_error(refused(422, "Invalid", "x", &causes), "deploy").told(false, None);
     assert!(told.contains("spec.a: a\\u{a} spec.b: b\n"), "{told}");
 }
 

@@ -57,7 +57,7 @@ fn names(of: &[Value]) -> Names {
     let of = |kind: &str| -> Vec<Object> {
         objects.iter().filter(|it| it.types.as_ref().is_some_and(|it| it.kind == kind)).cloned().collect()
     };
-    Names::of(&of("Workload"), &of("WorkloadDeployment"))
+    Names::new(&of("Workload"), &of("WorkloadDeployment"))
 }
 
 #[test]

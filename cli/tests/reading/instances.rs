@@ -48,11 +48,11 @@ fn the_status_of_an_instance_is_said_in_words() {
         (one("SomethingOdd"), "Pending (something odd)"),
     ] {
         let instance = object(instance("web", "DFW", 0, conditions.clone()));
-        assert_eq!(State::of(&instance).to_string(), words, "{conditions}");
+        assert_eq!(State::from_instance(&instance).to_string(), words, "{conditions}");
     }
     let mut going = object(instance("web", "DFW", 0, ready()));
     going.metadata.deletion_timestamp = going.metadata.creation_timestamp.clone();
-    assert_eq!(State::of(&going), State::Stopping, "what is being deleted is not available (C12)");
+    assert_eq!(State::from_instance(&going), State::Stopping, "what is being deleted is not available (C12)");
 }
 
 #[test]

@@ -37,7 +37,8 @@ impl Plane {
         let custom = |group: &str, version: &str, kind: &str, plural: &str| {
             Resource::custom(group, version, kind, plural).with_status()
         };
-        let (networking, quota) = ("networking.datumapis.com", "quota.miloapis.com");
+        let networking = "networking.datumapis.com";
+        let quota = "quota.miloapis.com";
         let server = ApiServer::builder("project")
             .resources(resource::project_plane())
             .resource(custom("compute.datumapis.com", "v1alpha", "Workload", "workloads"))

@@ -81,7 +81,7 @@ fn texts(project: &Project, look: &Look) -> Vec<(&'static str, String)> {
     let workload_rows = project.rows();
     let seen = project.seen();
     let overview = status::view::Overview { project: Some("shop"), workloads: &seen, unknown: None };
-    let explained = explain::view::Explanation::of(&seen[1], true, true);
+    let explained = explain::view::Explanation::new(&seen[1], true, true);
     vec![
         ("status", status::view::text(&overview, look, now)),
         ("workloads", workloads::view::table(&workload_rows, look, now)),
@@ -115,7 +115,7 @@ fn events_text(project: &Project, look: &Look) -> String {
             "the cell has taken it",
         ),
     ];
-    let names = Names::of(&project.workloads, &project.deployments);
+    let names = Names::new(&project.workloads, &project.deployments);
     events::view::table(&entries(&all, &names, EventFilter::default()), look, now())
 }
 
@@ -186,7 +186,7 @@ fn is_whole(line: &str) -> bool {
 fn what_cannot_be_read_is_told_with_what_to_do() {
     let denied = kube::core::Status { code: 403, ..kube::core::Status::default() };
     let error = kube::Error::Api(Box::new(denied));
-    let text = note(&problem::Problem::of(error, "list instances"));
+    let text = note(&problem::Problem::from_error(error, "list instances"));
     assert_eq!(
         text,
         "Not everything is known here. Could not list instances: your account lacks the right to do that in this project. \

@@ -26,7 +26,9 @@ const BACK: &str = "The platform answers again.";
 #[tokio::test(start_paused = true)]
 async fn a_lost_watch_is_resumed_and_what_happened_meanwhile_is_seen() {
     for compact in [false, true] {
-        let (server, record, begin) = (updating(), Record::default(), Instant::now());
+        let server = updating();
+        let record = Record::default();
+        let begin = Instant::now();
         let end = waited(&server, record.clone(), async {
             sleep(Duration::from_secs(30)).await;
             let fault = server.fault(Fault::Disconnect);
@@ -52,7 +54,8 @@ async fn a_lost_watch_is_resumed_and_what_happened_meanwhile_is_seen() {
 #[tokio::test(start_paused = true)]
 async fn a_server_that_asks_for_patience_gets_it() {
     for fault in [Fault::Status(500), Fault::Status(503), Fault::Throttle(2)] {
-        let (server, record) = (updating(), Record::default());
+        let server = updating();
+        let record = Record::default();
         server.fault(fault.times(12));
         let end = waited(&server, record.clone(), async {
             sleep(Duration::from_secs(200)).await;
@@ -71,7 +74,8 @@ async fn a_right_that_is_missing_is_said_and_not_swallowed() {
         (403, "watch", "instances", "your account lacks the right to do that in this project", 30),
         (401, "list", "workloads", "your login has expired or is not accepted", 2),
     ] {
-        let (server, begin) = (updating(), Instant::now());
+        let server = updating();
+        let begin = Instant::now();
         server.fault(Fault::Status(code).on(verb, resource));
         let problem = waited(&server, Record::default(), async {}).await.unwrap_err();
         assert!(begin.elapsed() < Duration::from_secs(limit), "{verb}: {:?}", begin.elapsed());
@@ -92,7 +96,8 @@ async fn a_right_that_is_missing_is_said_and_not_swallowed() {
 #[tokio::test(start_paused = true)]
 async fn a_server_that_refuses_while_it_starts_is_asked_again() {
     for code in [401, 403, 404] {
-        let (server, record) = (updating(), Record::default());
+        let server = updating();
+        let record = Record::default();
         let end = waited(&server, record.clone(), async {
             sleep(Duration::from_secs(30)).await;
             let fault = server.fault(Fault::Status(code));
@@ -117,7 +122,9 @@ async fn a_kind_that_is_not_served_is_said() {
 /// nothing.
 #[tokio::test(start_paused = true)]
 async fn blocked_is_believed_only_when_lists_say_it_too() {
-    let (server, record, begin) = (updating(), Record::default(), Instant::now());
+    let server = updating();
+    let record = Record::default();
+    let begin = Instant::now();
     let end = waited(&server, record.clone(), async {
         sleep(Duration::from_secs(20)).await;
         let conditions = [condition("ReplicasReady", "False", "QuotaExceeded", "the words")];
@@ -143,10 +150,14 @@ async fn a_login_that_ends_in_the_middle_ends_the_wait() {
         (no_token, "datumctl gave no login: not logged in"),
         (no_credentials, "your credentials cannot be read, or have expired"),
     ] {
-        let (server, has_ended, begin) = (updating(), Arc::new(AtomicBool::new(false)), Instant::now());
-        let (plane, flag) = (server.clone(), has_ended.clone());
+        let server = updating();
+        let has_ended = Arc::new(AtomicBool::new(false));
+        let begin = Instant::now();
+        let plane = server.clone();
+        let flag = has_ended.clone();
         let service = service_fn(move |request: Request<Body>| {
-            let (plane, has_ended) = (plane.clone(), flag.load(Ordering::Relaxed));
+            let plane = plane.clone();
+            let has_ended = flag.load(Ordering::Relaxed);
             async move {
                 if has_ended {
                     return Err(failure());

@@ -59,7 +59,8 @@ fn on(world: &World) -> ApiServer {
 }
 
 async fn rollout(server: &ApiServer, command: RolloutCommand) -> Result<(), fedhub_cli::problem::Problem> {
-    let (session, args) = (session(server), RolloutArgs { command: Some(command), status: None });
+    let session = session(server);
+    let args = RolloutArgs { command: Some(command), status: None };
     Box::pin(run(&session, &args)).await
 }
 

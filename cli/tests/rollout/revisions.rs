@@ -13,7 +13,8 @@ use crate::support::Platform;
 
 #[test]
 fn w10_a_history_is_listed_with_what_changed_and_by_whom() {
-    let (mut third, mut first) = (entry(3, &template("web:3")), entry(1, &template("web:1")));
+    let mut third = entry(3, &template("web:3"));
+    let mut first = entry(1, &template("web:1"));
     third["image"] = json!("registry.example.com/teams/shop/web:3");
     first["changes"] = json!("created");
     first["timestamp"] = json!("2025-12-01T00:00:00Z");
@@ -40,7 +41,8 @@ fn w10_a_restart_is_said_and_fields_have_the_paths_of_a_deployment() {
         template["metadata"] = json!({"annotations": {"compute.datumapis.com/restartedAt": at}});
         template
     };
-    let (first, second) = ("2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z");
+    let first = "2026-01-01T00:00:00Z";
+    let second = "2026-01-02T00:00:00Z";
     let templates = [
         template("web:1"),
         restarted("web:1", first),
@@ -82,8 +84,9 @@ fn w10_the_first_revision_has_none_before_it() {
 
 #[test]
 fn w10_what_cannot_be_read_is_shown_and_not_restored() {
-    let (mut large, mut edited, mut other) =
-        (entry(1, &template("a")), entry(2, &template("b")), entry(3, &template("c")));
+    let mut large = entry(1, &template("a"));
+    let mut edited = entry(2, &template("b"));
+    let mut other = entry(3, &template("c"));
     large["spec"] = json!("");
     edited["spec"] = json!(json!({"template": template("another")}).to_string());
     other["templateHash"] = json!("");

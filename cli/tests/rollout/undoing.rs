@@ -46,7 +46,8 @@ async fn w10_what_is_stale_or_lost_is_refused() {
     let now = || recorded(workload(&["DFW"], "web:3"), 3);
     let mut unrecorded = now();
     unrecorded.data["spec"]["template"] = template("web:4");
-    let (mut large, mut damaged) = (entries(), entries());
+    let mut large = entries();
+    let mut damaged = entries();
     large[0].1["spec"] = json!("");
     damaged[0].1["spec"] = json!(json!({"template": template("evil")}).to_string());
     let first = recorded(workload(&["DFW"], "web:1"), 1);

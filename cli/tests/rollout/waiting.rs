@@ -85,7 +85,8 @@ pub fn finish(server: &ApiServer) {
 
 #[tokio::test(start_paused = true)]
 async fn it_ends_when_the_last_instance_is_up_to_date_and_not_before() {
-    let (server, record) = (updating(), Record::default());
+    let server = updating();
+    let record = Record::default();
     let begin = Instant::now();
     let end = waited(&server, record.clone(), async {
         sleep(Duration::from_secs(100)).await;
@@ -104,7 +105,8 @@ async fn it_ends_when_the_last_instance_is_up_to_date_and_not_before() {
 
 #[tokio::test(start_paused = true)]
 async fn a_workload_that_nothing_reconciles_times_out_with_3() {
-    let (server, begin) = (server(), Instant::now());
+    let server = server();
+    let begin = Instant::now();
     let mut world = World::done(&["DFW"], "web:1");
     world.workload.data["status"] = json!({});
     (world.deployments, world.instances) = (Vec::new(), Vec::new());
@@ -124,7 +126,9 @@ async fn a_workload_that_nothing_reconciles_times_out_with_3() {
 
 #[tokio::test(start_paused = true)]
 async fn without_a_timeout_it_waits_for_as_long_as_it_takes() {
-    let (server, begin, mut record) = (updating(), Instant::now(), Record::default());
+    let server = updating();
+    let begin = Instant::now();
+    let mut record = Record::default();
     let forever = Wait { timeout: None, ..of(&server, 0) };
     let (end, ()) =
         tokio::join!(async { wait(&forever, &mut record, pending()).await.unwrap().outcome }, async {
@@ -149,7 +153,8 @@ async fn ctrl_c_leaves_the_rollout_going_and_says_so_with_130() {
 
 #[tokio::test(start_paused = true)]
 async fn blocked_is_shown_at_once_and_ends_the_wait_with_4_once_it_lasts() {
-    let (server, record) = (updating(), Record::default());
+    let server = updating();
+    let record = Record::default();
     let begin = Instant::now();
     let blocked = |reason: &str| {
         let conditions = [condition("ReplicasReady", "False", reason, "the words")];
@@ -184,7 +189,9 @@ async fn blocked_is_shown_at_once_and_ends_the_wait_with_4_once_it_lasts() {
 
 #[tokio::test(start_paused = true)]
 async fn done_is_believed_only_when_lists_say_it_too() {
-    let (server, record, begin) = (updating(), Record::default(), Instant::now());
+    let server = updating();
+    let record = Record::default();
+    let begin = Instant::now();
     // The watches bring that all is done; a list shows that an instance is not there.
     let end = waited(&server, record.clone(), async {
         sleep(Duration::from_secs(10)).await;
@@ -218,7 +225,8 @@ async fn a_workload_that_goes_or_was_never_there_is_told_apart() {
 
 #[tokio::test(start_paused = true)]
 async fn a_newer_change_is_waited_for_and_said() {
-    let (server, record) = (updating(), Record::default());
+    let server = updating();
+    let record = Record::default();
     let end = waited(&server, record.clone(), async {
         sleep(Duration::from_secs(10)).await;
         server.patch("Workload", SPACE, NAME, &json!({"spec": {"template": template("web:2")}})).unwrap();

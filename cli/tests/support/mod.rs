@@ -85,7 +85,8 @@ impl Platform {
         let platform = Self { root, plane, host, tokens: Arc::default(), accepted, files };
         platform.give("good");
         let served = (platform.root.clone(), platform.plane.clone());
-        let (tokens, accepted) = (platform.tokens.clone(), platform.accepted.clone());
+        let tokens = platform.tokens.clone();
+        let accepted = platform.accepted.clone();
         let service =
             service_fn(move |request| answer(served.clone(), tokens.clone(), accepted.clone(), request));
         tokio::spawn(async move {
@@ -191,7 +192,8 @@ pub async fn ended(mut command: Command) -> Ended {
 /// A shell script in a directory. Another process writes it: what this one has open for writing, every child
 /// that a test beside this one forks meanwhile has open too, and then it cannot be executed.
 pub fn script(directory: &Path, name: &str, text: &str) -> PathBuf {
-    let (path, source) = (directory.join(name), directory.join(format!("{name}.sh")));
+    let path = directory.join(name);
+    let source = directory.join(format!("{name}.sh"));
     fs::write(&source, format!("#!/bin/sh\n{text}")).unwrap();
     let installed = std::process::Command::new("install").args(["-m", "755"]).args([&source, &path]).status();
     assert!(installed.unwrap().success(), "{}", path.display());

@@ -113,8 +113,8 @@ impl World {
         validate::values(&resource, None, &object)?;
         self.admit_into(&resource, &key.name, &key.namespace)?;
         let minted = self.mint_uid();
-        let (uid, made) =
-            (meta::get(&object, "uid").clone(), meta::get(&object, "creationTimestamp").clone());
+        let uid = meta::get(&object, "uid").clone();
+        let made = meta::get(&object, "creationTimestamp").clone();
         meta::set(&mut object, "uid", if uid.is_null() { json!(minted) } else { uid });
         meta::set(
             &mut object,

@@ -103,8 +103,8 @@ pub(crate) fn dispatch(
 
 fn delete_all(world: &mut World, resource: usize, page: &Page, dry_run: bool) {
     for object in page.items.iter().map(Stored::value) {
-        let (namespace, name) =
-            (meta::text(&object, "namespace").to_owned(), meta::text(&object, "name").to_owned());
+        let namespace = meta::text(&object, "namespace").to_owned();
+        let name = meta::text(&object, "name").to_owned();
         // One that went with another one's deletion needs no deleting any more.
         let _gone = world.delete(&Key { resource, namespace, name }, &Preconditions::default(), dry_run);
     }

@@ -113,7 +113,8 @@ fn publish(
     let file = |plane: &str, server: &str| {
         write(&format!("{plane}.kubeconfig"), format!("{}\n", kubeconfig(plane, server, identity.ca())))
     };
-    let (hub, management) = (file("hub", &format!("{apart}/hub"))?, file("management", &apart)?);
+    let hub = file("hub", &format!("{apart}/hub"))?;
+    let management = file("management", &apart)?;
     let projects = file("projects", &url)?;
     let ready = json!({
         "ready": true, "url": url, "control": format!("http://{own}/control"), "planes": planes, "ca": ca,

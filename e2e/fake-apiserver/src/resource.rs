@@ -246,6 +246,7 @@ pub fn project() -> Resource {
 
 /// The resource by which Karmada reads another resource: fedhub looks for one on the hub.
 pub fn interpreter() -> Resource {
-    let (kind, plural) = ("ResourceInterpreterCustomization", "resourceinterpretercustomizations");
+    let kind = "ResourceInterpreterCustomization";
+    let plural = "resourceinterpretercustomizations";
     Resource::custom("config.karmada.io", "v1alpha1", kind, plural).cluster_scoped()
 }

@@ -47,7 +47,7 @@ static SCHEMAS: LazyLock<BTreeMap<(String, String), Arc<Schema>>> = LazyLock::ne
     for crd in CRDS {
         let crd: Value = serde_saphyr::from_str(crd).unwrap_or_default();
         for version in crd["spec"]["versions"].as_array().into_iter().flatten() {
-            let schema = Schema::of(&version["schema"]["openAPIV3Schema"]);
+            let schema = Schema::new(&version["schema"]["openAPIV3Schema"]);
             all.insert((text(&crd["metadata"]["name"]), text(&version["name"])), Arc::new(schema));
         }
     }
@@ -60,12 +60,12 @@ impl Schema {
         SCHEMAS.get(&(qualified.to_owned(), version.to_owned())).cloned()
     }
 
-    fn of(schema: &Value) -> Self {
-        let inner = |key: &str| schema[key].is_object().then(|| Box::new(Self::of(&schema[key])));
+    fn new(schema: &Value) -> Self {
+        let inner = |key: &str| schema[key].is_object().then(|| Box::new(Self::new(&schema[key])));
         let length = |key: &str| schema[key].as_u64().and_then(|n| usize::try_from(n).ok());
         let properties = schema["properties"].as_object().into_iter().flatten();
         Self {
-            properties: properties.map(|(name, of)| (name.clone(), Self::of(of))).collect(),
+            properties: properties.map(|(name, of)| (name.clone(), Self::new(of))).collect(),
             additional: inner("additionalProperties"),
             items: inner("items"),
             min_length: length("minLength"),

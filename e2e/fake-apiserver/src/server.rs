@@ -211,8 +211,9 @@ impl ApiServer {
 
     /// Whether it serves a resource.
     pub(crate) fn serves(&self, group: &str, plural: &str) -> bool {
-        let is = |resource: &Arc<Resource>| resource.group == group && resource.plural == plural;
-        self.shared.with(|world| world.resources.iter().any(is))
+        self.shared.with(|world| {
+            world.resources.iter().any(|resource| resource.group == group && resource.plural == plural)
+        })
     }
 
     /// Serves a resource no more, by its plural and group, as removing a CRD does (`widgets.example.com`).

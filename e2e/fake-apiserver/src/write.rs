@@ -313,7 +313,8 @@ fn same_name(resource: &Resource, key: &Key, body: &mut Value) -> Result<(), Ref
 /// Is this the object that the client meant, and has it seen its latest version?
 fn check_identity(resource: &Resource, old: &Value, new: &Value, is_patch: bool) -> Result<(), Refusal> {
     let name = meta::text(old, "name");
-    let (had, uid) = (meta::text(old, "uid"), meta::text(new, "uid"));
+    let had = meta::text(old, "uid");
+    let uid = meta::text(new, "uid");
     if uid != had && is_patch {
         let fault = FieldFault::invalid("metadata.uid", &json!(uid), "field is immutable");
         return Err(Refusal::invalid(&resource.qualified_kind(), resource, name, &[fault]));

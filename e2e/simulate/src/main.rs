@@ -67,7 +67,8 @@ impl Args {
         if !(self.provider || self.network || self.metrics || self.quota) {
             faults.push("no part is chosen: give --provider, --network, --metrics or --quota".to_owned());
         }
-        let (cell, projects) = (self.cell_kubeconfig.is_some(), !self.project_kubeconfigs.is_empty());
+        let cell = self.cell_kubeconfig.is_some();
+        let projects = !self.project_kubeconfigs.is_empty();
         for (part, chosen, flag, given) in [
             ("--provider", self.provider, "--cell-kubeconfig", cell),
             ("--network", self.network, "--cell-kubeconfig", cell),
@@ -188,8 +189,10 @@ mod tests {
     fn faults_are_named_one_by_one() {
         let own = std::env::current_exe().unwrap();
         let own = own.to_str().unwrap();
-        let (cell, project) = (format!("--cell-kubeconfig={own}"), format!("--project-kubeconfig=a={own}"));
-        let (cell, project) = (cell.as_str(), project.as_str());
+        let cell = format!("--cell-kubeconfig={own}");
+        let project = format!("--project-kubeconfig=a={own}");
+        let cell = cell.as_str();
+        let project = project.as_str();
         for (flags, expected) in [
             (&[][..], &["no part is chosen"][..]),
             (&[cell], &["no part is chosen"]),

@@ -61,7 +61,8 @@ async fn simulate(client: Client, clock: Clock) -> Result<(), BoxError> {
     let service = tower::service_fn({
         let client = client.clone();
         move |request: Request<_>| {
-            let (client, now) = (client.clone(), clock.now());
+            let client = client.clone();
+            let now = clock.now();
             async move { Ok::<_, BoxError>(answer(&client, request.uri(), now).await) }
         }
     });

@@ -47,7 +47,7 @@ pub enum Fault {
 impl Fault {
     /// The fault that the object's annotation, or the name of its network, asks for. An unknown one is logged
     /// and ignored.
-    pub fn of(object: &Object) -> Option<Self> {
+    pub fn from_object(object: &Object) -> Option<Self> {
         match object.annotation(FAULT) {
             Some("NetworkFailedToCreate") => return Some(Self::NetworkFailedToCreate),
             Some("NetworkNotFound") => return Some(Self::NetworkNotFound),
@@ -86,9 +86,12 @@ fn location(object: &Object) -> &str {
 
 /// The name of the context that a binding gets: `<network>-<location>`, as a name of an object.
 pub fn context_name(binding: &Object) -> String {
-    let plain = |c: char| if c.is_ascii_lowercase() || c.is_ascii_digit() || c == '.' { c } else { '-' };
     let name = format!("{}-{}", network(binding), location(binding)).to_lowercase();
-    let name: String = name.chars().map(plain).take(253).collect();
+    let name: String = name
+        .chars()
+        .map(|c| if c.is_ascii_lowercase() || c.is_ascii_digit() || c == '.' { c } else { '-' })
+        .take(253)
+        .collect();
     name.trim_matches(|c: char| !c.is_ascii_alphanumeric()).to_owned()
 }
 
@@ -124,7 +127,8 @@ pub fn plan(
     if binding.is_terminating() {
         return Plan::Binding(Step::done());
     }
-    let (network, location) = (network(binding), location(binding));
+    let network = network(binding);
+    let location = location(binding);
     let ready = |status: &str, reason: &str, message: &str| {
         let mut next = binding.status().clone();
         set(&mut next, "Ready", status, reason, message, now);
@@ -133,7 +137,7 @@ pub fn plan(
     let refuse = |reason: &str, message: String| {
         Plan::Binding(Step::at_once(binding, ready("False", reason, &message)))
     };
-    let fault = Fault::of(binding);
+    let fault = Fault::from_object(binding);
     match fault {
         Some(Fault::NetworkNotFound) => {
             return refuse("NetworkNotFound", format!("Network {network:?} was not found"));
@@ -188,7 +192,7 @@ pub fn context_step(context: &Object, waited: Duration, now: Timestamp) -> Step 
         Step::at_once(context, next)
     };
     let slow = start_time(context, SLOW);
-    match Fault::of(context) {
+    match Fault::from_object(context) {
         Some(Fault::ContextFailed) => {
             ready("False", "RoutesRefused", "The fabric refused the network's routes")
         }
@@ -230,12 +234,13 @@ pub async fn run(client: Client, start: Duration, clock: Clock) {
 
 /// The bindings that a context serves.
 fn bound_to(bindings: &Store<Object>, context: &Object) -> Vec<ObjectRef<Object>> {
-    let serves = |binding: &&Arc<Object>| {
-        binding.namespace() == context.namespace() && context_name(binding) == context.name()
-    };
     let all = bindings.state();
-    let refer = |binding: &Arc<Object>| ObjectRef::from_obj_with(&**binding, kind::<NetworkBinding>());
-    all.iter().filter(serves).map(refer).collect()
+    all.iter()
+        .filter(|binding| {
+            binding.namespace() == context.namespace() && context_name(binding) == context.name()
+        })
+        .map(|binding| ObjectRef::from_obj_with(&**binding, kind::<NetworkBinding>()))
+        .collect()
 }
 
 async fn bind(binding: Arc<Object>, network: Arc<Network>) -> kube::Result<Action> {

@@ -34,7 +34,7 @@ pub enum Fault {
 
 impl Fault {
     /// The fault that the Instance's annotation asks for. An unknown one is logged and ignored.
-    pub fn of(instance: &Object) -> Option<Self> {
+    pub fn from_instance(instance: &Object) -> Option<Self> {
         match instance.annotation(FAULT)? {
             "ImageUnavailable" => Some(Self::ImageUnavailable),
             "InstanceCrashing" => Some(Self::InstanceCrashing),
@@ -99,7 +99,8 @@ fn program(spec: &Value) -> (String, &str) {
 /// `QuotaGranted` are fedhub's, as is whatever else there is. Nothing is done while gates stand or quota is
 /// denied (fedhub says so in our conditions too); the way out is [`teardown`]'s.
 pub fn step(instance: &Object, waited: Duration, start: Duration, now: Timestamp) -> Step {
-    let (spec, status) = (instance.spec(), instance.status());
+    let spec = instance.spec();
+    let status = instance.status();
     if instance.is_terminating() || !may_run(instance) {
         return Step::done();
     }
@@ -112,7 +113,7 @@ pub fn step(instance: &Object, waited: Duration, start: Duration, now: Timestamp
         return Step::at_once(instance, next);
     }
     let start = start_time(instance, start);
-    let fault = Fault::of(instance).or_else(|| of_image(spec));
+    let fault = Fault::from_instance(instance).or_else(|| of_image(spec));
     if let Some((reason, message)) = fault.and_then(|fault| fault.refusal(spec)) {
         set(&mut next, "Programmed", "False", reason, &message, now);
         set(&mut next, "Available", "False", "Stopped", "Instance is not running", now);
@@ -211,7 +212,8 @@ async fn pass(instance: Arc<Object>, provider: Arc<Provider>) -> kube::Result<Ac
     // Another template is another start.
     let hash = instance.spec()["controller"]["templateHash"].as_str().unwrap_or_default();
     let stage = if instance.is_terminating() { "teardown" } else { hash };
-    let (key, now) = (format!("{}/{stage}", instance.uid()), provider.clock.now());
+    let key = format!("{}/{stage}", instance.uid());
+    let now = provider.clock.now();
     let waited = provider.waits.waited(&key);
     let hold = if may_run(&instance) { teardown::hold(&instance, teardown) } else { None };
     let step = match hold {

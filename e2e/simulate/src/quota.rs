@@ -39,7 +39,7 @@ pub enum Limit {
 
 impl Limit {
     /// Reads the namespace's annotation [`QUOTA`].
-    pub fn of(annotation: Option<&str>) -> Self {
+    pub fn from_annotation(annotation: Option<&str>) -> Self {
         annotation.map_or(Self::None, |text| text.parse().map_or(Self::Invalid, Self::AtMost))
     }
 }
@@ -116,12 +116,13 @@ fn allocations(claim: &Object, reason: &str, message: &str, now: Timestamp) -> O
         };
         let new = json!({"resourceType": kind, "status": status, "reason": reason, "message": message});
         let old = before.into_iter().flatten().find(|it| it["resourceType"] == *kind);
-        let same = |old: &&Value| ["status", "reason", "message"].iter().all(|name| old[name] == new[name]);
-        old.filter(same).cloned().unwrap_or_else(|| {
-            let mut new = new.clone();
-            field(&mut new, "lastTransitionTime", json!(stamp(now)));
-            new
-        })
+        old.filter(|old| ["status", "reason", "message"].iter().all(|name| old[name] == new[name]))
+            .cloned()
+            .unwrap_or_else(|| {
+                let mut new = new.clone();
+                field(&mut new, "lastTransitionTime", json!(stamp(now)));
+                new
+            })
     };
     Some(requests.iter().map(answer).collect())
 }
@@ -149,7 +150,7 @@ async fn pass(claim: Arc<Object>, quota: Arc<Quota>) -> kube::Result<Action> {
     let namespaces: Api<Namespace> = Api::all(quota.client.clone());
     let namespace = namespaces.get_opt(claim.namespace()).await?;
     let annotations = namespace.and_then(|namespace| namespace.metadata.annotations).unwrap_or_default();
-    let limit = Limit::of(annotations.get(QUOTA).map(String::as_str));
+    let limit = Limit::from_annotation(annotations.get(QUOTA).map(String::as_str));
     if !matches!(limit, Limit::AtMost(_)) {
         return perform(&claims, &claim, step(&claim, &[], &limit, quota.clock.now())).await;
     }

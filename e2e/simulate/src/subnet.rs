@@ -41,7 +41,7 @@ pub fn plan(claim: &Object, subnet: Option<&Object>, context: Option<&Object>, n
     }
     field(&mut next, "subnetRef", json!({"name": subnet.name()}));
     set(&mut next, "Allocated", "True", "Allocated", "Prefix is allocated", now);
-    let early = matches!(Fault::of(subnet), Some(Fault::SubnetSlow | Fault::SubnetFailed));
+    let early = matches!(Fault::from_object(subnet), Some(Fault::SubnetSlow | Fault::SubnetFailed));
     if holds(subnet.status(), "Ready") == "True" || early {
         set(&mut next, "Programmed", "True", "Programmed", "Subnet is programmed", now);
         set(&mut next, "Ready", "True", "Ready", "Subnet is ready", now);
@@ -94,7 +94,7 @@ pub fn subnet_step(subnet: &Object, waited: Duration, now: Timestamp) -> Step {
         Step::at_once(subnet, next)
     };
     let slow = start_time(subnet, SLOW);
-    match Fault::of(subnet) {
+    match Fault::from_object(subnet) {
         Some(Fault::SubnetFailed) => {
             let words = "The fabric refused the subnet";
             said("False", ("SubnetRefused", words), ("SubnetRefused", words))

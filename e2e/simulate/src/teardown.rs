@@ -20,7 +20,7 @@ pub enum Fault {
 
 impl Fault {
     /// The fault that the Instance's annotation asks for. An unknown one is logged and ignored.
-    pub fn of(instance: &Object) -> Option<Self> {
+    pub fn from_instance(instance: &Object) -> Option<Self> {
         match instance.annotation(TEARDOWN_FAULT)? {
             "Fails" => Some(Self::Fails),
             "Hangs" => Some(Self::Hangs),
@@ -36,7 +36,7 @@ impl Fault {
 /// Takes hold of an Instance that is to be torn down before it goes; `None` where there is no need to. It
 /// comes before anything else is done for the Instance. `default` is how long a teardown takes by default.
 pub fn hold(instance: &Object, default: Duration) -> Option<Step> {
-    let asked = Fault::of(instance).is_some() || !time(instance, TEARDOWN_TIME, default).is_zero();
+    let asked = Fault::from_instance(instance).is_some() || !time(instance, TEARDOWN_TIME, default).is_zero();
     let needed = asked && !instance.is_terminating() && !instance.has_finalizer(PROVIDER_FINALIZER);
     needed.then(|| {
         let all = finalizers(instance).chain([PROVIDER_FINALIZER]).map(str::to_owned).collect();
@@ -56,7 +56,7 @@ pub fn step(instance: &Object, waited: Duration, default: Duration, now: Timesta
         Step::at_once(instance, next)
     };
     let left = time(instance, TEARDOWN_TIME, default).checked_sub(waited).filter(|left| !left.is_zero());
-    let fault = Fault::of(instance);
+    let fault = Fault::from_instance(instance);
     match (fault, left) {
         (Some(Fault::Hangs), _) => says("Stopping", "Instance is being torn down"),
         (_, Some(left)) => Step { again: Some(left), ..says("Stopping", "Instance is being torn down") },

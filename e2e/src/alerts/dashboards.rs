@@ -58,7 +58,8 @@ fn of(path: &Path, dashboard: &Value) -> Vec<Query> {
         for target in list(&panel["targets"]) {
             let expression =
                 VARIABLES.iter().fold(text(&target["expr"]), |all, (from, to)| all.replace(from, to));
-            let (panel, id) = (text(&panel["title"]), text(&target["refId"]));
+            let panel = text(&panel["title"]);
+            let id = text(&target["refId"]);
             queries.push(Query { dashboard: name.clone().into_owned(), panel, id, expression });
         }
     }

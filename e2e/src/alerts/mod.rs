@@ -76,7 +76,7 @@ pub async fn run(options: &beside::Options) -> Result<(), Error> {
     monitoring.evaluated().await?;
     progress.step("Prometheus scrapes every fedhub and evaluates the rules");
 
-    let fixture = Fixture::of(&planes).await?;
+    let fixture = Fixture::from_planes(&planes).await?;
     fixture.make(1, "made").await?;
     fedhub.settled().await?;
     test.dashboards(&fixture).await?;
@@ -102,7 +102,8 @@ impl Test<'_> {
             let expectation = expected::of(query).map_err(Error::Alerts)?;
             until(format!("{query} to have what is expected"), VALUES, || {
                 round += 1;
-                let (round, text) = (round, query.expression.clone());
+                let round = round;
+                let text = query.expression.clone();
                 async move {
                     if round % 20 == 1 {
                         // Rates and quantiles need something that happens.

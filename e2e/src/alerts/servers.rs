@@ -148,18 +148,22 @@ impl Monitoring {
             value: (f64, String),
         }
         let data: Data = self.ask(&format!("/api/v1/query?query={}", encoded(expression))).await?;
-        let sample = |series: Series| {
-            let value = series.value.1.parse().map_err(NotYet::again)?;
-            Ok(Sample { labels: series.metric, value })
-        };
-        data.result.into_iter().map(sample).collect()
+        data.result
+            .into_iter()
+            .map(|series| {
+                let value = series.value.1.parse().map_err(NotYet::again)?;
+                Ok(Sample { labels: series.metric, value })
+            })
+            .collect()
     }
 
     /// The alerts that fire, as Prometheus has them.
     pub async fn firing(&self) -> Result<Vec<String>, NotYet> {
         let samples = self.query("ALERTS{alertstate=\"firing\"}").await?;
-        let name = |sample: Sample| sample.labels.get("alertname").cloned().unwrap_or_default();
-        Ok(samples.into_iter().map(name).collect())
+        Ok(samples
+            .into_iter()
+            .map(|sample| sample.labels.get("alertname").cloned().unwrap_or_default())
+            .collect())
     }
 
     /// The alerts that Alertmanager holds back because of another, each with its cell.
@@ -168,11 +172,13 @@ impl Monitoring {
         let alerts: Vec<Value> =
             serde_json::from_str(&answer.map_err(NotYet::again)?).map_err(NotYet::again)?;
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let inhibited = |alert: &&Value| alert["status"]["state"] == "suppressed";
-        let name = |alert: &Value| {
-            format!("{} {}", text(&alert["labels"]["alertname"]), text(&alert["labels"]["cell"]))
-        };
-        Ok(alerts.iter().filter(inhibited).map(name).collect())
+        Ok(alerts
+            .iter()
+            .filter(|alert| alert["status"]["state"] == "suppressed")
+            .map(|alert| {
+                format!("{} {}", text(&alert["labels"]["alertname"]), text(&alert["labels"]["cell"]))
+            })
+            .collect())
     }
 
     /// The data of an answer of Prometheus' API.

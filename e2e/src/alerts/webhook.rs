@@ -49,12 +49,15 @@ struct Alert {
 /// The alerts of a message of Alertmanager.
 fn parse(body: &[u8]) -> Result<Vec<Notification>, serde_json::Error> {
     let message: Message = serde_json::from_slice(body)?;
-    let notification = |mut alert: Alert| Notification {
-        firing: alert.status == "firing",
-        summary: alert.annotations.remove("summary").unwrap_or_default(),
-        labels: alert.labels,
-    };
-    Ok(message.alerts.into_iter().map(notification).collect())
+    Ok(message
+        .alerts
+        .into_iter()
+        .map(|mut alert| Notification {
+            firing: alert.status == "firing",
+            summary: alert.annotations.remove("summary").unwrap_or_default(),
+            labels: alert.labels,
+        })
+        .collect())
 }
 
 /// A receiver on 127.0.0.1. It ends with this value.

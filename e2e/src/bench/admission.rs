@@ -201,7 +201,8 @@ where
     turns.set_missed_tick_behavior(MissedTickBehavior::Burst);
     let turns = Arc::new(tokio::sync::Mutex::new(turns));
     let one = |at: usize| {
-        let (act, turns) = (act(at), turns.clone());
+        let act = act(at);
+        let turns = turns.clone();
         async move {
             turns.lock().await.tick().await;
             let began = Instant::now();

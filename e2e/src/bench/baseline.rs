@@ -49,7 +49,8 @@ impl Bare {
             });
             loader::create(&environment.hub, Kind::Namespace, None, namespace).await?;
         }
-        let (project, hub) = (environment.as_fedhub(PROJECT).await?, environment.as_fedhub(HUB).await?);
+        let project = environment.as_fedhub(PROJECT).await?;
+        let hub = environment.as_fedhub(HUB).await?;
         let uids: std::collections::HashMap<_, _> =
             spaces.iter().map(|space| (space.name.clone(), space.hub_name())).collect();
         let events = events::<DynamicObject>(&project, Kind::Deployment).await?;
@@ -89,7 +90,8 @@ impl Bare {
         homes: Vec<HubNamespace>,
         owners: std::collections::HashMap<String, Owner>,
     ) -> Result<Self, Error> {
-        let (project, hub) = (environment.as_fedhub(PROJECT).await?, environment.as_fedhub(HUB).await?);
+        let project = environment.as_fedhub(PROJECT).await?;
+        let hub = environment.as_fedhub(HUB).await?;
         let events = events::<DynamicObject>(&hub, Kind::Instance).await?;
         let wanted = events.try_filter_map(move |event| {
             let found = match event {
@@ -124,7 +126,8 @@ impl Bare {
             let mut under_way = JoinSet::new();
             while let Some(one) = wanted.try_next().await? {
                 let came = Instant::now();
-                let (hands, done) = (hands.clone(), done.clone());
+                let hands = hands.clone();
+                let done = done.clone();
                 let answer = work(one);
                 under_way.spawn(async move {
                     let _hand = hands.acquire_owned().await;
@@ -162,7 +165,8 @@ impl Drop for Bare {
 }
 
 async fn federate(project: Client, hub: Client, wd: DynamicObject, at: String) -> Result<(), Error> {
-    let (space, name) = (wd.namespace().unwrap_or_default(), wd.name_any());
+    let space = wd.namespace().unwrap_or_default();
+    let name = wd.name_any();
     let mark = json!({ "metadata": {
         "resourceVersion": wd.resource_version(),
         "finalizers": [FINALIZER],

@@ -140,7 +140,8 @@ async fn stored(
 ) -> Result<Owner, Error> {
     let mut made = create(project, kind, Some(&space.name), manifest).await?;
     made.data["status"] = status;
-    let (api, name) = (api(project, kind, &space.name), made.name_any());
+    let api = api(project, kind, &space.name);
+    let name = made.name_any();
     let reported = api.replace_status(&name, &PostParams::default(), &made).await;
     reported.map_err(Error::api(format!("report on {name}")))?;
     Ok(Owner { uid: made.uid().unwrap_or_default(), name })

@@ -133,11 +133,18 @@ mod tests {
         let reported: Vec<_> = reports.iter().map(|report| report.name.as_str()).collect();
         assert_eq!(reported, names);
         for report in reports {
-            let repeated = |figure: &Figure| {
-                let same = |other: &&Figure| (&other.what, &other.unit) == (&figure.what, &figure.unit);
-                report.figures.iter().filter(same).count() > 1
-            };
-            assert!(!report.figures.iter().any(repeated), "{}: two figures of one name", report.name);
+            assert!(
+                !report.figures.iter().any(|figure| {
+                    report
+                        .figures
+                        .iter()
+                        .filter(|other| (&other.what, &other.unit) == (&figure.what, &figure.unit))
+                        .count()
+                        > 1
+                }),
+                "{}: two figures of one name",
+                report.name
+            );
         }
     }
 

@@ -86,8 +86,8 @@ impl Environment {
     /// The port of a plane's API server.
     pub fn port(&self, plane: &str) -> Result<u16, Error> {
         let path = self.planes.kubeconfig(plane);
-        let unreadable = |error| Error::Kubeconfig { path: path.clone(), cause: Box::new(error) };
-        let kubeconfig = Kubeconfig::read_from(&path).map_err(unreadable)?;
+        let kubeconfig = Kubeconfig::read_from(&path)
+            .map_err(|error| Error::Kubeconfig { path: path.clone(), cause: Box::new(error) })?;
         let server = kubeconfig.clusters.into_iter().find_map(|named| named.cluster?.server);
         let port = server.and_then(|server| server.parse::<http::Uri>().ok()?.port_u16());
         port.ok_or_else(|| Error::Manifest {
@@ -104,8 +104,8 @@ impl Environment {
     /// Starts a fedhub with these flags in place of those of their names, and returns at once. There is room
     /// for two.
     pub fn spawn(&self, place: usize, flags: &[String]) -> Result<Process, Error> {
-        let full = || Error::Benchmark(format!("no room for a fedhub {place}"));
-        let (port, pod) = self.pods.get(place).ok_or_else(full)?;
+        let (port, pod) =
+            self.pods.get(place).ok_or_else(|| Error::Benchmark(format!("no room for a fedhub {place}")))?;
         let mut pod = pod.clone();
         pod.arguments = replaced(&pod.arguments, flags);
         let log = self.planes.layout().log(&format!("fedhub-{place}"));
@@ -155,7 +155,8 @@ impl Environment {
     }
 
     async fn release(&self, space: &str, name: &str) -> Result<(), Error> {
-        let (api, params) = (api(&self.project, Kind::Deployment, space), PatchParams::default());
+        let api = api(&self.project, Kind::Deployment, space);
+        let params = PatchParams::default();
         let patch = Patch::Merge(json!({ "metadata": { "finalizers": null } }));
         let released = api.patch_metadata(name, &params, &patch).await;
         released.map(drop).map_err(Error::api(format!("take the finalizer off {name}")))
@@ -195,7 +196,7 @@ pub fn own_instance() -> String {
 /// Ends the planes that a benchmark of this run started, in whatever state they are, and removes what they
 /// left.
 pub async fn clear_up() -> Result<(), Error> {
-    let layout = topology::Layout::of(&own_instance())?;
+    let layout = topology::Layout::from_name(&own_instance())?;
     if !layout.root().is_dir() {
         return Ok(());
     }
@@ -221,7 +222,8 @@ impl Space {
 
 /// Deletes all objects of a kind in a namespace.
 pub async fn delete_all(client: &Client, kind: Kind, at: String) -> Result<(), Error> {
-    let (one, all) = (DeleteParams::background(), ListParams::default());
+    let one = DeleteParams::background();
+    let all = ListParams::default();
     let deleted = api(client, kind, &at).delete_collection(&one, &all).await;
     deleted.map(drop).map_err(Error::api(format!("delete all {kind} in {at}")))
 }

@@ -38,7 +38,9 @@ pub async fn run(options: &Options) -> Result<Findings, Error> {
     fleet.populate(count, count, "in-order", "wd").await?;
     secrets(&fleet).await?;
     let operator = Operator { fleet: &fleet, program: options.fedhub()? };
-    let (mut explained, mut one, mut all) = (Ran::default(), Ran::default(), Ran::default());
+    let mut explained = Ran::default();
+    let mut one = Ran::default();
+    let mut all = Ran::default();
     for lap in 0..options.counts() {
         for turn in 0..EXPLANATIONS {
             // Each of another plane; every second is named by an annotation.

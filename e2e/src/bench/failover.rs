@@ -38,7 +38,8 @@ const CHANGED: usize = 50;
 
 /// Ends a leader in three ways.
 pub async fn run(environment: &Environment, options: &Options) -> Result<Findings, Error> {
-    let (mut asked, mut killed) = (Vec::new(), Vec::new());
+    let mut asked = Vec::new();
+    let mut killed = Vec::new();
     for at in 0..options.counts() {
         asked.push(Box::pin(gap(environment, &format!("f{at}term"), Signal::SIGTERM, 8)).await?);
         environment.progress.step(format!("SIGTERM: {:.3} s", asked[at]));
@@ -149,8 +150,8 @@ async fn flow(
     seconds: u32,
     happens: impl Future<Output = Result<(), Error>>,
 ) -> Result<f64, Error> {
-    let mut came = Arrivals::of(&environment.project, Kind::Deployment, prefix, |_| true).await?;
-    let mut arrived = Arrivals::of(&environment.hub, Kind::Deployment, prefix, |_| true).await?;
+    let mut came = Arrivals::watch(&environment.project, Kind::Deployment, prefix, |_| true).await?;
+    let mut arrived = Arrivals::watch(&environment.hub, Kind::Deployment, prefix, |_| true).await?;
     let count = usize::try_from(PACE * seconds).unwrap_or(usize::MAX);
     let every = Duration::from_secs(1) / PACE;
     let (..) = tokio::try_join!(
@@ -171,10 +172,11 @@ async fn flow(
 async fn change(environment: &Environment, spaces: &[Space]) -> Result<(), Error> {
     let spec = json!({ "spec": { "scaleSettings": { "minReplicas": 7 } } });
     let edits = (0..CHANGED).map(|at| {
-        let (space, spec) = (&spaces[at % spaces.len()], &spec);
+        let space = &spaces[at % spaces.len()];
+        let spec = &spec;
         async move {
-            let (api, name) =
-                (api(&environment.project, Kind::Deployment, &space.name), format!("fstop-{at}"));
+            let api = api(&environment.project, Kind::Deployment, &space.name);
+            let name = format!("fstop-{at}");
             let edited = api.patch(&name, &PatchParams::default(), &Patch::Merge(spec)).await;
             edited.map(drop).map_err(Error::api(format!("edit {name}")))
         }
@@ -183,8 +185,8 @@ async fn change(environment: &Environment, spaces: &[Space]) -> Result<(), Error
     let deletes = (CHANGED..2 * CHANGED).map(|at| {
         let space = &spaces[at % spaces.len()];
         async move {
-            let (api, name) =
-                (api(&environment.project, Kind::Deployment, &space.name), format!("fstop-{at}"));
+            let api = api(&environment.project, Kind::Deployment, &space.name);
+            let name = format!("fstop-{at}");
             let deleted = api.delete(&name, &DeleteParams::default()).await;
             deleted.map(drop).map_err(Error::api(format!("delete {name}")))
         }

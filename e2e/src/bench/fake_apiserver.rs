@@ -113,7 +113,7 @@ impl Fleet {
 
     async fn start(options: &Options, planes: usize, apart: bool) -> Result<Self, Error> {
         environment::clear_up().await?;
-        let layout = Layout::of(&environment::own_instance())?;
+        let layout = Layout::from_name(&environment::own_instance())?;
         layout.create_root()?;
         layout.create()?;
         let port = ports::reserve(&ports_directory(), &layout, &["fedhub-bench/fake-apiserver".to_owned()])?;

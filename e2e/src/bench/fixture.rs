@@ -73,7 +73,8 @@ impl Fixture {
     /// Makes `each` Instances of every WD on the hub. Ends when the project's watch shows the status of the
     /// last.
     pub async fn projected(&self, environment: &Environment, each: usize) -> Result<Took, Error> {
-        let seen = Arrivals::of(&environment.project, Kind::Instance, "", |seen| runs(&seen.status)).await?;
+        let seen =
+            Arrivals::watch(&environment.project, Kind::Instance, "", |seen| runs(&seen.status)).await?;
         let made = loader::instances(&environment.hub, &self.on_hub, each);
         Took::measure(made, seen, each * self.on_hub.len()).await
     }
@@ -126,7 +127,7 @@ pub async fn federated(
     prefix: &str,
     count: usize,
 ) -> Result<Took, Error> {
-    let seen = Arrivals::of(&environment.hub, Kind::Deployment, prefix, |_| true).await?;
+    let seen = Arrivals::watch(&environment.hub, Kind::Deployment, prefix, |_| true).await?;
     Took::measure(loader::deployments(&environment.project, spaces, prefix, count), seen, count).await
 }
 
@@ -137,7 +138,7 @@ pub async fn placed(
     prefix: &str,
     count: usize,
 ) -> Result<Took, Error> {
-    let seen = Arrivals::of(&environment.hub, Kind::Deployment, prefix, |_| true).await?;
+    let seen = Arrivals::watch(&environment.hub, Kind::Deployment, prefix, |_| true).await?;
     let made = loader::workloads(&environment.project, spaces, prefix, count);
     Took::measure(made, seen, CITIES.len() * count).await
 }

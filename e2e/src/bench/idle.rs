@@ -44,7 +44,8 @@ pub async fn run(options: &Options) -> Result<Findings, Error> {
     let seconds = time.as_secs_f64();
     let rate =
         |is: fn(&Count) -> bool| f64::from(u32::try_from(counters.sum(is)).unwrap_or(u32::MAX)) / seconds;
-    let (kept_up, others) = (rate(keeps_up), rate(|count| !keeps_up(count)));
+    let kept_up = rate(keeps_up);
+    let others = rate(|count| !keeps_up(count));
     let resident = rounded(fedhub.resident()? / 1e6, 1);
     fedhub.stop().await?;
     let figures = vec![

@@ -58,9 +58,10 @@ impl Laps {
             return;
         }
         self.figures = figures(ERROR / number(self.looks.len()));
-        let undecided = |figure: &Figure| figure.verdict == Some(Verdict::CannotTell);
         let is_last = self.looks.last().is_none_or(|last| self.begun >= *last);
-        self.is_over = is_late || is_last || !self.figures.iter().any(undecided);
+        self.is_over = is_late
+            || is_last
+            || !self.figures.iter().any(|figure| figure.verdict == Some(Verdict::CannotTell));
     }
 
     /// The figures of the last look.

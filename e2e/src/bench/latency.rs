@@ -99,8 +99,8 @@ async fn stream(
     prefix: &str,
     count: usize,
 ) -> Result<Lap, Error> {
-    let mut came = Arrivals::of(&environment.project, Kind::Deployment, prefix, |_| true).await?;
-    let mut arrived = Arrivals::of(&environment.hub, Kind::Deployment, prefix, |_| true).await?;
+    let mut came = Arrivals::watch(&environment.project, Kind::Deployment, prefix, |_| true).await?;
+    let mut arrived = Arrivals::watch(&environment.hub, Kind::Deployment, prefix, |_| true).await?;
     let every = Duration::from_secs(1) / u32::from(PACE);
     let (..) = tokio::try_join!(
         loader::deployments_at(&environment.project, spaces, prefix, count, every),
@@ -118,7 +118,8 @@ impl Lap {
 
 fn summary(milliseconds: &[f64]) -> Lap {
     let at = |percent| percentile(milliseconds, percent).unwrap_or(f64::NAN);
-    let (p50, p99) = (at(50), at(99));
+    let p50 = at(50);
+    let p99 = at(99);
     let more = json!({ "p50_ms": rounded(p50, 2), "p99_ms": rounded(p99, 2), "max_ms": rounded(at(100), 2) });
     Lap { p50, p99, more }
 }

@@ -39,14 +39,18 @@ pub async fn deployments_with(
     count: usize,
     each: impl Fn(usize, Value) -> Value,
 ) -> Result<(), Error> {
-    let wd = |index, space: &Space| each(index, deployment(&space.name, &format!("{prefix}-{index}")));
-    in_turn(client, Kind::Deployment, spaces, count, wd).await
+    in_turn(client, Kind::Deployment, spaces, count, |index, space| {
+        each(index, deployment(&space.name, &format!("{prefix}-{index}")))
+    })
+    .await
 }
 
 /// Makes `count` Workloads in two cities, named `<prefix>-0` and so on, in turn over the namespaces.
 pub async fn workloads(client: &Client, spaces: &[Space], prefix: &str, count: usize) -> Result<(), Error> {
-    let each = |index, space: &Space| objects::workload(&space.name, &format!("{prefix}-{index}"));
-    in_turn(client, Kind::Workload, spaces, count, each).await
+    in_turn(client, Kind::Workload, spaces, count, |index, space| {
+        objects::workload(&space.name, &format!("{prefix}-{index}"))
+    })
+    .await
 }
 
 async fn in_turn(
@@ -75,7 +79,8 @@ pub async fn deployments_at(
     for (index, space) in (0..count).zip(spaces.iter().cycle()) {
         pace.tick().await;
         let wd = deployment(&space.name, &format!("{prefix}-{index}"));
-        let (client, space) = (client.clone(), space.name.clone());
+        let client = client.clone();
+        let space = space.name.clone();
         under_way.spawn(async move { create(&client, Kind::Deployment, Some(&space), wd).await });
         while let Some(done) = under_way.try_join_next() {
             done??;
@@ -111,7 +116,8 @@ pub async fn instances(hub: &Client, owned: &[(HubNamespace, Owner)], each: usiz
         let manifest = objects::instance(home, owner, ordinal);
         let mut made = create(hub, Kind::Instance, Some(&home.name), manifest).await?;
         made.data["status"] = objects::running("10.0.0.5");
-        let (api, name) = (api(hub, Kind::Instance, &home.name), made.name_any());
+        let api = api(hub, Kind::Instance, &home.name);
+        let name = made.name_any();
         let stored = api.replace_status(&name, &PostParams::default(), &made).await;
         stored.map(drop).map_err(Error::api(format!("report on {name}")))
     });

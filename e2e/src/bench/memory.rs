@@ -3,6 +3,7 @@
 //! with a tenant whose objects are as large as its server takes them.
 
 use http::Method;
+use kube::Client;
 use serde_json::{Value, json};
 
 use super::environment::Environment;
@@ -115,26 +116,21 @@ async fn hostile(fleet: &Fleet, options: &Options) -> Result<Findings, Error> {
     let ordinary_p99 = Scale::Logarithmic.mean(&alone);
     let ordinary = megabytes(fedhub.peak()?);
     fedhub.stop().await?;
-    let (management, count) = (fleet.management().await?, options.scaled(HOSTILE.0));
+    let management = fleet.management().await?;
+    let count = options.scaled(HOSTILE.0);
     let elsewhere = fleet.planes;
-    for index in 0..=count {
-        let name = if index == count { "huge".to_owned() } else { format!("hostile-{index}") };
-        let bytes = if index == count { HOSTILE.2 } else { HOSTILE.1 };
-        create_as(&management, 0, &name, &large(&name, bytes)).await?;
-        if index < options.scaled(CHANGED) {
-            create_as(&management, elsewhere, &name, &large(&name, bytes)).await?;
-        }
-    }
+    create_hostile(&management, count, options.scaled(CHANGED), elsewhere).await?;
     fleet
         .progress
         .step(format!("ordinary: {ordinary} MB at most, p99 {ordinary_p99:.1} ms; {count} hostile WDs"));
-    let mut federated = Arrivals::of(&fleet.hub().await?, Kind::Deployment, "hostile", |_| true).await?;
+    let mut federated = Arrivals::watch(&fleet.hub().await?, Kind::Deployment, "hostile", |_| true).await?;
     let mut fedhub = fleet.spawn(&["--leader-elect=false"])?;
     fedhub.ready(fleet.planes).await?;
     federated.all(count).await?;
     fedhub.settled().await?;
-    let watching = Drained::of(&management, elsewhere);
-    let (mut there, mut here) = (Vec::new(), Vec::new());
+    let watching = Drained::new(&management, elsewhere);
+    let mut there = Vec::new();
+    let mut here = Vec::new();
     for lap in 0..options.repeats() {
         there.push(changing(fleet, options, elsewhere, &format!("e{lap}")).await?);
         here.push(changing(fleet, options, 0, &format!("h{lap}")).await?);
@@ -166,6 +162,24 @@ async fn hostile(fleet: &Fleet, options: &Options) -> Result<Findings, Error> {
     Ok(Findings { figures, details })
 }
 
+/// Creates so many hostile WDs on the first plane, and one that is huge; `changed` of them elsewhere as well.
+async fn create_hostile(
+    management: &Client,
+    count: usize,
+    changed: usize,
+    elsewhere: usize,
+) -> Result<(), Error> {
+    for index in 0..=count {
+        let name = if index == count { "huge".to_owned() } else { format!("hostile-{index}") };
+        let bytes = if index == count { HOSTILE.2 } else { HOSTILE.1 };
+        create_as(management, 0, &name, &large(&name, bytes)).await?;
+        if index < changed {
+            create_as(management, elsewhere, &name, &large(&name, bytes)).await?;
+        }
+    }
+    Ok(())
+}
+
 /// The others' p99 while the tenant of a plane changes its WDs.
 async fn changing(fleet: &Fleet, options: &Options, plane: usize, prefix: &str) -> Result<f64, Error> {
     let changes = json!({ "updates": options.scaled(CHANGED), "what": "spec", "per_second": CHANGES });
@@ -180,7 +194,7 @@ async fn others(fleet: &Fleet, options: &Options, prefix: &str) -> Result<f64, E
     let count = options.scaled(MEASURED);
     let client = fleet.management().await?;
     let mut arrived =
-        Arrivals::of(&fleet.hub().await?, Kind::Deployment, &format!("{prefix}-"), |_| true).await?;
+        Arrivals::watch(&fleet.hub().await?, Kind::Deployment, &format!("{prefix}-"), |_| true).await?;
     let (made, _) = tokio::try_join!(paced(&client, prefix, count, 1..fleet.planes), arrived.all(count))?;
     Ok(percentile(&arrived.since(&made), 99).unwrap_or(f64::NAN))
 }
@@ -211,7 +225,8 @@ pub async fn real(environment: &Environment, options: &Options) -> Result<Findin
     let fixture = Fixture::find(environment, "m", spaces).await?;
     fixture.projected(environment, EACH).await?;
     fedhub.settled().await?;
-    let (after_load, load_peak) = (megabytes(fedhub.steady().await?), megabytes(fedhub.peak()?));
+    let after_load = megabytes(fedhub.steady().await?);
+    let load_peak = megabytes(fedhub.peak()?);
     let objects = fedhub.scrape().await?.sum("fedhub_cache_objects", &[]);
     environment
         .progress

@@ -76,7 +76,8 @@ pub async fn run(options: &Options) -> Result<Findings, Error> {
         create(&client, ELSEWHERE, &format!("wd-{index}")).await?;
     }
     let mut fedhub = fleet.fedhub(&["--leader-elect=false"]).await?;
-    let (mut p99, mut details) = (HashMap::<Trouble, Vec<f64>>::new(), Vec::new());
+    let mut p99 = HashMap::<Trouble, Vec<f64>>::new();
+    let mut details = Vec::new();
     let turns = [Trouble::None, Trouble::Hangs, Trouble::FloodsElsewhere, Trouble::Floods];
     let mut laps = options.laps();
     while let Some(turn) = laps.begin() {
@@ -122,7 +123,7 @@ fn figures(p99: &HashMap<Trouble, Vec<f64>>, error: f64) -> Vec<Figure> {
 async fn lap(fleet: &Fleet, options: &Options, trouble: Trouble, at: usize) -> Result<Vec<f64>, Error> {
     let prefix = format!("x{at}{}", format!("{trouble:?}").to_lowercase());
     let client = fleet.management().await?;
-    let mut arrived = Arrivals::of(&fleet.hub().await?, Kind::Deployment, &prefix, |_| true).await?;
+    let mut arrived = Arrivals::watch(&fleet.hub().await?, Kind::Deployment, &prefix, |_| true).await?;
     let bad = format!("/planes/{}", name(trouble.plane()));
     let flood = match trouble {
         Trouble::None => None,
@@ -137,7 +138,7 @@ async fn lap(fleet: &Fleet, options: &Options, trouble: Trouble, at: usize) -> R
             "updates": options.scaled(FLOOD), "what": "spec", "per_second": FLOOD_RATE,
         })),
     };
-    let watching = (trouble == Trouble::FloodsElsewhere).then(|| Drained::of(&client, ELSEWHERE));
+    let watching = (trouble == Trouble::FloodsElsewhere).then(|| Drained::new(&client, ELSEWHERE));
     let count = options.scaled(MEASURED);
     let flooding = async {
         if let Some(flood) = flood {
@@ -161,7 +162,7 @@ pub struct Drained(JoinHandle<Result<(), Error>>);
 
 impl Drained {
     /// Watches from now on.
-    pub fn of(client: &Client, plane: usize) -> Self {
+    pub fn new(client: &Client, plane: usize) -> Self {
         let client = client.clone();
         Self(tokio::spawn(async move {
             loop {
@@ -210,7 +211,8 @@ pub async fn paced(
     let mut made = HashMap::new();
     for (index, plane) in (0..count).zip(planes.cycle()) {
         pace.tick().await;
-        let (client, name) = (client.clone(), format!("{prefix}-{index}"));
+        let client = client.clone();
+        let name = format!("{prefix}-{index}");
         under_way.spawn(async move {
             let began = Instant::now();
             create(&client, plane, &name).await?;

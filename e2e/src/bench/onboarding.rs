@@ -129,7 +129,8 @@ async fn all_ready(fleet: &Fleet, ready: bool) -> Result<(), Error> {
         "lastTransitionTime": "2026-01-01T00:00:00Z",
     }] } });
     let turned = (0..fleet.planes).map(|plane| {
-        let (management, body) = (&management, status.to_string().into_bytes());
+        let management = &management;
+        let body = status.to_string().into_bytes();
         let path = format!("{PROJECTS}/{}/status", name(plane));
         async move {
             let request = Request::patch(&path)

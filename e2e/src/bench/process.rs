@@ -208,8 +208,9 @@ impl Process {
         let path = self.proc("fd");
         let entries = fs::read_dir(&path).map_err(Error::file("read", &path))?;
         let links = entries.flatten().filter_map(|entry| fs::read_link(entry.path()).ok());
-        let inode = |link: PathBuf| link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok();
-        Ok(links.filter_map(inode).collect())
+        Ok(links
+            .filter_map(|link| link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok())
+            .collect())
     }
 
     fn memory(&self, field: &str) -> Result<f64, Error> {
@@ -261,7 +262,8 @@ fn unreadable(path: &Path) -> Error {
 /// Fields 14 and 15 of `/proc/PID/stat`: ticks in user and in system mode. Field 2 may hold any character.
 fn processor_time(line: &str) -> Option<Duration> {
     let mut fields = line.get(line.rfind(')')? + 1..)?.split_whitespace().skip(11);
-    let (user, system) = (fields.next()?.parse::<u32>().ok()?, fields.next()?.parse::<u32>().ok()?);
+    let user = fields.next()?.parse::<u32>().ok()?;
+    let system = fields.next()?.parse::<u32>().ok()?;
     Some(TICK * (user + system))
 }
 

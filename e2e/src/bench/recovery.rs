@@ -114,7 +114,7 @@ async fn lap(
 ) -> Result<Lap, Error> {
     let own_list = list(fleet).await?;
     let logged = fedhub.log_lines()?;
-    let mut arrived = Arrivals::of(&fleet.hub().await?, Kind::Deployment, prefix, |_| true).await?;
+    let mut arrived = Arrivals::watch(&fleet.hub().await?, Kind::Deployment, prefix, |_| true).await?;
     // Every resource of every plane has lost its history, as with a cache of watches that is new.
     for plane in 0..fleet.planes {
         fleet.ask(Method::POST, &format!("/planes/{}/compact", name(plane)), Value::Null).await?;
@@ -129,7 +129,8 @@ async fn lap(
     }
     let serves = serves(fleet, away).await?;
     let mut reached: HashMap<usize, Instant> = HashMap::new();
-    let (mut most, mut all) = (None, None);
+    let mut most = None;
+    let mut all = None;
     while all.is_none() || arrived.count() < meanwhile {
         if serves.elapsed() > PATIENCE {
             let words = format!("{:?} of the planes, {} of the WDs", most.map(|_| "95 %"), arrived.count());
@@ -160,7 +161,8 @@ async fn lap(
     fedhub.conditions_written(meanwhile * (before + 1)).await?;
     fedhub.settled().await?;
     let lines = fedhub.log_lines()?.saturating_sub(logged);
-    let (most, all) = (most.unwrap_or(f64::NAN), all.unwrap_or(f64::NAN));
+    let most = most.unwrap_or(f64::NAN);
+    let all = all.unwrap_or(f64::NAN);
     Ok(Lap { away, own_list, most, all, created, lines })
 }
 

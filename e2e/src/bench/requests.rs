@@ -41,8 +41,8 @@ pub async fn run(environment: &Environment, options: &Options) -> Result<Finding
     let spaces = loader::spaces(&environment.project, "r", options.scaled(NAMESPACES)).await?;
     let mut fedhub = environment.fedhub().await?;
 
-    let (start, servers) =
-        (fedhub.scrape().await?, [count_at(&environment.project).await?, count_at(&environment.hub).await?]);
+    let start = fedhub.scrape().await?;
+    let servers = [count_at(&environment.project).await?, count_at(&environment.hub).await?];
     federated(environment, &spaces, "r", count).await?;
     fedhub.settled().await?;
     let federated = fedhub.scrape().await?.since(&start);
@@ -64,7 +64,8 @@ pub async fn run(environment: &Environment, options: &Options) -> Result<Finding
     let [before, after] = [overdue(&unanswered), overdue(&updates)];
     let federation = each(all(&unanswered) - conditions_and_events(&unanswered) - before);
     let reads = each(all(&updates) - writes(&updates) - after);
-    let (writes, noop) = (each(writes(&updates)), each(all(&touched)));
+    let writes = each(writes(&updates));
+    let noop = each(all(&touched));
     let differing = differences.iter().map(|(_, _, difference)| difference.abs()).sum();
     let counted = |what, requests, bar| Figure::exact(what, "", requests).exactly(Bar::at_most(bar));
     let figures = vec![
@@ -105,11 +106,14 @@ pub(super) async fn status_changes(
     fedhub: &mut Process,
 ) -> Result<Scrape, Error> {
     let before = fedhub.scrape().await?;
-    let shows = |seen: &super::watch::Seen| seen.status["readyReplicas"] == 1;
-    let mut seen = Arrivals::of(&environment.project, Kind::Deployment, prefix, shows).await?;
+    let mut seen = Arrivals::watch(&environment.project, Kind::Deployment, prefix, |seen| {
+        seen.status["readyReplicas"] == 1
+    })
+    .await?;
     let patch = Patch::Merge(json!({ "status": reported(1) }));
     let changes = fixture.on_hub.iter().map(|(home, wd)| {
-        let (api, patch) = (api(&environment.hub, Kind::Deployment, &home.name), &patch);
+        let api = api(&environment.hub, Kind::Deployment, &home.name);
+        let patch = &patch;
         async move {
             let stored = api.patch_status(&wd.name, &PatchParams::default(), patch).await;
             stored.map(drop).map_err(Error::api(format!("report on {}", wd.name)))
@@ -145,7 +149,8 @@ async fn touches(
 
 async fn touch(client: &Client, at: &str, name: &str) -> Result<(), Error> {
     let patch = Patch::Merge(json!({ "metadata": { "annotations": { "example.com/touched": "yes" } } }));
-    let (api, params) = (api(client, Kind::Deployment, at), PatchParams::default());
+    let api = api(client, Kind::Deployment, at);
+    let params = PatchParams::default();
     let touched = api.patch_metadata(name, &params, &patch).await;
     touched.map(drop).map_err(Error::api(format!("touch {name}")))
 }

@@ -103,7 +103,8 @@ impl Race<Start, f64> {
 
 /// Seconds of a paged list of everything that fedhub watches there.
 async fn fake_list(fleet: &Fleet) -> Result<f64, Error> {
-    let (hub, all) = (fleet.hub().await?, fleet.management().await?);
+    let hub = fleet.hub().await?;
+    let all = fleet.management().await?;
     let on_hub = [Kind::Namespace, Kind::Policy, Kind::Deployment, Kind::Instance];
     let began = Instant::now();
     let hub = on_hub.iter().map(|kind| pages(&hub, *kind).boxed());
@@ -154,7 +155,8 @@ pub async fn real(environment: &Environment, options: &Options) -> Result<Findin
 
 /// A start, with what was written by the planes' own record.
 async fn start(environment: &Environment) -> Result<Start, Error> {
-    let (since, began) = (Timestamp::now(), Instant::now());
+    let since = Timestamp::now();
+    let began = Instant::now();
     let mut fedhub = environment.spawn(0, &["--leader-elect=false".to_owned()])?;
     let seconds = in_order(&mut fedhub, projects().count(), began).await?;
     fedhub.settled().await?;
@@ -204,7 +206,9 @@ async fn list(environment: &Environment) -> Result<f64, Error> {
 }
 
 async fn pages(client: &Client, kind: Kind) -> Result<usize, Error> {
-    let (api, mut params, mut count) = (api_all(client, kind), ListParams::default().limit(PAGE), 0);
+    let api = api_all(client, kind);
+    let mut params = ListParams::default().limit(PAGE);
+    let mut count = 0;
     loop {
         let page = api.list(&params).await.map_err(Error::api(format!("list {kind}")))?;
         count += page.items.len();
@@ -219,7 +223,7 @@ async fn pages(client: &Client, kind: Kind) -> Result<usize, Error> {
 async fn edit(environment: &Environment, fixture: &Fixture, at: usize) -> Result<f64, Error> {
     let (space, wd) =
         fixture.on_project.get(at).ok_or_else(|| Error::Benchmark("no WD to edit".to_owned()))?;
-    let mut seen = Arrivals::of(&environment.hub, Kind::Deployment, &wd.name, |_| true).await?;
+    let mut seen = Arrivals::watch(&environment.hub, Kind::Deployment, &wd.name, |_| true).await?;
     let mut fedhub = environment.spawn(0, &["--leader-elect=true".to_owned()])?;
     let replicas = json!({ "spec": { "scaleSettings": { "minReplicas": at + 2 } } });
     let edited = api(&environment.project, Kind::Deployment, space)

@@ -24,7 +24,8 @@ pub async fn run(options: &Options) -> Result<Findings, Error> {
         // The fewest and the most: what grows with the planes shows between them.
         planes.drain(1..PLANES.len() - 1);
     }
-    let (mut costs, mut details) = (vec![Vec::new(); planes.len()], Vec::new());
+    let mut costs = vec![Vec::new(); planes.len()];
+    let mut details = Vec::new();
     let mut laps = options.laps();
     while let Some(lap) = laps.begin() {
         let mut turns: Vec<_> = planes.iter().copied().zip(&mut costs).collect();

@@ -53,7 +53,7 @@ pub struct Arrivals {
 impl Arrivals {
     /// Watches from now on, in all namespaces, for objects whose names begin so and for which `is_done`
     /// holds.
-    pub async fn of(
+    pub async fn watch(
         client: &Client,
         kind: Kind,
         prefix: &str,
@@ -196,7 +196,8 @@ where
     let resource = kind.resource();
     let group =
         if resource.group.is_empty() { "/api".to_owned() } else { format!("/apis/{}", resource.group) };
-    let (at, plural) = (resource.version, resource.plural);
+    let at = resource.version;
+    let plural = resource.plural;
     let uri = format!("{group}/{at}/{plural}?watch=true&resourceVersion={version}&timeoutSeconds=7200");
     let request = Request::get(uri).body(Vec::new());
     let request = request.map_err(|error| Error::Benchmark(format!("watch {kind}: {error}")))?;

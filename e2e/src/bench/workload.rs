@@ -149,8 +149,8 @@ async fn clear(environment: &Environment, spaces: &[Space]) -> Result<(), Error>
         let list = workloads.list_metadata(&ListParams::default()).await;
         let list = list.map_err(Error::api(format!("list Workloads of {}", space.name)))?;
         let release = list.items.into_iter().map(|workload| async move {
-            let (name, none) =
-                (workload.name_any(), Patch::Merge(json!({ "metadata": { "finalizers": null } })));
+            let name = workload.name_any();
+            let none = Patch::Merge(json!({ "metadata": { "finalizers": null } }));
             let released = workloads.patch_metadata(&name, &PatchParams::default(), &none).await;
             released.map(drop).map_err(Error::api(format!("take the finalizer off {name}")))
         });

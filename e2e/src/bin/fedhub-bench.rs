@@ -121,7 +121,8 @@ async fn all(arguments: &Arguments, directory: &Path) -> anyhow::Result<ExitCode
     let options = options(arguments);
     let command = command();
     let began = Instant::now();
-    let (mut reports, mut broken) = (Vec::new(), Vec::new());
+    let mut reports = Vec::new();
+    let mut broken = Vec::new();
     for (place, name) in bench::names().enumerate() {
         options.progress.step(format!("benchmark {name}"));
         match bench::run(name, &command, &options.in_turn(began, place)).await {
@@ -186,7 +187,8 @@ fn write_documents(arguments: &Arguments) -> Result<(), fedhub_e2e::Error> {
 /// Ends when the user or the system asks for it.
 async fn interruption<T>() -> anyhow::Result<T> {
     let asked = |kind| signal(kind).context("cannot listen for signals");
-    let (mut interrupt, mut terminate) = (asked(SignalKind::interrupt())?, asked(SignalKind::terminate())?);
+    let mut interrupt = asked(SignalKind::interrupt())?;
+    let mut terminate = asked(SignalKind::terminate())?;
     tokio::select! {
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}

@@ -121,7 +121,7 @@ async fn run(command: &Command) -> anyhow::Result<ExitCode> {
         }
         Command::Status { instance } => return Ok(status(&Planes::load(&instance.name)?)),
         Command::Kubeconfig { instance, plane, fedhub } => {
-            let layout = Layout::of(&instance.name)?;
+            let layout = Layout::from_name(&instance.name)?;
             let administrator = topology::kubeconfig_of(&layout, plane)?;
             let path = if *fedhub { layout.fedhub_kubeconfig(plane) } else { administrator };
             anyhow::ensure!(path.is_file(), "{} is not there: is the instance up?", path.display());

@@ -14,7 +14,7 @@ const COUNTERS: [&str; 5] =
 /// Returns what the expected end still lacks: a line for each WD, Instance and plane that is not as it should
 /// be. `replicas` are wanted for each WD, of this round's template.
 pub fn missing(world: &[Found], replicas: u32, round: &str) -> Vec<String> {
-    let names = Names::of(world);
+    let names = Names::from_world(world);
     let mut missing = Vec::new();
     for way in ways() {
         let Some(hub_space) = names.hub_space(way) else {
@@ -52,9 +52,13 @@ impl<'a> Here<'a> {
     }
 
     fn all(&self, kind: Kind) -> impl Iterator<Item = &'a Value> + use<'a> {
-        let (plane, at) = (self.plane, self.space);
-        let here = move |found: &&Found| found.plane == plane && found.kind == kind;
-        self.world.iter().filter(here).map(|found| &found.object).filter(move |object| space(object) == at)
+        let plane = self.plane;
+        let at = self.space;
+        self.world
+            .iter()
+            .filter(move |found| found.plane == plane && found.kind == kind)
+            .map(|found| &found.object)
+            .filter(move |object| space(object) == at)
     }
 
     fn deployment(&self, object: &Value) -> Option<String> {
@@ -66,7 +70,8 @@ impl<'a> Here<'a> {
             faults.push("an earlier template".to_owned());
         }
         // The hub's says which generation of the project's was seen.
-        let (seen, generation) = (&status["observedGeneration"], &object["metadata"]["generation"]);
+        let seen = &status["observedGeneration"];
+        let generation = &object["metadata"]["generation"];
         if self.plane != HUB && seen != generation {
             faults.push(format!("has seen generation {seen} of {generation}"));
         }
@@ -92,7 +97,8 @@ impl<'a> Here<'a> {
                 wrong.map(|wrong| format!("{} Instance {called} for {}: {wrong}", self.plane, self.way.city)),
             );
         }
-        let (count, wanted) = (self.all(Kind::Instance).count(), self.replicas as usize);
+        let count = self.all(Kind::Instance).count();
+        let wanted = self.replicas as usize;
         if count > wanted {
             faults
                 .push(format!("{} for {}: {count} Instances, expected {wanted}", self.plane, self.way.city));
@@ -140,7 +146,8 @@ mod tests {
         let mut world = Vec::new();
         for way in ways() {
             let space_uid = format!("{:0>8}-1111-4000-8000-000000000001", way.city.len() + world.len());
-            let (hub_space, project) = (format!("ns-{space_uid}"), way.project.name);
+            let hub_space = format!("ns-{space_uid}");
+            let project = way.project.name;
             let object = json!({ "metadata": { "name": NAMESPACE, "uid": space_uid } });
             world.push(Found { plane: project, kind: Kind::Namespace, object });
             for (plane, space) in [(project, NAMESPACE), (HUB, &*hub_space), (way.cell.name, &hub_space)] {

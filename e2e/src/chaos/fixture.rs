@@ -61,7 +61,7 @@ pub struct Fixture {
 
 impl Fixture {
     /// Connects to every plane.
-    pub async fn of(planes: &Planes) -> Result<Self, Error> {
+    pub async fn from_planes(planes: &Planes) -> Result<Self, Error> {
         let mut clients = Vec::new();
         for plane in &PLANES {
             clients.push((plane, planes.client(plane.name).await?));

@@ -36,7 +36,7 @@ struct Known {
 }
 
 impl Known {
-    fn of(object: &DynamicObject) -> Self {
+    fn from_object(object: &DynamicObject) -> Self {
         let named = object.name_any();
         let ordinal = named.strip_prefix(NAME).and_then(|rest| rest.strip_prefix('-')?.parse().ok());
         // One whose label says another ordinal is of none.
@@ -85,7 +85,7 @@ impl Invariants {
 
     /// An Instance as it stands; of a listing while there is one.
     pub fn seen(&mut self, object: &DynamicObject) {
-        let known = Known::of(object);
+        let known = Known::from_object(object);
         if let Some(listing) = &mut self.listing {
             listing.insert(key(object), known);
         } else if self.instances.insert(key(object), known.clone()) != Some(known) {

@@ -56,11 +56,11 @@ pub async fn run(options: &Options) -> Result<Report, Error> {
     let (planes, _) = servers::up(&options.servers).await?;
     chain::start(planes.layout()).await?;
     progress.step("the cells run");
-    let fixture = Fixture::of(&planes).await?;
+    let fixture = Fixture::from_planes(&planes).await?;
     let mut watches = Vec::new();
     for way in ways() {
         let cell = way.cell.name;
-        watches.push(CellWatch::of(cell, fixture.client(cell)?, options.replicas, LIMIT).await?);
+        watches.push(CellWatch::watch(cell, fixture.client(cell)?, options.replicas, LIMIT).await?);
     }
     let chaos = Chaos { planes: &planes, fixture, watches, replicas: options.replicas, progress };
     let (calm, duration) = chaos.calm().await?;
@@ -110,7 +110,8 @@ struct Struck {
 impl std::fmt::Display for Struck {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let rolled = self.rolled.iter().map(ToString::to_string).collect::<Vec<_>>().join(" + ");
-        let (at, recovery) = (self.at.as_secs_f64(), self.recovery.as_secs_f64());
+        let at = self.at.as_secs_f64();
+        let recovery = self.recovery.as_secs_f64();
         write!(f, "at {at:5.2} s, {rolled:>7} rolled; at its end {recovery:5.2} s later")
     }
 }
@@ -177,7 +178,7 @@ impl Chaos<'_> {
             if !missing.is_empty() {
                 return Err(NotYet::Again(first_lines(&missing)));
             }
-            let now = Snapshot::of(&world, round);
+            let now = Snapshot::new(&world, round);
             let differences = calm.map(|calm| calm.differences(&now)).unwrap_or_default();
             if differences.is_empty() { Ok(now) } else { Err(NotYet::Again(first_lines(&differences))) }
         });

@@ -52,7 +52,7 @@ pub fn uid(object: &Value) -> &str {
 
 impl Names {
     /// The names of all that was found.
-    pub fn of(world: &[Found]) -> Self {
+    pub fn from_world(world: &[Found]) -> Self {
         let mut names = Self::default();
         names.by_uid.insert(WORKLOAD.to_owned(), "no Workload".to_owned());
         // The name of a hub namespace holds the UID of a project's.
@@ -67,7 +67,8 @@ impl Names {
             if let (Kind::Deployment, Some(generation)) =
                 (found.kind, found.object["metadata"]["generation"].as_i64())
             {
-                let (space, name) = (space(&found.object).to_owned(), name(&found.object).to_owned());
+                let space = space(&found.object).to_owned();
+                let name = name(&found.object).to_owned();
                 names.generations.insert((found.plane, space, name), generation);
             }
         }
@@ -105,7 +106,8 @@ impl Names {
     /// The generation that the WD of an object's name has on its project plane, on the hub, or where the
     /// object is.
     pub fn generation(&self, found: &Found, whose: Whose) -> Option<i64> {
-        let (own, space) = (name(&found.object), space(&found.object));
+        let own = name(&found.object);
+        let space = space(&found.object);
         let way = self.way(found)?;
         let hub_space = self.hub_space(way);
         let (plane, space) = match whose {
@@ -160,7 +162,7 @@ mod tests {
 
     #[test]
     fn a_uid_becomes_the_name_of_what_lives() {
-        let names = Names::of(&[
+        let names = Names::from_world(&[
             found("hub", Kind::Deployment, json!({"name": "web", "namespace": format!("ns-{A}"), "uid": B})),
             found("project-a", Kind::Namespace, json!({"name": "chaos", "uid": A})),
         ]);
@@ -188,7 +190,7 @@ mod tests {
             wd("cell-dfw", &hub_space, 9),
             wd("hub", "ns-of-another", 7),
         ];
-        let names = Names::of(&world);
+        let names = Names::from_world(&world);
         for (at, expected) in [(1, [3, 5, 3]), (2, [3, 5, 5]), (3, [3, 5, 9])] {
             let seen =
                 [Whose::Projects, Whose::Hubs, Whose::Own].map(|whose| names.generation(&world[at], whose));

@@ -88,7 +88,8 @@ mod tests {
 
     #[test]
     fn a_seed_stands_for_one_plan_and_a_longer_one_begins_with_it() {
-        let (ten, fifty) = (plan(7, 10), plan(7, 50));
+        let ten = plan(7, 10);
+        let fifty = plan(7, 50);
         assert_eq!((ten.len(), fifty.len()), (10, 50));
         assert_eq!(ten, plan(7, 10));
         assert_eq!(ten, fifty[..10]);

@@ -32,10 +32,10 @@ pub struct Snapshot(BTreeMap<String, BTreeMap<String, String>>);
 
 impl Snapshot {
     /// Describes what was found after a rollout of this round's template.
-    pub fn of(world: &[Found], round: &str) -> Self {
-        let eyes = Eyes { names: Names::of(world), round, hash: hash(world), in_cells: in_cells(world) };
-        let fields = |found: &Found| (eyes.names.of_object(found), eyes.fields(found));
-        Self(world.iter().map(fields).collect())
+    pub fn new(world: &[Found], round: &str) -> Self {
+        let eyes =
+            Eyes { names: Names::from_world(world), round, hash: hash(world), in_cells: in_cells(world) };
+        Self(world.iter().map(|found| (eyes.names.of_object(found), eyes.fields(found))).collect())
     }
 
     /// Lists the differences of another snapshot from this one: a line for each object that is there or not,
@@ -151,7 +151,8 @@ impl Fields<'_> {
     }
 
     fn leaf(&self, path: &str, leaf: &Value) -> String {
-        let (names, found) = (&self.eyes.names, self.found);
+        let names = &self.eyes.names;
+        let found = self.found;
         let key = path.rsplit(['.', '/']).next().unwrap_or(path);
         if ["networkIP", "address"].contains(&key) {
             let space = names.space_in_cell(found).unwrap_or_default();
@@ -216,8 +217,10 @@ fn hash(world: &[Found]) -> Option<String> {
 
 /// The Instances of the cells, whose addresses they are given there.
 fn in_cells(world: &[Found]) -> BTreeMap<(String, String), &Value> {
-    let is_in_cell = |found: &&Found| ways().any(|way| way.cell.name == found.plane);
-    let instances = world.iter().filter(|found| found.kind == Kind::Instance).filter(is_in_cell);
+    let instances = world
+        .iter()
+        .filter(|found| found.kind == Kind::Instance)
+        .filter(|found| ways().any(|way| way.cell.name == found.plane));
     let keyed = instances.map(|found| {
         let object = &found.object;
         ((space(object).to_owned(), name(object).to_owned()), object)

@@ -27,7 +27,7 @@ pub struct CellWatch {
 
 impl CellWatch {
     /// Watches from now on, once there was a first listing.
-    pub async fn of(
+    pub async fn watch(
         cell: &'static str,
         client: &Client,
         replicas: u32,

@@ -149,9 +149,14 @@ impl Helm {
         let mut wrong = Vec::new();
         for (value, kind, path, expected) in CHANGES {
             let objects = self.template("elsewhere", &[value]).await?;
-            let text = |found: &Value| found.as_str().map_or_else(|| found.to_string(), str::to_owned);
             let of_kind = objects.iter().filter(|object| object["kind"] == kind);
-            let found: Vec<_> = of_kind.filter_map(|object| object.pointer(path).map(text)).collect();
+            let found: Vec<_> = of_kind
+                .filter_map(|object| {
+                    object
+                        .pointer(path)
+                        .map(|found| found.as_str().map_or_else(|| found.to_string(), str::to_owned))
+                })
+                .collect();
             if !found.iter().any(|found| found == expected) {
                 wrong.push(format!("{value}: {kind} has {found:?} at {path}, not {expected}"));
             }
@@ -197,8 +202,8 @@ impl Scratch {
         let text = fs::read_to_string(&file).map_err(Error::file("read", &file))?;
         let mut kustomization: Value = serde_saphyr::from_str(&text)
             .map_err(|error| Error::Manifest { path: file.clone(), problem: error.to_string() })?;
-        let way = |name: &&str| Value::from(format!("../../components/{name}"));
-        kustomization["components"] = components.iter().map(way).collect();
+        kustomization["components"] =
+            components.iter().map(|name| Value::from(format!("../../components/{name}"))).collect();
         fs::write(&file, kustomization.to_string()).map_err(Error::file("write", &file))?;
         Ok(directory)
     }

@@ -47,7 +47,7 @@ pub struct Options {
 
 /// Shows everything, waits if it is to wait, and takes everything down, whatever happened.
 pub async fn run(options: &Options) -> Result<(), Error> {
-    let layout = Layout::of(&options.name)?;
+    let layout = Layout::from_name(&options.name)?;
     let _only = alone(&layout).await?;
     let mut interruption = Interruption::new()?;
     let shown = tokio::select! {
@@ -178,7 +178,9 @@ async fn stay(planes: &Planes, layout: &Layout) -> Result<(), Error> {
         // A process that ends together with the planes is removed from the state as soon as whoever ends it
         // has noticed. Only a second look shows that it ended by itself.
         let ended = beside.iter().find(|process| process.ended()).map(Fedhub::log);
-        if let Some(log) = ended.as_ref().filter(|_| ended == ended_before) {
+        if let Some(log) = ended.as_ref()
+            && ended == ended_before
+        {
             return Err(Error::Ended(log.clone()));
         }
         ended_before = ended;

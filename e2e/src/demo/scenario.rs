@@ -125,12 +125,14 @@ impl Scenario<'_> {
     /// Waits for steps that need not come in this order, and prints each with the time since the last one of
     /// its thread and since its cause. Returns when the marked ones were seen, and the last of the list.
     async fn see(&self, thread: &Thread, steps: &[Step]) -> Result<(Marks, Instant), Error> {
-        let print = |index: usize, at| {
-            let step: &Step = &steps[index];
-            let (hop, since) = thread.hop(at);
-            self.printer.saw(hop, since, step.place.plane, &step.words);
-        };
-        let times = self.timeline.all(LIMIT, steps, print).await;
+        let times = self
+            .timeline
+            .all(LIMIT, steps, |index, at| {
+                let step: &Step = &steps[index];
+                let (hop, since) = thread.hop(at);
+                self.printer.saw(hop, since, step.place.plane, &step.words);
+            })
+            .await;
         let times = times.map_err(|missing| self.not_seen(&steps[missing]))?;
         let marks = steps.iter().zip(&times).filter_map(|(step, at)| Some((step.mark?, *at)));
         Ok((marks.collect(), times.last().copied().unwrap_or(thread.cause)))

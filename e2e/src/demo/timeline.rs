@@ -62,7 +62,8 @@ impl Timeline {
 
     /// Waits until every watch has its first list. Says whether that came true in time.
     pub async fn synced(&self, limit: Duration) -> bool {
-        let (all, mut log) = (self.tasks.len(), self.log.subscribe());
+        let all = self.tasks.len();
+        let mut log = self.log.subscribe();
         let synced = log.wait_for(|log| log.synced >= all);
         matches!(tokio::time::timeout(limit, synced).await, Ok(Ok(_)))
     }
@@ -129,7 +130,8 @@ mod tests {
     }
 
     fn step(plane: &'static str, name: &str, like: &[Like]) -> Step {
-        let (namespace, name) = ("here".to_owned(), name.to_owned());
+        let namespace = "here".to_owned();
+        let name = name.to_owned();
         Step::new(Place { plane, kind: Kind::Instance, namespace, name }, like, "")
     }
 

@@ -24,7 +24,7 @@ pub async fn start_with(layout: &Layout, of_cells: &[String]) -> Result<(), Erro
         if State::load(layout, member)?.is_none() {
             let port = if member.has_page() { port(layout, member)? } else { 0 };
             let components = if let Member::Cell(_) = member { of_cells } else { &[] };
-            let pod = match Overlay::of(member, components, None)? {
+            let pod = match Overlay::from_member(member, components, None)? {
                 Some(overlay) => overlay.pod_for_suites(layout, port).await?,
                 None => Pod { arguments: member.arguments(layout), environment: BTreeMap::new() },
             };

@@ -110,12 +110,14 @@ impl Member {
 }
 
 fn plane(name: &str) -> Result<&'static Plane, Error> {
-    let named = |plane: &&Plane| plane.name == name || plane.name.strip_prefix("cell-") == Some(name);
-    cells().map(|(plane, _)| plane).find(named).ok_or_else(|| Error::Unknown {
-        kind: "cell",
-        name: name.to_owned(),
-        known: cells().map(|(plane, _)| plane.name).collect::<Vec<_>>().join(", "),
-    })
+    cells()
+        .map(|(plane, _)| plane)
+        .find(|plane| plane.name == name || plane.name.strip_prefix("cell-") == Some(name))
+        .ok_or_else(|| Error::Unknown {
+            kind: "cell",
+            name: name.to_owned(),
+            known: cells().map(|(plane, _)| plane.name).collect::<Vec<_>>().join(", "),
+        })
 }
 
 #[cfg(test)]

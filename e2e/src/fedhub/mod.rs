@@ -92,8 +92,8 @@ impl Fedhub {
         // The kernel names a process's program without symbolic links.
         let program = fs::canonicalize(&options.program).map_err(Error::file("find", &options.program))?;
         let port = port(layout, Member::First)?;
-        let overlay =
-            Overlay::of(Member::First, &[], None)?.ok_or_else(|| not_started(layout, Member::First))?;
+        let overlay = Overlay::from_member(Member::First, &[], None)?
+            .ok_or_else(|| not_started(layout, Member::First))?;
         let pod = overlay.pod_for_suites(layout, port).await?;
         let flags = options.arguments.clone();
         State { flags, ..State::new(program, pod, port) }.save(layout, Member::First)?;
@@ -176,7 +176,7 @@ impl Fedhub {
 
     /// The overlay of `deploy/` that it is started from for once, if another than usual.
     fn overlay(&self, once: &Once) -> Result<Option<Overlay>, Error> {
-        let overlay = Overlay::of(self.member, &once.components, once.plane.as_deref())?;
+        let overlay = Overlay::from_member(self.member, &once.components, once.plane.as_deref())?;
         // What simulates services is not in `deploy/`, and its flags are its own.
         if overlay.is_some() {
             pod::may_differ(&once.flags)?;

@@ -85,7 +85,11 @@ struct Surroundings {
 
 impl Overlay {
     /// The one of a member, with these components, on the plane that it is for unless another is given.
-    pub fn of(member: Member, components: &[String], plane: Option<&str>) -> Result<Option<Self>, Error> {
+    pub fn from_member(
+        member: Member,
+        components: &[String],
+        plane: Option<&str>,
+    ) -> Result<Option<Self>, Error> {
         let usual = match member {
             Member::First | Member::Second => Self::management()?,
             Member::Cell(plane) => Self { base: "overlays/cell", components: Vec::new(), plane },
@@ -131,7 +135,7 @@ impl Overlay {
     pub async fn pod(&self, layout: &Layout, port: u16) -> Result<Pod, Error> {
         let deployment = self.deployment(layout).await?;
         let client = kubeconfig::client(&layout.kubeconfig(self.plane.name)).await?;
-        let surroundings = Surroundings::of(&deployment, &client, layout, self.plane).await?;
+        let surroundings = Surroundings::read(&deployment, &client, layout, self.plane).await?;
         pod(&deployment, &surroundings, port).map_err(|problem| self.problem(problem))
     }
 
@@ -188,13 +192,14 @@ fn relative(from: &Path, to: &Path) -> PathBuf {
 }
 
 impl Surroundings {
-    async fn of(
+    async fn read(
         deployment: &Deployment,
         client: &Client,
         layout: &Layout,
         plane: &Plane,
     ) -> Result<Self, Error> {
-        let (namespace, pod) = (namespace(deployment), pod_spec(deployment));
+        let namespace = namespace(deployment);
+        let pod = pod_spec(deployment);
         let failed = |what: &str, name: &str| {
             Error::api(format!("read {what} {name} in {namespace} on {}", plane.name))
         };
@@ -266,8 +271,12 @@ fn pod(deployment: &Deployment, surroundings: &Surroundings, port: u16) -> Resul
     }
     arguments.push(format!("--management-kubeconfig={}", surroundings.account.display()));
     arguments.push(format!("--admin-address=127.0.0.1:{port}"));
-    let variable = |variable| value(variable, namespace(deployment), surroundings);
-    let environment = container.env.iter().flatten().map(variable).collect::<Result<_, _>>()?;
+    let environment = container
+        .env
+        .iter()
+        .flatten()
+        .map(|variable| value(variable, namespace(deployment), surroundings))
+        .collect::<Result<_, _>>()?;
     Ok(Pod { arguments, environment })
 }
 

@@ -12,9 +12,11 @@ const ANSWER: Duration = Duration::from_secs(2);
 /// Whether a process leads in all of its roles, by a scrape. The release before had one series without a
 /// role.
 pub fn leads(metrics: &str) -> bool {
-    let is_series = |rest: &&str| rest.starts_with([' ', '{']);
-    let mut series =
-        metrics.lines().filter_map(|line| line.strip_prefix("fedhub_leader")).filter(is_series).peekable();
+    let mut series = metrics
+        .lines()
+        .filter_map(|line| line.strip_prefix("fedhub_leader"))
+        .filter(|rest| rest.starts_with([' ', '{']))
+        .peekable();
     series.peek().is_some() && series.all(|it| it.ends_with(" 1"))
 }
 

@@ -67,7 +67,10 @@ impl State {
     /// Returns the state of a process that does not run yet.
     pub fn new(program: PathBuf, pod: Pod, port: u16) -> Self {
         let Pod { arguments, environment } = pod;
-        let (flags, otherwise, other_program, identity) = (Vec::new(), false, None, None);
+        let flags = Vec::new();
+        let otherwise = false;
+        let other_program = None;
+        let identity = None;
         Self { program, arguments, environment, flags, port, otherwise, other_program, identity }
     }
 
@@ -144,7 +147,7 @@ impl State {
         // A group of its own: Ctrl-C at the terminal reaches the harness alone, which ends things in order.
         command.stdin(Stdio::null()).stdout(log).stderr(errors).process_group(0);
         let child = command.spawn().map_err(Error::file("start", self.running()))?;
-        self.identity = child.id().and_then(|pid| i32::try_from(pid).ok()).and_then(Identity::of);
+        self.identity = child.id().and_then(|pid| i32::try_from(pid).ok()).and_then(Identity::from_pid);
         self.save(layout, member)?;
         Ok(child)
     }
@@ -189,8 +192,12 @@ impl State {
 
 /// The arguments, with each flag in place of the one of its name.
 pub fn replaced(arguments: &[String], flags: &[String]) -> Vec<String> {
-    let stays = |argument: &&String| !flags.iter().any(|flag| name_of(flag) == name_of(argument));
-    arguments.iter().filter(stays).chain(flags).cloned().collect()
+    arguments
+        .iter()
+        .filter(|argument| !flags.iter().any(|flag| name_of(flag) == name_of(argument)))
+        .chain(flags)
+        .cloned()
+        .collect()
 }
 
 #[cfg(test)]

@@ -20,7 +20,8 @@ async fn what_was_started_is_found_and_ended_by_a_later_command() {
         state.identity = None;
         state.save(&layout, replica).unwrap();
     }
-    let (fedhub, second) = (Fedhub::load(&layout).unwrap(), Fedhub::second(&layout).unwrap());
+    let fedhub = Fedhub::load(&layout).unwrap();
+    let second = Fedhub::second(&layout).unwrap();
     let cell = Fedhub::cell(&layout, "ord").unwrap();
     assert!(cell.pid().is_some() && cell.pid() != fedhub.pid());
     assert!(fedhub.pid().is_some() && second.pid().is_some() && fedhub.pid() != second.pid());

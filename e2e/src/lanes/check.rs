@@ -41,7 +41,7 @@ impl Check {
             Ok(line) => (Vec::new(), line),
             Err(error) => (vec![error.to_string()], String::new()),
         };
-        let instance = [Layout::of(&servers.name)?];
+        let instance = [Layout::from_name(&servers.name)?];
         complaints.extend(evidence::leaks(&instance)?);
         if self == Self::Page {
             // The page reads with rights that `deploy/` grants; the others need none that the suites do not

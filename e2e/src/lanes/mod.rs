@@ -83,7 +83,7 @@ impl Options {
     /// started.
     fn layouts(&self) -> Result<Vec<Layout>, Error> {
         let names = self.lanes().chain([self.again()]);
-        let layouts = names.map(|name| Layout::of(&name)).collect::<Result<Vec<_>, _>>()?;
+        let layouts = names.map(|name| Layout::from_name(&name)).collect::<Result<Vec<_>, _>>()?;
         Ok(layouts.into_iter().filter(|layout| layout.root().is_dir()).collect())
     }
 }
@@ -112,7 +112,8 @@ pub async fn run(options: &Options) -> Result<Found, Error> {
     let begun = Instant::now();
     let idle = Idle::sample();
     let instances: Vec<_> = options.lanes().take(lanes).enumerate().collect();
-    let (queue, toolbox) = (&queue, &toolbox);
+    let queue = &queue;
+    let toolbox = &toolbox;
     let running = instances.iter().map(|(index, instance)| {
         let (first, last) = if *index == 0 { (&*together, &*last) } else { (&[][..], &[][..]) };
         let label = if lanes == 1 { String::new() } else { format!("lane {}", index + 1) };
@@ -234,7 +235,7 @@ async fn again(
         } else if let Some(suite) = options.suites.iter().find(|suite| suite.name == failed.name) {
             let ran = Stage::up(toolbox, &servers).await?.run(std::slice::from_ref(suite)).await?;
             again.extend(ran.into_iter().map(suite_done));
-            complaints.extend(evidence::leaks(&[Layout::of(&servers.name)?])?);
+            complaints.extend(evidence::leaks(&[Layout::from_name(&servers.name)?])?);
             servers::down(&servers.name, true).await?;
         }
     }

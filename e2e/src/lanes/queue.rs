@@ -48,7 +48,8 @@ mod tests {
 
     #[test]
     fn checks_begin_early_and_what_runs_last_stays_with_the_first_lane() {
-        let (one, two) = (suite("one", false, false), suite("two", true, false));
+        let one = suite("one", false, false);
+        let two = suite("two", true, false);
         let last = suite("last", true, true);
         let plan = plan(vec![last.clone(), two.clone(), one.clone()], &[Check::Alerts, Check::Page]);
         assert_eq!(plan.together, [one]);

@@ -60,7 +60,7 @@ pub async fn run(options: &beside::Options, pictures: Option<&Path>) -> Result<P
     tools::ensure(Tool::Chromium, progress).await?;
     let (planes, fedhub) = beside::up(options).await?;
     chain::start(planes.layout()).await?;
-    let fixture = Fixture::of(&planes).await?;
+    let fixture = Fixture::from_planes(&planes).await?;
     fixture.make(1, "made").await?;
     fedhub.settled().await?;
 

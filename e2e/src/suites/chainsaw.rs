@@ -106,7 +106,8 @@ pub async fn run(context: &Context<'_>, suites: &[Suite]) -> Result<Vec<Ran>, Er
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let mut child = command.spawn().map_err(Error::file("start", context.chainsaw))?;
     let mut group = Group(child.id().and_then(|pid| i32::try_from(pid).ok()).map(Pid::from_raw));
-    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let stdout = child.stdout.take();
+    let stderr = child.stderr.take();
     let mut reader = Reader::default();
     let mut ends = BTreeMap::new();
     let errors = async {

@@ -32,7 +32,8 @@ pub fn kept(recipe: Recipe, bin: &Path) -> Result<Option<PathBuf>, Error> {
     if !bin.is_dir() {
         return Ok(None);
     }
-    let (empty, prefix) = (directory_name(recipe, ""), format!("{}-deb-", recipe.name));
+    let empty = directory_name(recipe, "");
+    let prefix = format!("{}-deb-", recipe.name);
     let hash = empty.strip_prefix(&prefix).unwrap_or_default();
     let mut found = Vec::new();
     for entry in fs::read_dir(bin).map_err(Error::file("list", bin))?.flatten() {
@@ -101,7 +102,8 @@ pub async fn fetch(
 /// A program that looks elsewhere for its files. Its strings stay where they are, for both paths have the
 /// same length.
 fn replaced(mut program: Vec<u8>, moved: &Moved) -> Vec<u8> {
-    let (from, to) = (moved.from.as_bytes(), moved.to.as_bytes());
+    let from = moved.from.as_bytes();
+    let to = moved.to.as_bytes();
     let mut at = 0;
     while let Some(found) = program[at..].windows(from.len()).position(|bytes| bytes == from) {
         at += found;
@@ -155,8 +157,10 @@ impl Apt<'_> {
         self.apt_get(arguments).await.map_err(|error| updated.err().unwrap_or(error))?;
         let directory = self.scratch.join(below);
         let entries = fs::read_dir(&directory).map_err(Error::file("list", &directory))?.flatten();
-        let is_package = |path: &PathBuf| path.extension().is_some_and(|it| it == "deb");
-        Ok(entries.map(|entry| entry.path()).filter(is_package).collect())
+        Ok(entries
+            .map(|entry| entry.path())
+            .filter(|path| path.extension().is_some_and(|it| it == "deb"))
+            .collect())
     }
 
     /// That of the package itself.

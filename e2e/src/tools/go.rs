@@ -67,7 +67,8 @@ fn ldflags(recipe: &GoModule, version: &str) -> String {
     let mut flags = "-s -w".to_owned();
     if let Some(package) = recipe.version_package {
         let mut numbers = version.trim_start_matches('v').split('.');
-        let (major, minor) = (numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default());
+        let major = numbers.next().unwrap_or_default();
+        let minor = numbers.next().unwrap_or_default();
         for (name, value) in
             [("gitVersion", version), ("gitMajor", major), ("gitMinor", minor), ("gitTreeState", "clean")]
         {

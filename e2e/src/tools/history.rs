@@ -32,7 +32,8 @@ pub async fn pinned(name: &str) -> Result<Pinned, Error> {
 impl Pinned {
     /// Builds the program into a directory.
     pub async fn build(&self, tool: &str, into: &Path, progress: &Progress) -> Result<(), Error> {
-        let (commit, source) = (&self.commit, into.join("source"));
+        let commit = &self.commit;
+        let source = into.join("source");
         progress.step(format!("{tool} {commit}: building (the first time about four minutes)"));
         fs::create_dir_all(&source).map_err(Error::file("create", &source))?;
         let archive = into.join("source.tar");
@@ -46,7 +47,8 @@ impl Pinned {
         // What a caller's cargo has set concerns the caller's checkout.
         cargo.env_remove("CARGO_TARGET_DIR").env("CARGO_INCREMENTAL", "0");
         run::output(cargo, || missing("cargo")).await?;
-        let (from, to) = (source.join("target/debug/fedhub"), into.join("fedhub"));
+        let from = source.join("target/debug/fedhub");
+        let to = into.join("fedhub");
         fs::rename(&from, &to).map_err(Error::file("move", &from))?;
         fs::remove_file(&archive).map_err(Error::file("remove", &archive))?;
         fs::remove_dir_all(&source).map_err(Error::file("remove", &source))

@@ -44,7 +44,9 @@ pub fn write(layout: &Layout, pki: &Pki, planes: &[Plane]) -> Result<(), Error> 
         }
         let shown = pki.plane(plane.name)?;
         let file = |extension: &str| layout.pki().join(format!("webhooks-{}.{extension}", plane.name));
-        let (certificate, key, kubeconfig) = (file("crt"), file("key"), file("json"));
+        let certificate = file("crt");
+        let key = file("key");
+        let kubeconfig = file("json");
         let written = [
             (&certificate, shown.certificate),
             (&key, shown.key),

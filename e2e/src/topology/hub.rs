@@ -92,7 +92,8 @@ impl Hub<'_> {
 
     /// Registers Karmada's webhooks. The webhook has to run: from here on writes wait for it.
     pub async fn register_webhooks(&self) -> Result<(), Error> {
-        let (url, ca_bundle) = (self.url(WEBHOOK), self.ca_bundle());
+        let url = self.url(WEBHOOK);
+        let ca_bundle = self.ca_bundle();
         let replace =
             [("https://karmada-webhook.karmada-system.svc:443", url.as_str()), ("{{caBundle}}", &ca_bundle)];
         let configurations = manifests::read(&self.karmada.manifest(WEBHOOKS), &replace)?;

@@ -81,7 +81,7 @@ impl Holder {
     }
 
     /// The role with that service account.
-    fn of(namespace: &str, name: &str) -> Option<Self> {
+    fn find(namespace: &str, name: &str) -> Option<Self> {
         [Self::Fedhub, Self::Cell].into_iter().find(|holder| holder.account() == (namespace, name))
     }
 
@@ -125,7 +125,7 @@ pub async fn issue(
 
 /// The kubeconfig of a service account on a plane, if it is one of fedhub's.
 pub fn of_account(layout: &Layout, namespace: &str, name: &str, plane: &str) -> Option<PathBuf> {
-    Holder::of(namespace, name).map(|holder| holder.kubeconfig(layout, plane))
+    Holder::find(namespace, name).map(|holder| holder.kubeconfig(layout, plane))
 }
 
 /// The file with what a Secret on a plane holds under `key`, of those that Deployments of `deploy/` mount: a

@@ -22,7 +22,7 @@ const EVIDENCE: [&str; 2] = ["logs", "audit"];
 
 impl Layout {
     /// The instance `name` below `$FEDHUB_PLANES_DIR`, else below `tmp/planes` of the repository.
-    pub fn of(name: &str) -> Result<Self, Error> {
+    pub fn from_name(name: &str) -> Result<Self, Error> {
         let planes = std::env::var_os("FEDHUB_PLANES_DIR")
             .filter(|value| !value.is_empty())
             .map_or_else(|| crate::repository().join("tmp/planes"), PathBuf::from);

@@ -91,7 +91,7 @@ impl Planes {
     ///
     /// What runs beside the planes is written down among what goes with them: `end_beside` ends it first.
     pub async fn up(options: &Options, end_beside: EndBeside) -> Result<Self, Error> {
-        let layout = Layout::of(&options.name)?;
+        let layout = Layout::from_name(&options.name)?;
         let programs = programs(&options.progress).await?;
         inotify::ensure(&options.progress);
         let _lock = layout.lock().await?;
@@ -116,7 +116,7 @@ impl Planes {
 
     /// The instance of this name that some earlier command started.
     pub fn load(name: &str) -> Result<Self, Error> {
-        let layout = Layout::of(name)?;
+        let layout = Layout::from_name(name)?;
         match State::load(&layout)? {
             Some(state) if state.ready => {
                 Ok(Self { supervisor: Arc::new(Supervisor::new(layout.clone(), state, false)), layout })
@@ -153,12 +153,15 @@ impl Planes {
     /// Every process, in the order of its start.
     pub fn processes(&self) -> Vec<ProcessStatus> {
         let state = self.supervisor.state();
-        let status = |process: &state::Process| ProcessStatus {
-            name: process.command.name.clone(),
-            pid: process.identity.as_ref().filter(|_| process.runs()).map(|identity| identity.pid),
-            stopped: process.stopped,
-        };
-        state.processes.iter().map(status).collect()
+        state
+            .processes
+            .iter()
+            .map(|process| ProcessStatus {
+                name: process.command.name.clone(),
+                pid: process.identity.as_ref().filter(|_| process.runs()).map(|identity| identity.pid),
+                stopped: process.stopped,
+            })
+            .collect()
     }
 
     /// Ends one process, such as a cell's API server, until it is started again.
@@ -270,7 +273,7 @@ async fn programs(progress: &Progress) -> Result<Programs, Error> {
 /// Ends whatever is left of the instance of this name, in whatever state it is. `end_beside` ends what
 /// runs beside it. Returns how many processes of the planes were ended.
 pub async fn down(name: &str, end_beside: EndBeside) -> Result<usize, Error> {
-    let layout = Layout::of(name)?;
+    let layout = Layout::from_name(name)?;
     if !layout.root().is_dir() {
         return Ok(0);
     }

@@ -92,7 +92,8 @@ mod tests {
     #[test]
     fn two_instances_never_share_a_port_and_a_release_frees_only_ones_own() {
         let scratch = tempfile::tempdir().unwrap();
-        let (one, two) = (instance(scratch.path(), "one"), instance(scratch.path(), "two"));
+        let one = instance(scratch.path(), "one");
+        let two = instance(scratch.path(), "two");
         let directory = scratch.path().join("ports");
         let names = ["a".to_owned(), "b".to_owned()];
         let first = reserve(&directory, &one, &names).unwrap();

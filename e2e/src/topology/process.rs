@@ -19,7 +19,7 @@ pub struct Identity {
 
 impl Identity {
     /// The process that has this PID now.
-    pub fn of(pid: i32) -> Option<Self> {
+    pub fn from_pid(pid: i32) -> Option<Self> {
         Some(Self { pid, start_time: stat(pid)?.start_time })
     }
 
@@ -48,7 +48,7 @@ pub fn find(program: &Path, variable: &str) -> Option<Identity> {
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
         .filter(|pid| executable(*pid).is_some_and(|path| path == program))
         .find(|pid| has_variable(*pid, variable))
-        .and_then(Identity::of)
+        .and_then(Identity::from_pid)
 }
 
 fn has_variable(pid: i32, variable: &str) -> bool {
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn another_program_or_start_time_is_another_process() {
         let pid = i32::try_from(std::process::id()).unwrap();
-        let this = Identity::of(pid).unwrap();
+        let this = Identity::from_pid(pid).unwrap();
         let program = std::env::current_exe().unwrap();
         assert!(this.runs(&program));
         assert!(!this.runs(Path::new("/bin/true")));

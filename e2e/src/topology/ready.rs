@@ -18,7 +18,7 @@ const LIMIT: Duration = Duration::from_mins(2);
 /// Waits until a process serves.
 pub async fn serves(supervisor: &Supervisor, layout: &Layout, process: &str) -> Result<(), Error> {
     let state = supervisor.state();
-    match Probe::of(process) {
+    match Probe::from_process(process) {
         Probe::Http { port, path } => {
             let port = state.port(&port)?;
             until(format!("{process} to serve"), LIMIT, || async {
@@ -50,7 +50,7 @@ enum Probe<'a> {
 }
 
 impl<'a> Probe<'a> {
-    fn of(process: &'a str) -> Self {
+    fn from_process(process: &'a str) -> Self {
         match process {
             AGGREGATED => Self::Https { plane: HUB, path: "/readyz" },
             // Beside the webhooks themselves, with this slash.
@@ -76,14 +76,20 @@ mod tests {
 
     #[test]
     fn each_process_is_asked_where_it_answers() {
-        assert_eq!(Probe::of("etcd-hub"), Probe::Http { port: "etcd-hub".to_owned(), path: "/health" });
-        assert_eq!(Probe::of("kube-apiserver-cell-dfw"), Probe::Https { plane: "cell-dfw", path: "/readyz" });
         assert_eq!(
-            Probe::of("kube-controller-manager-project-a"),
+            Probe::from_process("etcd-hub"),
+            Probe::Http { port: "etcd-hub".to_owned(), path: "/health" }
+        );
+        assert_eq!(
+            Probe::from_process("kube-apiserver-cell-dfw"),
+            Probe::Https { plane: "cell-dfw", path: "/readyz" }
+        );
+        assert_eq!(
+            Probe::from_process("kube-controller-manager-project-a"),
             Probe::Https { plane: "project-a", path: "/healthz" }
         );
         assert_eq!(
-            Probe::of("karmada-scheduler"),
+            Probe::from_process("karmada-scheduler"),
             Probe::Http { port: "karmada-scheduler/health".to_owned(), path: "/healthz" }
         );
     }

@@ -110,7 +110,8 @@ pub async fn rebuild_hub(
         progress: &options.progress,
     };
     let hub = Plane::named(HUB)?;
-    let (etcd, api_server) = (etcd_process(hub.etcd), api_server_process(HUB));
+    let etcd = etcd_process(hub.etcd);
+    let api_server = api_server_process(HUB);
     let controller_manager = controller_manager_process(HUB);
     let processes = [CONTROLLERS, SCHEDULER, WEBHOOK, &controller_manager, AGGREGATED, &api_server, &etcd]
         .map(str::to_owned);

@@ -139,8 +139,7 @@ impl Steps<'_> {
             try_join(self.serves(SCHEDULER), self.serves(CONTROLLERS)).await?;
             let state = self.supervisor.state();
             let stopped = |name: &str| state.processes.iter().any(|p| p.command.name == name && p.stopped);
-            let up = |cell: &Plane| !stopped(&api_server_process(cell.name));
-            hub.cells_ready(!manifests.crds.is_empty(), up).await
+            hub.cells_ready(!manifests.crds.is_empty(), |cell| !stopped(&api_server_process(cell.name))).await
         };
         try_join(roles, cells).await?;
         self.progress.step("hub: every cell is Ready");
@@ -239,7 +238,12 @@ mod tests {
         // A copy of it, with the cell's name and city.
         assert!(guide.contains("\ncp -r deploy/overlays/cell deploy/overlays/cell-dfw\n"));
         let with_copies: BTreeSet<&str> = with_crds(&APPLIED.cell);
-        let copied = |of: &&'static str| if *of == "overlays/cell" { "overlays/cell-dfw" } else { of };
-        assert_eq!(applied("CELL"), with_copies.iter().map(copied).collect());
+        assert_eq!(
+            applied("CELL"),
+            with_copies
+                .iter()
+                .map(|of| if *of == "overlays/cell" { "overlays/cell-dfw" } else { of })
+                .collect()
+        );
     }
 }

@@ -96,7 +96,7 @@ impl Supervisor {
         // A group of its own: Ctrl-C at the terminal reaches the harness alone, which ends things in order.
         spawn.stdin(Stdio::null()).stdout(log).stderr(errors).process_group(0);
         let child = spawn.spawn().map_err(Error::file("start", &command.program))?;
-        let identity = i32::try_from(child.id()).ok().and_then(super::process::Identity::of);
+        let identity = i32::try_from(child.id()).ok().and_then(super::process::Identity::from_pid);
         inner.children.insert(name.clone(), child);
         if let Some(known) = inner.state.process_mut(&name) {
             known.identity = identity;

@@ -6,10 +6,16 @@
 //! use fedhub_planes::Settings;
 //! use fedhub_testing::{Process, client, quiet};
 //!
-//! let mut process = Process::on(&server); let planes = process.planes(client(&server), Settings::default());
-//! let queue = process.queue(planes.seed()); // The controller under test: it listens to `planes`, and
-//! `process.work(&controller, &queue, 4)` staffs it. planes.start(); let run = process.running(planes);
-//! quiet(10).await; run.stop().await; # }
+//! let mut process = Process::on(&server);
+//! let planes = process.planes(client(&server), Settings::default());
+//! let queue = process.queue(planes.seed());
+//! // The controller under test: it listens to `planes`, and `process.work(&controller, &queue, 4)` staffs
+//! // it.
+//! planes.start();
+//! let run = process.running(planes);
+//! quiet(10).await;
+//! run.stop().await;
+//! # }
 //! ```
 //!
 //! Nothing here knows a controller, so that tests of every crate may use it; the `support.rs` of each test

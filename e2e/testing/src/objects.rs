@@ -27,7 +27,8 @@ pub fn serve_entitlements(server: &ApiServer) {
     server.register(resource::definitions());
     let finalizers = ["customresourcecleanup.apiextensions.k8s.io"];
     let metadata = json!({"name": ENTITLEMENTS, "finalizers": finalizers});
-    let (api, kind) = ("apiextensions.k8s.io/v1", "CustomResourceDefinition");
+    let api = "apiextensions.k8s.io/v1";
+    let kind = "CustomResourceDefinition";
     server.put(json!({"apiVersion": api, "kind": kind, "metadata": metadata})).unwrap();
 }
 

@@ -130,7 +130,9 @@ impl<P> Run<P> {
 
     /// How many passes of a controller failed.
     pub fn failed(&self, controller: &str) -> u64 {
-        let of = |category| self.metrics.reconciles.with_label_values(&[controller, category]).get();
-        ["transient", "conflict", "throttled", "forbidden", "invalid", "bug"].into_iter().map(of).sum()
+        ["transient", "conflict", "throttled", "forbidden", "invalid", "bug"]
+            .into_iter()
+            .map(|category| self.metrics.reconciles.with_label_values(&[controller, category]).get())
+            .sum()
     }
 }

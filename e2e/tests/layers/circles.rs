@@ -32,9 +32,14 @@ fn reach<'a>(graph: &'a Graph, file: &String) -> BTreeSet<&'a String> {
 
 /// Who knows whom within a circle, a line for each file.
 pub fn describe(graph: &Graph, circle: &BTreeSet<String>) -> String {
-    let line = |file: &String| {
+    let mut lines = String::new();
+    for file in circle {
         let known: Vec<&str> = graph[file].intersection(circle).map(String::as_str).collect();
-        format!("    {file} knows {}\n", known.join(", "))
-    };
-    circle.iter().map(line).collect()
+        lines.push_str("    ");
+        lines.push_str(file);
+        lines.push_str(" knows ");
+        lines.push_str(&known.join(", "));
+        lines.push('\n');
+    }
+    lines
 }

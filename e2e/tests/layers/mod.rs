@@ -231,15 +231,21 @@ fn federation_is_found_however_it_is_written() {
 fn the_caches_are_free_of_federation() {
     let packages = packages();
     let package = packages.iter().find(|package| package["name"] == GENERIC).unwrap();
-    let own = |dependency: &&Value| !dependency["path"].is_null();
-    let known: Vec<&Value> =
-        package["dependencies"].as_array().unwrap().iter().filter(own).map(|it| &it["name"]).collect();
+    let known: Vec<&Value> = package["dependencies"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|dependency| !dependency["path"].is_null())
+        .map(|it| &it["name"])
+        .collect();
     assert_eq!(known, ["fedhub-core"], "{GENERIC} knows more than what every crate stands on");
     let folder = repository().join(folder(package)).join("src");
-    let says = |(name, text): &(String, String)| -> Vec<String> {
-        federation(text).iter().map(|what| format!("{}/{name}: {what}", folder.display())).collect()
-    };
-    let found: Vec<String> = source::files(&folder).iter().flat_map(says).collect();
+    let found: Vec<String> = source::files(&folder)
+        .iter()
+        .flat_map(|(name, text): &(String, String)| -> Vec<String> {
+            federation(text).iter().map(|what| format!("{}/{name}: {what}", folder.display())).collect()
+        })
+        .collect();
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 

@@ -96,7 +96,8 @@ fn module(file: &str) -> Module {
 
 /// The file that says what `path` means, where that is one of the crate; re-exports are followed.
 fn target(files: &BTreeMap<Module, File>, from: &[String], path: &[String], depth: usize) -> Option<String> {
-    let (mut at, mut rest) = (from.to_vec(), path);
+    let mut at = from.to_vec();
+    let mut rest = path;
     match path.first()?.as_str() {
         "crate" => {
             at.clear();
@@ -214,10 +215,12 @@ fn is_name(token: &str) -> bool {
 /// The tokens of a text: names, `::`, and single characters. Comments, literals and lifetimes are left out.
 fn tokens(text: &str) -> Vec<String> {
     let chars: Vec<char> = text.chars().collect();
-    let (mut tokens, mut at) = (Vec::new(), 0);
+    let mut tokens = Vec::new();
+    let mut at = 0;
     let get = |at: usize| chars.get(at).copied().unwrap_or('\0');
     while at < chars.len() {
-        let (here, next) = (chars[at], get(at + 1));
+        let here = chars[at];
+        let next = get(at + 1);
         if here == '/' && next == '/' {
             while at < chars.len() && chars[at] != '\n' {
                 at += 1;
@@ -287,7 +290,8 @@ fn after_quote(chars: &[char], quote: usize) -> usize {
 /// Leaves out each item under `#[cfg(test)]`.
 fn without_tests(tokens: Vec<String>) -> Vec<String> {
     const TEST: [&str; 7] = ["#", "[", "cfg", "(", "test", ")", "]"];
-    let (mut kept, mut at) = (Vec::new(), 0);
+    let mut kept = Vec::new();
+    let mut at = 0;
     while at < tokens.len() {
         if tokens.len() >= at + TEST.len() && TEST.iter().zip(&tokens[at..]).all(|(a, b)| a == b) {
             at = after_item(&tokens, at + TEST.len());

@@ -9,10 +9,13 @@ use super::{DASHBOARDS, RUNBOOKS, files, list, read, text, unknown_series};
 fn dashboards() -> Vec<(String, Value)> {
     let files = files(DASHBOARDS, "json");
     assert!(files.len() >= 4, "{files:?}");
-    let parse = |path: String| {
-        (serde_json::from_str(&read(&path)).unwrap_or_else(|error| panic!("{path}: {error}")), path)
-    };
-    files.into_iter().map(parse).map(|(dashboard, path)| (path, dashboard)).collect()
+    files
+        .into_iter()
+        .map(|path| {
+            (serde_json::from_str(&read(&path)).unwrap_or_else(|error| panic!("{path}: {error}")), path)
+        })
+        .map(|(dashboard, path)| (path, dashboard))
+        .collect()
 }
 
 #[test]
@@ -42,7 +45,8 @@ fn every_dashboard_is_complete() {
             list(&dashboard["templating"]["list"]).iter().map(|variable| text(&variable["name"])).collect();
         let panels = list(&dashboard["panels"]);
         assert!(!panels.is_empty() && panels.len() <= 12, "{path}: {}", panels.len());
-        let (mut ids, mut titles) = (BTreeSet::new(), BTreeSet::new());
+        let mut ids = BTreeSet::new();
+        let mut titles = BTreeSet::new();
         for panel in panels {
             assert!(ids.insert(panel["id"].as_u64().unwrap()), "{path}: {}", panel["id"]);
             assert!(titles.insert(text(&panel["title"])), "{path}: {}", panel["title"]);

@@ -46,7 +46,8 @@ fn every_rule_makes_one_series_of_all_replicas() {
 /// not.
 #[test]
 fn every_alert_is_tested_both_ways() {
-    let (mut fires, mut silent) = (BTreeSet::new(), BTreeSet::new());
+    let mut fires = BTreeSet::new();
+    let mut silent = BTreeSet::new();
     for path in files(&format!("{ALERTS}/tests"), "yaml") {
         for test in list(&yaml(&path)["tests"]) {
             for case in list(&test["alert_rule_test"]) {

@@ -14,7 +14,8 @@ fn every_alert_has_its_page_and_every_page_its_alert() {
     assert_eq!(pages, names(&alerts()));
     let index = read(&format!("{RUNBOOKS}/README.md"));
     for alert in alerts() {
-        let (name, severity) = (text(&alert["alert"]), text(&alert["labels"]["severity"]));
+        let name = text(&alert["alert"]);
+        let severity = text(&alert["labels"]["severity"]);
         let path = format!("{RUNBOOKS}/{name}.md");
         assert_eq!(text(&alert["annotations"]["runbook_url"]), path);
         assert!(index.contains(&format!("| [{name}]({name}.md) | {severity} |")), "README.md: {name}");

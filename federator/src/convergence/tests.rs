@@ -25,8 +25,11 @@ use Step::{Federated, Reported, Returned, Seen};
 
 /// What was measured after steps that begin at these seconds: Karmada's shares, and the whole ways.
 fn measured(steps: &[(u64, Step)]) -> (Vec<u64>, Vec<u64>) {
-    let (start, wd) = (Instant::now(), key("web"));
-    let (mut convergence, mut shares, mut whole) = (Convergence::default(), Vec::new(), Vec::new());
+    let start = Instant::now();
+    let wd = key("web");
+    let mut convergence = Convergence::default();
+    let mut shares = Vec::new();
+    let mut whole = Vec::new();
     for (at, step) in steps {
         let now = start + Duration::from_secs(*at);
         match step {
@@ -122,7 +125,9 @@ fn u5_what_is_superseded_converges_with_what_supersedes_it() {
 
 #[test]
 fn u5_a_wd_that_changes_without_end_counts_from_its_oldest_change_and_takes_no_more_room() {
-    let (start, wd, mut convergence) = (Instant::now(), key("web"), Convergence::default());
+    let start = Instant::now();
+    let wd = key("web");
+    let mut convergence = Convergence::default();
     for n in 0..1000 {
         convergence.seen(&wd, n, "DFW", start + Duration::from_secs(n.unsigned_abs()));
     }
@@ -139,7 +144,8 @@ fn u5_a_wd_that_changes_without_end_counts_from_its_oldest_change_and_takes_no_m
 
 #[test]
 fn u5_so_many_wds_are_followed_and_no_more() {
-    let (now, mut convergence) = (Instant::now(), Convergence::default());
+    let now = Instant::now();
+    let mut convergence = Convergence::default();
     for n in 0..MAX_WDS + 10 {
         convergence.seen(&key(&format!("wd-{n}")), 1, "DFW", now);
     }
@@ -158,8 +164,13 @@ proptest! {
     /// longer than since the first sight of any.
     #[test]
     fn u5_each_generation_is_measured_once(steps in prop::collection::vec((0u64..4, 0..4u8, 0i64..12), 0..60)) {
-        let (start, wd, mut convergence) = (Instant::now(), key("web"), Convergence::default());
-        let (mut now, mut begun, mut shares, mut whole) = (start, 0, 0, 0);
+        let start = Instant::now();
+        let wd = key("web");
+        let mut convergence = Convergence::default();
+        let mut now = start;
+        let mut begun = 0;
+        let mut shares = 0;
+        let mut whole = 0;
         for (wait, step, generation) in steps {
             now += Duration::from_secs(wait);
             match step {
@@ -190,7 +201,8 @@ proptest! {
 
 #[test]
 fn u5_bounded_what_a_burst_took_is_given_back() {
-    let (mut convergence, now) = (Convergence::default(), Instant::now());
+    let mut convergence = Convergence::default();
+    let now = Instant::now();
     let keys: Vec<_> = (0..10_000).map(|n| key(&format!("wd-{n}"))).collect();
     for key in &keys {
         convergence.seen(key, 1, "DFW", now);

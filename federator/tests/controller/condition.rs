@@ -82,7 +82,8 @@ async fn u2_i8_what_came_one_after_the_other_is_told_one_after_the_other() {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     let told = || names.iter().filter(|name| federated(&world.wd(name).unwrap()).is_some()).count();
-    let (mut before, mut most) = (told(), 0);
+    let mut before = told();
+    let mut most = 0;
     while before < names.len() {
         tokio::time::sleep(Duration::from_millis(50)).await;
         let now = told();
@@ -134,7 +135,8 @@ async fn u2_f10_what_is_no_trouble_is_told_after_the_work_and_of_every_wd() {
     let world = World::telling();
     let run = world.federated().await;
     quiet(60).await;
-    let (from, before) = (world.positions(), event_notes(&world.alpha, "Federated").len());
+    let from = world.positions();
+    let before = event_notes(&world.alpha, "Federated").len();
     let id = world.hub.fault(Fault::Slow(Duration::from_secs(1)).on("create", "workloaddeployments"));
     let names: Vec<_> = (0..60).map(|n| format!("many-{n}")).collect();
     for name in &names {

@@ -54,13 +54,15 @@ async fn f4_a_hub_wd_that_is_deleted_is_made_anew_and_no_status_is_blanked() {
     let run = world.federated().await;
     world.report(WD, &reported(2));
     until("the status", || world.wd(WD).unwrap()["status"]["replicas"] == 2).await;
-    let (wanted, old) = (essence(&world.hub_wd(WD).unwrap()), uid(&world.hub_wd(WD).unwrap()));
+    let wanted = essence(&world.hub_wd(WD).unwrap());
+    let old = uid(&world.hub_wd(WD).unwrap());
     let from = world.positions();
     world.hub.delete("WorkloadDeployment", &hub_space(&world.alpha), WD).unwrap();
     until("another", || world.hub_wd(WD).is_some_and(|wd| uid(&wd) != old)).await;
     quiet(60).await;
     assert_eq!(essence(&world.hub_wd(WD).unwrap()), wanted);
-    let (create, read) = ("create workloaddeployments/web", "get workloaddeployments/web");
+    let create = "create workloaddeployments/web";
+    let read = "get workloaddeployments/web";
     assert_eq!(world.asked(from), [vec![create.to_owned()], vec![read.to_owned()], vec![]]);
     assert_eq!(plain(&world.wd(WD).unwrap()), reported(2));
     run.stop().await;
@@ -70,7 +72,8 @@ async fn f4_a_hub_wd_that_is_deleted_is_made_anew_and_no_status_is_blanked() {
 async fn i6_an_annotation_that_points_at_another_tenant_is_put_back_and_never_followed() {
     let world = World::new();
     let run = world.federated().await;
-    let (mine, theirs) = (hub_space(&world.alpha), hub_space(&world.beta));
+    let mine = hub_space(&world.alpha);
+    let theirs = hub_space(&world.beta);
     let uid_of_theirs = uid(&world.hub.get("Namespace", "", &theirs).unwrap());
     let before = world.hub_wd_of(&world.beta, WD);
     let spoof = json!({"metadata": {"annotations": {FEDERATION_NAMESPACE: theirs, HUB_NAMESPACE_UID: uid_of_theirs}}});
@@ -137,7 +140,8 @@ async fn i6_a_hub_namespace_that_becomes_anothers_is_left_alone() {
 async fn i3_a_wd_made_anew_under_its_name_is_another_wd() {
     let world = World::new();
     let run = world.federated().await;
-    let (old, old_hub) = (uid(&world.wd(WD).unwrap()), uid(&world.hub_wd(WD).unwrap()));
+    let old = uid(&world.wd(WD).unwrap());
+    let old_hub = uid(&world.hub_wd(WD).unwrap());
     world.delete(WD);
     until("the old one to go", || world.wd(WD).is_none()).await;
     put_wd(&world.alpha, WD, "ORD");
@@ -223,9 +227,11 @@ async fn f2_a_namespace_made_anew_during_a_gap_has_a_hub_namespace_of_its_own() 
 /// A client of a plane whose tenant has a webhook that writes another hub namespace into each mark of ours.
 /// It counts them.
 fn behind_a_webhook(server: &ApiServer, marks: &Arc<AtomicUsize>) -> kube::Client {
-    let (server, marks) = (server.clone(), marks.clone());
+    let server = server.clone();
+    let marks = marks.clone();
     let service = service_fn(move |request: Request<Body>| {
-        let (mut server, marks) = (server.service(), marks.clone());
+        let mut server = server.service();
+        let marks = marks.clone();
         async move {
             let (parts, body) = request.into_parts();
             let mut body = body.collect_bytes().await.unwrap().to_vec();
@@ -243,7 +249,8 @@ fn behind_a_webhook(server: &ApiServer, marks: &Arc<AtomicUsize>) -> kube::Clien
 
 #[tokio::test(start_paused = true)]
 async fn i8_a_webhook_that_rewrites_each_of_our_marks_makes_no_loop_without_pause() {
-    let (world, marks) = (World::new(), Arc::new(AtomicUsize::new(0)));
+    let world = World::new();
+    let marks = Arc::new(AtomicUsize::new(0));
     let run = world.run_without_planes(world.hub.client(), Settings { seed: 7, ..Settings::default() });
     run.planes.engage(&plane_name("alpha"), behind_a_webhook(&world.alpha, &marks));
     quiet(60).await;

@@ -22,7 +22,8 @@ async fn u2_a_wd_that_moves_to_a_cell_that_refuses_it_says_so_and_one_that_takes
     assert!(message().ends_with("No action required"), "{}", message());
     quiet(330).await;
     assert!(message().contains("what holds it is not known. Action required by the"), "{}", message());
-    let (space, name) = (hub_space(&world.alpha), format!("{WD}-workloaddeployment"));
+    let space = hub_space(&world.alpha);
+    let name = format!("{WD}-workloaddeployment");
     let item = json!({"clusterName": "cell-2", "appliedMessage":
         "resource(kind=WorkloadDeployment, x/web) already exists in the cluster cell-2 and the x strategy value is empty"});
     let status = json!({"aggregatedStatus": [item]});

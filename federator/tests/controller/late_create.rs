@@ -23,10 +23,13 @@ struct Slow {
 
 impl Slow {
     fn client(&self, world: &World) -> kube::Client {
-        let (slow, hub) = (self.clone(), world.hub.service());
+        let slow = self.clone();
+        let hub = world.hub.service();
         let path = format!("/namespaces/{}/workloaddeployments", hub_space(&world.alpha));
         let service = service_fn(move |request: http::Request<kube::client::Body>| {
-            let (slow, hub, path) = (slow.clone(), hub.clone(), path.clone());
+            let slow = slow.clone();
+            let hub = hub.clone();
+            let path = path.clone();
             async move {
                 let create = request.method() == http::Method::POST && request.uri().path().ends_with(&path);
                 if create && !slow.caught.swap(true, Ordering::SeqCst) {

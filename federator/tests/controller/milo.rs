@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use fedhub_core::names::PlaneName;
 use fedhub_fake_apiserver::{ApiServer, Resource, resource};
 use fedhub_planes::Settings;
 use fedhub_planes::discovery::milo::Milo;
@@ -30,11 +29,14 @@ fn milo() -> ApiServer {
 fn discovering(world: &World, milo: &ApiServer) -> (Run, DropGuard) {
     let run = world.run_without_planes(world.hub.client(), Settings { seed: 7, ..Settings::default() });
     let servers = BTreeMap::from([("alpha", world.alpha.clone())]);
-    let connect = move |name: &PlaneName| match servers.get(name.as_str()) {
-        Some(server) => Ok(server.client().into()),
-        None => Err("no such server".to_owned()),
-    };
-    let discovery = Milo::new(run.planes.clone(), milo.client(), Box::new(connect));
+    let discovery = Milo::new(
+        run.planes.clone(),
+        milo.client(),
+        Box::new(move |name| match servers.get(name.as_str()) {
+            Some(server) => Ok(server.client().into()),
+            None => Err("no such server".to_owned()),
+        }),
+    );
     let stop = CancellationToken::new();
     tokio::spawn(discovery.run(stop.clone()));
     (run, stop.drop_guard())

@@ -34,14 +34,15 @@ fn selected(policy: &Value) -> &Value {
 }
 
 impl Karmada {
-    fn of(world: &World) -> Self {
+    fn from_world(world: &World) -> Self {
         Self { hub: world.hub.clone(), seen: RefCell::default(), lost: RefCell::new(0) }
     }
 
     /// Does all that there is to do now.
     fn step(&self) {
         for policy in self.hub.list(POLICY) {
-            let (space, name) = (text(&policy, "/metadata/namespace"), text(&policy, "/metadata/name"));
+            let space = text(&policy, "/metadata/namespace");
+            let name = text(&policy, "/metadata/name");
             let key = (space.to_owned(), name.to_owned());
             let version = text(&policy, "/metadata/resourceVersion").to_owned();
             let before = self.seen.borrow_mut().insert(key, version.clone());
@@ -70,7 +71,8 @@ impl Karmada {
     }
 
     fn detect(&self, wd: &Value) {
-        let (space, name) = (text(wd, "/metadata/namespace"), text(wd, "/metadata/name"));
+        let space = text(wd, "/metadata/namespace");
+        let name = text(wd, "/metadata/name");
         let city = &wd["metadata"]["labels"][CITY_CODE];
         let claim = wd["metadata"]["annotations"][CLAIMED_BY].as_str();
         let policy = if let Some(claim) = claim {
@@ -111,7 +113,8 @@ impl Karmada {
     }
 
     fn claim(&self, wd: &Value, by: &Value) {
-        let (space, name) = (text(wd, "/metadata/namespace"), text(wd, "/metadata/name"));
+        let space = text(wd, "/metadata/namespace");
+        let name = text(wd, "/metadata/name");
         let patch = json!({"metadata": {"annotations": {CLAIMED_BY: by}}});
         self.hub.patch(DEPLOYMENT, space, name, &patch).unwrap();
     }
@@ -177,7 +180,8 @@ pub(super) fn says(world: &World, name: &str) -> String {
 /// Two WDs in DFW on which its cell has reported.
 pub(super) async fn two_in_dfw(world: &World) -> (Run, Karmada) {
     put_wd(&world.alpha, "sibling", "DFW");
-    let (run, karmada) = (world.federated().await, Karmada::of(world));
+    let run = world.federated().await;
+    let karmada = Karmada::from_world(world);
     for name in [WD, "sibling"] {
         karmada.until("it to be bound", || karmada.bound(world, name) == ["cell-1"]).await;
         karmada.report(world, name, 1);
@@ -198,7 +202,8 @@ pub(super) async fn arrives(world: &World, karmada: &Karmada, hub_uid: &str) {
 async fn f6_a_wd_that_changes_its_city_moves_and_its_sibling_is_not_disturbed() {
     let world = World::new();
     let (run, karmada) = two_in_dfw(&world).await;
-    let (hub_uid, sibling) = (uid(&world.hub_wd(WD).unwrap()), world.hub_wd("sibling"));
+    let hub_uid = uid(&world.hub_wd(WD).unwrap());
+    let sibling = world.hub_wd("sibling");
     go_to(&world, WD, "ORD");
     until("it to say so", || says(&world, WD) == "Moving").await;
     karmada.until("the other cell", || karmada.bound(&world, WD) == ["cell-2"]).await;
@@ -216,7 +221,8 @@ async fn f6_a_wd_that_changes_its_city_moves_and_its_sibling_is_not_disturbed() 
     quiet(600).await;
     assert_eq!(world.asked(from), nothing(), "steady state");
     run.stop().await;
-    let (from, run) = (world.positions(), world.run());
+    let from = world.positions();
+    let run = world.run();
     quiet(60).await;
     assert_eq!(world.writes(from), nothing(), "nor after a restart");
     run.stop().await;

@@ -34,7 +34,8 @@ fn replicas(wd: &serde_json::Value) -> &serde_json::Value {
 #[tokio::test(start_paused = true)]
 async fn i12_a_paused_plane_is_not_written_here_or_on_the_hub_and_all_arrives_when_it_is_resumed() {
     for all in [false, true] {
-        let (world, management) = (World::telling(), management_plane());
+        let world = World::telling();
+        let management = management_plane();
         put_wd(&world.alpha, "leaves", "ORD");
         put_wd(&world.alpha, "moves", "DFW");
         let (run, _stop) = federated(&world, &management).await;
@@ -44,7 +45,8 @@ async fn i12_a_paused_plane_is_not_written_here_or_on_the_hub_and_all_arrives_wh
         set_paused(&management, paused, true).await;
         until("the pause", || health(&run) == Health::Paused).await;
         quiet(1).await;
-        let (before, failed) = (world.positions(), run.failed("federator"));
+        let before = world.positions();
+        let failed = run.failed("federator");
         let spec = |replicas: u64| json!({"spec": {"replicas": replicas}});
         for server in [&world.alpha, &world.beta] {
             server.patch("WorkloadDeployment", SPACE, WD, &spec(4)).unwrap();
@@ -64,8 +66,7 @@ async fn i12_a_paused_plane_is_not_written_here_or_on_the_hub_and_all_arrives_wh
         world.report(WD, &reported(3));
         quiet(900).await;
         let hub = &world.writes(before)[0];
-        let of_alpha = |write: &&String| write.contains(&hub_space(&world.alpha));
-        assert_eq!(hub.iter().filter(of_alpha).count(), 0, "{hub:?}");
+        assert_eq!(hub.iter().filter(|write| write.contains(&hub_space(&world.alpha))).count(), 0, "{hub:?}");
         assert!(world.writes(before)[1].is_empty(), "{:?}", world.writes(before)[1]);
         assert!(has_our_finalizer(&world.wd("leaves").unwrap()) && world.hub_wd("leaves").is_some());
         assert_eq!(*replicas(&world.hub_wd_of(&world.beta, WD).unwrap()) == 4, !all, "another plane goes on");
@@ -88,7 +89,8 @@ async fn i12_a_paused_plane_is_not_written_here_or_on_the_hub_and_all_arrives_wh
 
 #[tokio::test(start_paused = true)]
 async fn i12_i7_a_pause_of_nothing_new_writes_nothing_afterwards() {
-    let (world, management) = (World::new(), management_plane());
+    let world = World::new();
+    let management = management_plane();
     let (run, _stop) = federated(&world, &management).await;
     quiet(60).await;
     let before = world.positions();

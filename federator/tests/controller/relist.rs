@@ -14,7 +14,8 @@ async fn i4_a_hub_that_answers_empty_lists_loses_nothing() {
     until("the status", || world.wd(WD).unwrap()["status"]["replicas"] == 3).await;
     let objects = |w: &World| (w.hub.list("WorkloadDeployment").len(), w.hub.list("PropagationPolicy").len());
     let before = objects(&world);
-    let (status, from) = (world.wd(WD).unwrap()["status"].clone(), world.positions());
+    let status = world.wd(WD).unwrap()["status"].clone();
+    let from = world.positions();
     for resource in ["namespaces", "workloaddeployments", "propagationpolicies"] {
         world.hub.fault(Fault::EmptyList.on("list", resource));
     }
@@ -43,7 +44,8 @@ async fn i4_a_hub_that_was_emptied_is_filled_again_and_no_status_is_blanked() {
     let run = world.federated().await;
     world.report(WD, &reported(3));
     until("the status", || world.wd(WD).unwrap()["status"]["replicas"] == 3).await;
-    let (old, status) = (uid(&world.hub_wd(WD).unwrap()), world.wd(WD).unwrap()["status"].clone());
+    let old = uid(&world.hub_wd(WD).unwrap());
+    let status = world.wd(WD).unwrap()["status"].clone();
     world.hub.restore_bumped(&empty);
     until("it to be filled again", || {
         world.hub_wd(WD).is_some_and(|wd| uid(&wd) != old) && world.hub_wd_of(&world.beta, WD).is_some()

@@ -100,8 +100,10 @@ async fn i8_a_pass_over_a_large_wd_holds_its_memory_until_it_has_explained_what_
     world.hub.fault(Fault::Hang);
     world.alpha.fault(Fault::Slow(Duration::from_mins(1)).on("update", "workloaddeployments/status"));
     world.delete("large");
-    let asked = || world.alpha.audit().iter().any(|entry| entry.short().contains("/status/large"));
-    until("it to be explained", asked).await;
+    until("it to be explained", || {
+        world.alpha.audit().iter().any(|entry| entry.short().contains("/status/large"))
+    })
+    .await;
     let all =
         tokio::time::timeout(Duration::from_secs(30), run.planes.budget().working(&PlaneId::Hub, 1 << 30));
     assert!(all.await.is_err(), "the explanation holds a part of it");

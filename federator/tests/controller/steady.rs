@@ -26,7 +26,8 @@ async fn i2_the_first_wd_of_a_namespace_request_by_request() {
     assert_eq!(of_alpha.len(), 1, "{hub:?}");
     assert_eq!(hub.len(), 6, "namespace, policy and WD of each plane: {hub:?}");
 
-    let (wd, made) = (world.wd(WD).unwrap(), world.hub_wd(WD).unwrap());
+    let wd = world.wd(WD).unwrap();
+    let made = world.hub_wd(WD).unwrap();
     let namespace = world.hub.get("Namespace", "", &hub_space(&world.alpha)).unwrap();
     assert!(has_our_finalizer(&wd));
     assert_eq!(wd["metadata"]["annotations"][FEDERATION_NAMESPACE], hub_space(&world.alpha));

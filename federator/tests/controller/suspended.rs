@@ -34,7 +34,8 @@ fn passes(run: &Run) -> Vec<(&'static str, u64)> {
 async fn a_suspended_project_is_read_and_not_written_until_it_is_resumed() {
     let world = World::new();
     let run = world.federated().await;
-    let (before, failed) = (world.positions(), passes(&run));
+    let before = world.positions();
+    let failed = passes(&run);
     suspend(&world, &run);
     until("the hub WD to be suspended", || suspended(world.hub_wd(WD)) == "true").await;
     assert_eq!(run.planes.project(&plane_name("alpha")).unwrap().health(), Health::Suspended);

@@ -15,7 +15,8 @@ fn remembering(world: &World, management: &ApiServer) -> Run {
     let identities = Identities::new(HOME);
     let settings = Settings { seed: 7, identities: Some(identities.clone()), ..Settings::default() };
     let run = world.run_with(world.hub.client(), settings);
-    let (planes, stop) = (run.planes.clone(), CancellationToken::new());
+    let planes = run.planes.clone();
+    let stop = CancellationToken::new();
     tokio::spawn(identities.run(management.client(), planes, Fence::open(), stop));
     run
 }
@@ -41,7 +42,8 @@ fn empty(world: &World) {
 /// The storage of its plane is emptied and made again, and no watch fails.
 #[tokio::test(start_paused = true)]
 async fn i4_f11_a_plane_that_was_swapped_under_its_watches_is_refused_until_an_operator_says_so() {
-    let (management, world) = (management(), World::new());
+    let management = management();
+    let world = World::new();
     let run = remembering(&world, &management);
     until("both WDs to be federated", || {
         world.hub_wd(WD).is_some() && world.hub_wd_of(&world.beta, WD).is_some()
@@ -75,7 +77,8 @@ async fn i4_f11_a_plane_that_was_swapped_under_its_watches_is_refused_until_an_o
 
 #[tokio::test(start_paused = true)]
 async fn i4_a_namespace_that_is_made_anew_on_the_same_plane_is_followed() {
-    let (management, world) = (management(), World::new());
+    let management = management();
+    let world = World::new();
     let run = remembering(&world, &management);
     until("the WD to be federated", || world.hub_wd(WD).is_some()).await;
     quiet(30).await;
@@ -95,7 +98,8 @@ async fn i4_a_namespace_that_is_made_anew_on_the_same_plane_is_followed() {
 
 #[tokio::test(start_paused = true)]
 async fn i4_nothing_is_written_or_deleted_for_a_twin() {
-    let (management, world) = (management(), World::new());
+    let management = management();
+    let world = World::new();
     put_wd(&world.alpha, "gone-from-the-twin", "ORD");
     let run = remembering(&world, &management);
     until("all to be federated", || {

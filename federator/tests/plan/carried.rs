@@ -132,7 +132,7 @@ fn f4_drift_is_restored() {
     for (what, edit) in table {
         let mut seen = in_order();
         // What was sent is known, so that no dry run is needed to see that this is an edit.
-        seen.spec_normalization = Some(ServerNormalization::of(&spec(CITY), &spec(CITY)));
+        seen.spec_normalization = Some(ServerNormalization::new(&spec(CITY), &spec(CITY)));
         seen.hub = Some(shared(with(hub_wd(), edit)));
         let restored = plan(&seen);
         assert_eq!(

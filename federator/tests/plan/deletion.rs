@@ -100,8 +100,8 @@ fn i3_the_table_of_what_live_reads_prove() {
     });
     let half = with(hub_wd(), |wd| annotate(wd, SOURCE, "beta/x/y"));
     let older = with(hub_wd(), |wd| annotate(wd, SOURCE_UID, "uid-of-an-older-wd"));
-    let (state_lost, conflict) =
-        (Proves::Held(CleanupBlocked::HubStateLost), Proves::Held(CleanupBlocked::TenantConflict));
+    let state_lost = Proves::Held(CleanupBlocked::HubStateLost);
+    let conflict = Proves::Held(CleanupBlocked::TenantConflict);
     let bald = with(hub_namespace(), |n| n.metadata.labels = None);
     let table: Vec<Proof> = vec![
         ("nothing left", true, Some(hub_namespace()), None, Proves::Done),

@@ -130,11 +130,15 @@ impl World {
     fn deployment_event(&mut self) {
         let Some(wd) = self.cache.clone() else { return };
         let city = wd.label(CITY_CODE).unwrap();
-        let selecting = |(_, p): &(&String, &Object)| p.label(CITY_CODE) == Some(city);
         let claimed = if let Some(name) = wd.annotation(CLAIMED_BY) {
             keeps(&self.model.policies[name], city)
         } else {
-            let found = self.model.policies.iter().find(selecting).map(|(name, _)| name.clone());
+            let found = self
+                .model
+                .policies
+                .iter()
+                .find(|(_, p)| p.label(CITY_CODE) == Some(city))
+                .map(|(name, _)| name.clone());
             found.is_some_and(|name| self.claim(Some(&name)))
         };
         if claimed && self.clusters != [cell_of(city)] {
@@ -210,7 +214,8 @@ proptest! {
         }
         world.model.forget_log();
         world.pass(9)?;
-        let (city, hub) = (world.city(), world.model.hub.clone().unwrap());
+        let city = world.city();
+        let hub = world.model.hub.clone().unwrap();
         prop_assert!(world.model.log.is_empty(), "it does not come to rest: {:?}", &world.model.log);
         prop_assert_eq!(hub.label(CITY_CODE), Some(city.as_str()));
         prop_assert_eq!(hub.annotation(MOVING), None);

@@ -48,7 +48,7 @@ fn refused(code: u16, message: &str) -> Failure {
     let source = ApiError::Server(Box::new(Status::failure(message, "Any").with_code(code)));
     let resource = "workloaddeployments".to_owned();
     let request = RequestError { verb: "create", resource, plane: PlaneId::Hub, source };
-    Failure::of(&Error::Request(request)).unwrap()
+    Failure::from_error(&Error::Request(request)).unwrap()
 }
 
 fn failures() -> Vec<Failure> {

@@ -94,17 +94,20 @@ impl Model {
     }
 
     pub fn seen(&self) -> Option<Observed> {
-        let known = |(name, object): (&String, &Object)| KnownPolicy {
-            object: Arc::new(object.clone()),
-            normalization: self.policy_echoes.get(name).copied(),
-        };
         Some(Observed {
             plane: PlaneName::new(PLANE).unwrap(),
             project: Arc::new(self.project.clone()?),
             hub_namespace_name: HUB_SPACE.to_owned(),
             hub_namespace: self.namespace.clone().map(Arc::new),
             hub: self.hub.clone().map(Arc::new),
-            policies: self.policies.iter().map(known).collect(),
+            policies: self
+                .policies
+                .iter()
+                .map(|(name, object)| KnownPolicy {
+                    object: Arc::new(object.clone()),
+                    normalization: self.policy_echoes.get(name).copied(),
+                })
+                .collect(),
             cells: self.cells,
             cell_down: None,
             cell_lost: false,
@@ -229,7 +232,7 @@ impl Model {
             self.runs &= !reported(hub.status());
             let leaves = self.project.as_ref().is_some_and(ObjectView::is_terminating)
                 || self.service == ServiceState::Withdrawn;
-            self.seen_deleted = leaves && !is_awaiting_cell(&Wd::of(&PlaneId::Hub, &hub).unwrap());
+            self.seen_deleted = leaves && !is_awaiting_cell(&Wd::from_object(&PlaneId::Hub, &hub).unwrap());
         }
         self
     }
@@ -275,7 +278,7 @@ impl Model {
             let old = self.policies.remove(&name);
             let made = self.store("policy", write, old.as_ref(), self.makes[1]);
             let stored = made.or(old).unwrap();
-            self.policy_echoes.insert(name.clone(), ServerNormalization::of(&sent, stored.spec()));
+            self.policy_echoes.insert(name.clone(), ServerNormalization::new(&sent, stored.spec()));
             self.policies.insert(name, stored);
         }
         if let Some(write) = deployment {
@@ -284,7 +287,7 @@ impl Model {
             let made = self.store("deployment", write, old.as_ref(), self.makes[0]);
             let stored = made.or(old).unwrap();
             self.seen_deleted = false;
-            self.spec_normalization = Some(ServerNormalization::of(&sent, stored.spec()));
+            self.spec_normalization = Some(ServerNormalization::new(&sent, stored.spec()));
             self.hub = Some(stored);
         }
         if let Some(doomed) = delete {
@@ -308,7 +311,7 @@ impl Model {
             (self.makes[2])(&mut got);
             let same = self.project.as_ref().is_some_and(|p| *p.status() == got);
             self.dry_runs += usize::from(write.mode == WriteMode::DryRunFirst);
-            self.status_normalization = Some(ServerNormalization::of(&write.status, &got));
+            self.status_normalization = Some(ServerNormalization::new(&write.status, &got));
             if !(write.mode == WriteMode::DryRunFirst && same) {
                 self.log.push("status");
                 set_field(self.project.as_mut().unwrap(), "status", got);

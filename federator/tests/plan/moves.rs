@@ -37,7 +37,7 @@ fn binding(clusters: &[&str], items: &[(&str, Value)]) -> Object {
 }
 
 pub fn bound(clusters: &[&str], items: &[(&str, Value)], city: &str) -> Bound {
-    Bound::of(&binding(clusters, items), &[cell_of(city).to_owned()])
+    Bound::new(&binding(clusters, items), &[cell_of(city).to_owned()])
 }
 
 pub fn available(status: &Value) -> (&str, &str) {
@@ -86,7 +86,8 @@ fn f6_a_new_city_is_one_write_that_records_the_move_and_says_so_at_once() {
 
 #[test]
 fn f6_a_move_ends_when_the_cell_of_the_new_city_has_reported() {
-    let (old, new) = (report("cell-1", 7), report("cell-2", 7));
+    let old = report("cell-1", 7);
+    let new = report("cell-2", 7);
     let there = || bound(&["cell-2"], &[("cell-2", report("cell-2", 7))], "ORD");
     for (what, claim, bound, status, ends) in [
         ("all of it", Some("city-ord"), Some(there()), &new, true),

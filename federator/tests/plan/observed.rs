@@ -90,7 +90,7 @@ impl Observed {
         let facts = |plane: &PlaneId, wd: &ObjectRef, change: fn(&mut Object)| {
             let mut wd = wd.as_ref().clone();
             change(&mut wd);
-            Wd::of(plane, &wd).unwrap()
+            Wd::from_object(plane, &wd).unwrap()
         };
         let arrived = |(bound, hub): (&Bound, &ObjectRef)| bound.has_arrived(hub);
         Snapshot {
@@ -127,7 +127,7 @@ impl Observed {
 
     /// How far it has come.
     pub fn progress(&self) -> Progress {
-        Progress::of(&self.snapshot(), None)
+        Progress::from_snapshot(&self.snapshot(), None)
     }
 
     /// What a plan that was made of that snapshot writes.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use fedhub_api::cells::CellDown;
 use fedhub_api::conditions::put;
-use fedhub_core::object::{Object, set_field};
+use fedhub_core::object::set_field;
 use fedhub_federator::progress::{Outlook, PATIENCE, Progress, outlook};
 use fedhub_planes::{ServiceState, WriteState};
 use serde_json::json;
@@ -62,10 +62,15 @@ fn u2_what_is_told_is_not_due_again() {
 
 #[test]
 fn u2_what_its_status_shows_or_may_not_be_written_is_not_come_back_for() {
-    let in_cell = |wd: &mut Object| set_field(wd, "status", json!({"observedGeneration": 7, "replicas": 1}));
     let refused = Observed { cells: 0, ..in_order() };
-    let applied =
-        Observed { hub: in_order().hub.map(|hub| shared(with(hub.as_ref().clone(), in_cell))), ..in_order() };
+    let applied = Observed {
+        hub: in_order().hub.map(|hub| {
+            shared(with(hub.as_ref().clone(), |wd| {
+                set_field(wd, "status", json!({"observedGeneration": 7, "replicas": 1}));
+            }))
+        }),
+        ..in_order()
+    };
     let leaves = Observed { project: shared(deleting(marked())), ..in_order() };
     let withdrawn = Observed { service: ServiceState::Withdrawn, ..in_order() };
     let doubtful = Observed { service: ServiceState::Unknown, ..in_order() };

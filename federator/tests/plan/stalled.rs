@@ -81,6 +81,6 @@ fn f8_karmada_is_behind_where_it_has_not_applied_or_passes_on_an_older_status() 
     ] {
         let mut binding = bare(Kind::ResourceBinding, "ns-1", "web-dfw-workloaddeployment");
         set_field(&mut binding, "status", json!({"aggregatedStatus": items}));
-        assert_eq!(Bound::of(&binding, &["cell-1".to_owned()]).is_behind(7), expected, "{items}");
+        assert_eq!(Bound::new(&binding, &["cell-1".to_owned()]).is_behind(7), expected, "{items}");
     }
 }

@@ -249,18 +249,25 @@ fn some_policy() -> impl Strategy<Value = Object> {
 
 /// Any state of the world for one WD.
 pub fn observed() -> impl Strategy<Value = Observed> {
-    let names = |mut policies: Vec<Object>| {
-        policies.sort_by(|a, b| a.metadata.name.cmp(&b.metadata.name));
-        policies.dedup_by(|a, b| a.metadata.name == b.metadata.name);
-        policies
-    };
     let looked = prop_oneof![3 => Just(None), 2 => (namespace(), hub()).prop_map(Some)];
     let distrust = (
         option::of(select(vec![Distrust::Restored, Distrust::Unverified])),
         any::<bool>(),
         option::of(Just(now())),
     );
-    (project(), namespace(), hub(), vec(some_policy(), 0..3).prop_map(names), 0usize..4, looked, distrust)
+    (
+        project(),
+        namespace(),
+        hub(),
+        vec(some_policy(), 0..3).prop_map(|mut policies| {
+            policies.sort_by(|a, b| a.metadata.name.cmp(&b.metadata.name));
+            policies.dedup_by(|a, b| a.metadata.name == b.metadata.name);
+            policies
+        }),
+        0usize..4,
+        looked,
+        distrust,
+    )
         .prop_map(
             |(project, namespace, hub, policies, cells, looked, (distrust, seen_deleted, last_restore))| {
                 // Without its namespace a hub WD cannot be known.

@@ -15,7 +15,7 @@ use crate::plan::observed::plan;
 use crate::plan::states;
 
 fn facts(hub: Object) -> Wd {
-    Wd::of(&PlaneId::Hub, &hub).unwrap()
+    Wd::from_object(&PlaneId::Hub, &hub).unwrap()
 }
 
 /// Whether a hub WD's mark names anything that is not this WD.
@@ -90,7 +90,7 @@ proptest! {
         for write in [&plan.policy, &plan.deployment].into_iter().flatten() {
             prop_assert_eq!(body(write).namespace(), &seen.hub_namespace_name);
         }
-        if let Some(write) = plan.deployment.as_ref().filter(|_| plan.delete.is_none()) {
+        if let Some(write) = plan.deployment.as_ref() && plan.delete.is_none() {
             prop_assert_eq!(body(write).name(), seen.project.name());
             prop_assert_eq!(body(write).annotation(SOURCE), Some(&*source()));
             prop_assert_eq!(body(write).annotation(SOURCE_UID), Some(UID));

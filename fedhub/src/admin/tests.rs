@@ -25,7 +25,8 @@ impl Status for Unready {
 
 fn admin(log: Arc<LogFilter>) -> Admin {
     let (process, _) = status::tests::process(&fedhub_fake_apiserver::ApiServer::hub("hub"));
-    let (status, page) = (Arc::new(Unready), StatusPage::new(Arc::new(process), None));
+    let status = Arc::new(Unready);
+    let page = StatusPage::new(Arc::new(process), None);
     Admin { pages: pages(status.clone(), page.routes()), status, log }
 }
 
@@ -49,7 +50,8 @@ async fn send_to(host: &str, address: SocketAddr, method: &str, path: &str, body
 
 #[tokio::test]
 async fn probes_metrics_and_the_log_filter_are_served() {
-    let ((log, set), stop) = (filter(), CancellationToken::new());
+    let (log, set) = filter();
+    let stop = CancellationToken::new();
     let any = SocketAddr::from(([127, 0, 0, 1], 0));
     let at = admin(log).serve(any, stop.clone()).await.unwrap();
     let too_long = "x".repeat(LONGEST_FILTER + 1);
@@ -113,7 +115,8 @@ async fn callers_elsewhere_get_the_probes_and_nothing_else() {
 
 #[tokio::test]
 async fn the_status_page_is_served_to_who_names_this_host_and_changes_nothing() {
-    let ((log, _), stop) = (filter(), CancellationToken::new());
+    let (log, _) = filter();
+    let stop = CancellationToken::new();
     let any = SocketAddr::from(([127, 0, 0, 1], 0));
     let at = admin(log).serve(any, stop.clone()).await.unwrap();
     for (method, path, code, part) in [
@@ -134,7 +137,8 @@ async fn the_status_page_is_served_to_who_names_this_host_and_changes_nothing() 
 /// A page that a browser loaded from elsewhere reaches a forwarded port under its own name (DNS rebinding).
 #[tokio::test]
 async fn i15_all_but_the_probes_are_served_to_who_names_this_host() {
-    let ((log, set), stop) = (filter(), CancellationToken::new());
+    let (log, set) = filter();
+    let stop = CancellationToken::new();
     let any = SocketAddr::from(([127, 0, 0, 1], 0));
     let at = admin(log).serve(any, stop.clone()).await.unwrap();
     for (method, path, code) in [

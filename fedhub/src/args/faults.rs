@@ -78,7 +78,8 @@ impl RunArgs {
     /// Returns the fault of the source of instance types. Karmada writes the copies to every cell: if a cell
     /// were the source, they would overwrite what operators write there.
     fn instance_types_fault(&self) -> Option<String> {
-        let (source, mode) = (self.instance_types, self.discovery.mode);
+        let source = self.instance_types;
+        let mode = self.discovery.mode;
         let of_management = source == InstanceTypesSource::Management
             || source == InstanceTypesSource::Discovery
                 && self.discovery.projects(&self.management).is_none();

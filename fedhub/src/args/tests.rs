@@ -54,7 +54,8 @@ fn faults_are_named_one_by_one() {
 #[test]
 fn faults_of_the_metrics_server_are_named() {
     let at = "--metrics-address=127.0.0.1:0";
-    let (cert, key) = ("--metrics-tls-cert=/dev/null", "--metrics-tls-key=/dev/null");
+    let cert = "--metrics-tls-cert=/dev/null";
+    let key = "--metrics-tls-key=/dev/null";
     for (flags, expected) in [
         (&[at][..], &[][..]),
         (&[at, cert, key], &[]),
@@ -78,7 +79,8 @@ fn faults_of_the_metrics_server_are_named() {
 fn faults_of_admission_are_named() {
     let on = "--enable-webhooks";
     let trusts = "--webhook-trust-network";
-    let (cert, key) = ("--webhook-tls-cert=/dev/null", "--webhook-tls-key=/dev/null");
+    let cert = "--webhook-tls-cert=/dev/null";
+    let key = "--webhook-tls-key=/dev/null";
     for (flags, expected) in [
         (&[on, cert, key, trusts][..], &[][..]),
         (&[on, cert, key, "--webhook-client-ca=/dev/null"], &[]),
@@ -98,7 +100,9 @@ fn faults_of_admission_are_named() {
 
 #[test]
 fn faults_of_the_cell_role_are_named() {
-    let (role, off, hub) = ("--enable-cell-controllers", "--write-back=false", "--hub-kubeconfig=/dev/null");
+    let role = "--enable-cell-controllers";
+    let off = "--write-back=false";
+    let hub = "--hub-kubeconfig=/dev/null";
     for (flags, expected) in [
         (&[role, hub, "--cell-name=dfw"][..], &[][..]),
         (&[role, off, "--cell-name=dfw"], &[]),
@@ -127,7 +131,8 @@ fn faults_of_the_cell_role_are_named() {
 
 #[test]
 fn one_cluster_may_be_all_of_it_where_both_roles_find_it_so() {
-    let (management, cell) = ("--enable-management-controllers", "--enable-cell-controllers");
+    let management = "--enable-management-controllers";
+    let cell = "--enable-cell-controllers";
     for (flags, single) in [
         (&[management, cell][..], true),
         (&[management], false),
@@ -141,7 +146,8 @@ fn one_cluster_may_be_all_of_it_where_both_roles_find_it_so() {
 /// Where `deploy/` gives each role its rights, or its Lease could not be made.
 #[test]
 fn without_a_namespace_each_role_is_where_its_rights_are() {
-    let (management, cell) = ("--enable-management-controllers", "--enable-cell-controllers");
+    let management = "--enable-management-controllers";
+    let cell = "--enable-cell-controllers";
     for (flags, namespace) in [
         (&[management][..], MANAGEMENT_NAMESPACE),
         (&[cell], CELL_NAMESPACE),

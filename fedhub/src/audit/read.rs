@@ -90,9 +90,11 @@ pub async fn gather(request: Request) -> anyhow::Result<Gathered> {
     };
     unread.extend(unknown(&world, source.mode, &asked, &unread));
     let mut connections = BTreeMap::new();
-    let (remembered, labels) = (Arc::new(identities.clone()), source.deployments());
+    let remembered = Arc::new(identities.clone());
+    let labels = source.deployments();
     let read = all("planes", asked, concurrency, |(name, connection)| {
-        let (remembered, labels) = (remembered.clone(), labels.clone());
+        let remembered = remembered.clone();
+        let labels = labels.clone();
         async move {
             let project = in_time(&connection, project_of(&name, &connection, &labels, &remembered)).await;
             let project = project.unwrap_or_else(|error| Err(Unread::failed(name.as_str(), &error)));
@@ -134,7 +136,7 @@ fn unknown(
     asked: &BTreeMap<PlaneName, Connection>,
     unread: &[Unread],
 ) -> Vec<Unread> {
-    let named = world.hub.namespaces.iter().filter_map(|it| ProjectNamespace::of(&it.object));
+    let named = world.hub.namespaces.iter().filter_map(|it| ProjectNamespace::from_hub_namespace(&it.object));
     let planes: BTreeSet<PlaneName> = named.map(|home| home.plane).chain(world.only.clone()).collect();
     let is_known =
         |plane: &PlaneName| asked.contains_key(plane) || unread.iter().any(|it| it.plane == plane.as_str());
@@ -150,15 +152,16 @@ async fn hub_of(hub: &Connection, only: Option<&PlaneName>, concurrency: usize) 
     let (namespaces, clusters) =
         tokio::try_join!(of_hub(hub, Kind::Namespace, ""), of_hub(hub, Kind::Cluster, ""))?;
     let contents = match only {
-        None => vec![Box::pin(Contents::of(hub, "")).await?],
+        None => vec![Box::pin(Contents::read(hub, "")).await?],
         Some(only) => {
             // Not by a selector: a plane's name is the last segment of what the label holds.
-            let is_own =
-                |it: &&Object| ProjectNamespace::of(it).is_some_and(|namespace| namespace.plane == *only);
+            let is_own = |it: &&Object| {
+                ProjectNamespace::from_hub_namespace(it).is_some_and(|namespace| namespace.plane == *only)
+            };
             let own: Vec<_> = namespaces.iter().filter(is_own).map(|it| it.name().to_owned()).collect();
             let read = all("hub namespaces", own, concurrency, |namespace| {
                 let hub = hub.clone();
-                async move { Box::pin(Contents::of(&hub, &namespace)).await }
+                async move { Box::pin(Contents::read(&hub, &namespace)).await }
             });
             read.await?.into_iter().collect::<Result<_, _>>()?
         }
@@ -171,7 +174,7 @@ async fn hub_of(hub: &Connection, only: Option<&PlaneName>, concurrency: usize) 
         all.config_maps.extend(of_namespace.config_maps);
         all.secrets.extend(of_namespace.secrets);
     }
-    let objects = |kind: Kind, objects: Vec<Object>| Objects::of(&PlaneId::Hub, kind, objects);
+    let objects = |kind: Kind, objects: Vec<Object>| Objects::new(&PlaneId::Hub, kind, objects);
     Ok(Hub {
         namespaces: objects(Kind::Namespace, namespaces),
         deployments: objects(Kind::WorkloadDeployment, all.deployments),
@@ -196,7 +199,7 @@ struct Contents {
 
 impl Contents {
     /// Reads a namespace of the hub; all of them if `namespace` is empty.
-    async fn of(hub: &Connection, namespace: &str) -> anyhow::Result<Self> {
+    async fn read(hub: &Connection, namespace: &str) -> anyhow::Result<Self> {
         let (deployments, instances, policies, config_maps, secrets) = tokio::try_join!(
             of_hub(hub, Kind::WorkloadDeployment, namespace),
             of_hub(hub, Kind::Instance, namespace),
@@ -216,7 +219,8 @@ async fn of_hub(hub: &Connection, kind: Kind, namespace: &str) -> anyhow::Result
 
 /// The copies of what WDs refer to, without their content (W6).
 async fn companions(hub: &Connection, kind: Kind, namespace: &str) -> anyhow::Result<Vec<Object>> {
-    let (kind, labels) = (kind.resource(), format!("{REFERENCED_DATA}=true"));
+    let kind = kind.resource();
+    let labels = format!("{REFERENCED_DATA}=true");
     let query = Query { kind, namespace, labels: &labels, fields: "" };
     let mut found = Vec::new();
     let read = each(hub, query, Part::Metadata, |object| {
@@ -242,7 +246,7 @@ async fn project_of(
     let (deployments, instances) =
         tokio::join!(all(Kind::WorkloadDeployment, deployments), all(Kind::Instance, ""));
     let of = |kind, read: Read<Vec<Object>>| match read {
-        Read::Found(objects) => Ok(Objects::of(&id, kind, objects)),
+        Read::Found(objects) => Ok(Objects::new(&id, kind, objects)),
         Read::Failed(error) => Err(unread(&error)),
         // No list is no empty list.
         Read::Absent | Read::Skipped => {
@@ -266,7 +270,7 @@ async fn project_of(
 async fn cell_of(plane: &Connection) -> Result<Cell, ReadError> {
     let all = |kind: Kind| async move {
         match list(plane, kind.resource(), "", "").await {
-            Read::Found(objects) => Ok(Objects::of(&PlaneId::Cell, kind, objects)),
+            Read::Found(objects) => Ok(Objects::new(&PlaneId::Cell, kind, objects)),
             Read::Absent | Read::Skipped => Ok(Objects::default()),
             Read::Failed(error) => Err(error),
         }

@@ -50,7 +50,7 @@ pub fn orphans(gathered: &Gathered, findings: &[Finding]) -> Vec<Orphan> {
     let orphan = |finding: &Finding| {
         let key = finding.subject.clone();
         let object = &hub.deployments.get(&key.namespace, &key.name)?.object;
-        let home = ProjectNamespace::of(&hub.namespaces.get("", &key.namespace)?.object)?;
+        let home = ProjectNamespace::from_hub_namespace(&hub.namespaces.get("", &key.namespace)?.object)?;
         let is_its = |it: &Object| fedhub_api::facts::instance::deployment_name(it) == Some(&*key.name);
         let unknown = !gathered.identities.contains_key(home.plane.as_str());
         let pause = gathered.world.paused.pause(home.plane.as_str());
@@ -75,7 +75,7 @@ pub fn deployments(gathered: &Gathered) -> BTreeMap<PlaneName, usize> {
     let mut counts = BTreeMap::new();
     let hub = &gathered.world.hub;
     for namespace in hub.namespaces.iter() {
-        if let Some(home) = ProjectNamespace::of(&namespace.object) {
+        if let Some(home) = ProjectNamespace::from_hub_namespace(&namespace.object) {
             *counts.entry(home.plane).or_default() += hub.deployments.within(namespace.object.name()).count();
         }
     }
@@ -188,7 +188,8 @@ impl Orphan {
             Read::Failed(error) => return Err(Outcome::Failed(error.message)),
         };
         match get(&gathered.hub, Kind::Namespace.resource(), "", &self.key.namespace).await {
-            Read::Found(namespace) if ProjectNamespace::of(&namespace).as_ref() == Some(&self.home) => {}
+            Read::Found(namespace)
+                if ProjectNamespace::from_hub_namespace(&namespace).as_ref() == Some(&self.home) => {}
             Read::Failed(error) => return Err(Outcome::Failed(error.message)),
             _ => return Err(kept("its hub namespace names another project namespace by now")),
         }

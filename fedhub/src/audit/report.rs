@@ -138,8 +138,11 @@ impl Report for Audited {
 /// What to do about each discrepancy that was found; empty where nobody has to do anything.
 fn remedies(findings: &[Found]) -> String {
     let found: BTreeSet<Discrepancy> = findings.iter().map(|it| it.finding.discrepancy).collect();
-    let line = |it: Discrepancy| vec![format!("{}:", it.id()), format!("{}; {}", it.meaning(), it.remedy())];
-    let lines: Vec<_> = found.into_iter().filter(|it| !it.remedy().is_empty()).map(line).collect();
+    let lines: Vec<_> = found
+        .into_iter()
+        .filter(|it| !it.remedy().is_empty())
+        .map(|it| vec![format!("{}:", it.id()), format!("{}; {}", it.meaning(), it.remedy())])
+        .collect();
     if lines.is_empty() { String::new() } else { format!("What to do:\n{}", table(&lines)) }
 }
 
@@ -226,7 +229,9 @@ mod tests {
         ];
         assert!(!clean.has_problems() && clean.is_complete());
         let about = Discrepancy::VARIANTS.iter().map(|it| {
-            let (meaning, acts, remedy) = (it.meaning(), it.responsible(), it.remedy());
+            let meaning = it.meaning();
+            let acts = it.responsible();
+            let remedy = it.remedy();
             (it.id().to_owned(), format!("{meaning}\nacts: {acts}\nremedy: {remedy}").trim_end().to_owned())
         });
         let mut messages = Messages::default();

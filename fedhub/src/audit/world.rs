@@ -26,7 +26,7 @@ impl Stored {
             // Who wrote when is all that is asked, and the rest is most of a small object.
             manager.fields_v1 = None;
         }
-        let digest = Digest::of(plane, kind, &object);
+        let digest = Digest::new(plane, kind, &object);
         Self { object: Arc::new(object), digest }
     }
 }
@@ -38,14 +38,15 @@ pub struct Objects(BTreeMap<String, BTreeMap<String, Stored>>);
 
 impl Objects {
     /// These objects.
-    pub fn of(plane: &PlaneId, kind: Kind, objects: impl IntoIterator<Item = Object>) -> Self {
+    pub fn new(plane: &PlaneId, kind: Kind, objects: impl IntoIterator<Item = Object>) -> Self {
         let mut all = Self::default();
         objects.into_iter().for_each(|object| all.put(plane, kind, object));
         all
     }
 
     fn put(&mut self, plane: &PlaneId, kind: Kind, object: Object) {
-        let (namespace, name) = (object.namespace().to_owned(), object.name().to_owned());
+        let namespace = object.namespace().to_owned();
+        let name = object.name().to_owned();
         self.0.entry(namespace).or_default().insert(name, Stored::new(plane, kind, object));
     }
 
@@ -186,8 +187,10 @@ pub fn changed(object: &Object, part: Part) -> Option<Timestamp> {
     let writes =
         writes.filter(|it| of_part(it.subresource.as_deref())).filter_map(|it| Some(it.time.as_ref()?.0));
     let conditions = object.status()["conditions"].as_array().filter(|_| part == Part::Status);
-    let transition = |condition: &serde_json::Value| condition["lastTransitionTime"].as_str()?.parse().ok();
-    let transitions = conditions.into_iter().flatten().filter_map(transition);
+    let transitions = conditions
+        .into_iter()
+        .flatten()
+        .filter_map(|condition| condition["lastTransitionTime"].as_str()?.parse().ok());
     born.chain(writes).chain(transitions).max()
 }
 

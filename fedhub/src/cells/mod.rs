@@ -98,7 +98,7 @@ async fn read(args: &CellsArgs) -> anyhow::Result<Cells> {
                 visit(&project, Kind::ResourceClaim, SOURCE_CLUSTER, |claim| counts.claim(claim)).await;
             done(claims, || format!("failed to list resourceclaims in project {name}"))?;
         }
-        Ok(Cells::of(&clusters, &counts, Timestamp::now()))
+        Ok(Cells::new(&clusters, &counts, Timestamp::now()))
     };
     tokio::time::timeout(PATIENCE, read)
         .await

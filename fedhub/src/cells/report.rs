@@ -26,8 +26,8 @@ enum State {
 }
 
 impl State {
-    fn of(cluster: &Object) -> Self {
-        match CellDown::of(cluster) {
+    fn from_cluster(cluster: &Object) -> Self {
+        match CellDown::from_cluster(cluster) {
             Some(CellDown { since, lost: true, .. }) => Self::Lost(since),
             Some(CellDown { since, lost: false, .. }) => Self::NotReady(since),
             None if is_true(cluster.status(), "Ready") => Self::Ready,
@@ -95,9 +95,10 @@ impl Counts {
 
     /// A copy on the hub.
     pub fn instance(&mut self, copy: &Object) {
-        let city = || Holder::City(copy.label(INSTANCE_CITY).unwrap_or_default().to_owned());
-        let holder =
-            CellSource::of(copy).map_or_else(city, |source| Holder::Marked(source.cell, source.cell_uid));
+        let holder = CellSource::from_object(copy).map_or_else(
+            || Holder::City(copy.label(INSTANCE_CITY).unwrap_or_default().to_owned()),
+            |source| Holder::Marked(source.cell, source.cell_uid),
+        );
         *self.instances.entry(holder).or_default() += 1;
     }
 
@@ -108,9 +109,10 @@ impl Counts {
 
     /// A quota claim in a project plane.
     pub fn claim(&mut self, claim: &Object) {
-        let name = || Holder::Marked(claim.label(SOURCE_CLUSTER).unwrap_or_default().to_owned(), None);
-        let holder =
-            CellSource::of(claim).map_or_else(name, |source| Holder::Marked(source.cell, source.cell_uid));
+        let holder = CellSource::from_object(claim).map_or_else(
+            || Holder::Marked(claim.label(SOURCE_CLUSTER).unwrap_or_default().to_owned(), None),
+            |source| Holder::Marked(source.cell, source.cell_uid),
+        );
         *self.claims.get_or_insert_default().entry(holder).or_default() += 1;
     }
 }
@@ -121,7 +123,7 @@ pub struct Cells(Vec<Cell>);
 
 impl Cells {
     /// Creates the report on these Clusters.
-    pub fn of(all: &[ObjectRef], counts: &Counts, now: Timestamp) -> Self {
+    pub fn new(all: &[ObjectRef], counts: &Counts, now: Timestamp) -> Self {
         // With those declarations alone that fedhub believes.
         let clusters: Vec<_> = all.iter().map(|cluster| declaring(cluster, now, |_| true)).collect();
         let clusters = &clusters[..];
@@ -132,7 +134,7 @@ impl Cells {
         let known = |cluster: &Object| Cell {
             name: cluster.name().to_owned(),
             city: cluster.label(CITY_CODE).unwrap_or_default().to_owned(),
-            state: State::of(cluster),
+            state: State::from_cluster(cluster),
             deployments: 0,
             instances: 0,
             claims: counts.claims.as_ref().map(|_| 0),
@@ -289,7 +291,7 @@ mod tests {
             cluster("cell-new", "SEA", None, Some("soon")),
             cluster("cell-ord", "ORD", Some("Unknown"), None),
         ];
-        let report = Cells::of(&clusters, &counts(), now());
+        let report = Cells::new(&clusters, &counts(), now());
         let outputs = [("table", report.text(Look::default())), ("JSON", format!("{:#}", report.json()))];
         fedhub_testing::assert_messages!(
             "cells",
@@ -305,7 +307,7 @@ mod tests {
             cluster("cell-lost", "LAX", Some("False"), Some("2026-01-03T00:00:00Z")),
             cluster("cell-new", "SEA", None, Some("soon")),
         ];
-        let report = Cells::of(&clusters, &counts(), now());
+        let report = Cells::new(&clusters, &counts(), now());
         let lines: Vec<String> = report.text(Look::default()).lines().map(str::to_owned).collect();
         let expected = [
             "CELL        CITY   STATE                                 WDS   INSTANCES   CLAIMS",
@@ -329,16 +331,16 @@ mod tests {
     fn c10_two_clusters_under_one_name_are_told_of_and_claims_are_counted_where_a_project_was_asked() {
         let clusters = [cluster("cell-dfw", "DFW", Some("True"), None)];
         let mut counts = Counts { claims: Some(BTreeMap::new()), ..Counts::default() };
-        assert!(Cells::of(&clusters, &counts, now()).is_in_order());
+        assert!(Cells::new(&clusters, &counts, now()).is_in_order());
         for mark in [Some("cell-dfw/uid-of-cell-dfw/1"), None] {
             counts.claim(&labelled(Kind::ResourceClaim, (SOURCE_CLUSTER, "cell-dfw"), mark));
         }
-        let report = Cells::of(&clusters, &counts, now());
+        let report = Cells::new(&clusters, &counts, now());
         assert_eq!((report.0[0].claims, report.0[0].instances), (Some(2), 0));
         assert!(report.is_in_order());
         counts.instance(&labelled(Kind::Instance, (INSTANCE_CITY, "DFW"), Some("cell-dfw/twin/1")));
         // Karmada recorded another cluster for the name: it is a cell of its own, and lost by its UID.
-        let report = Cells::of(&clusters, &counts, now());
+        let report = Cells::new(&clusters, &counts, now());
         assert!(!report.is_in_order());
         assert_eq!((report.0.len(), report.0[0].instances), (2, 0));
         assert_eq!((&report.0[1].state, report.0[1].instances), (&State::NoCluster, 1));
@@ -351,14 +353,14 @@ mod tests {
             let mut cluster = Object::clone(&clusters[0]);
             let at = "2026-01-03T00:00:00Z".to_owned();
             cluster.metadata.annotations = Some([(lost_cluster(uid), at)].into());
-            Cells::of(&[Arc::new(cluster)], &counts, now())
+            Cells::new(&[Arc::new(cluster)], &counts, now())
         };
         assert_eq!(declare("twin").0[1].state, State::Lost("2026-01-03T00:00:00Z".to_owned()));
         assert_eq!(declare("other").0[1].state, State::NoCluster);
         // Where it recorded none, both go by the name.
         let mut unrecorded = Object::clone(&clusters[0]);
         set_field(&mut unrecorded, "spec", json!({}));
-        let report = Cells::of(&[Arc::new(unrecorded)], &counts, now());
+        let report = Cells::new(&[Arc::new(unrecorded)], &counts, now());
         assert!(report.text(Look::default()).contains("2 clusters left marks") && !report.is_in_order());
     }
 }

@@ -107,7 +107,7 @@ pub struct PlaneName {
 
 impl PlaneName {
     /// The one plane of that part.
-    pub fn of(part: Part) -> Self {
+    pub fn from_part(part: Part) -> Self {
         Self { part, name: part.id().to_owned() }
     }
 

@@ -127,7 +127,8 @@ mod tests {
 
     #[test]
     fn u4_the_report_of_check_reads_well() {
-        let (hub, management) = (PlaneName::of(Part::Hub), PlaneName::of(Part::Management));
+        let hub = PlaneName::from_part(Part::Hub);
+        let management = PlaneName::from_part(Part::Management);
         let project = |name: &str| PlaneName::project(Part::Project, name);
         let findings = Checked(vec![
             Finding::ok(CheckId::Reachable, &management, "https://management.example.com, v1.36.0"),

@@ -193,7 +193,8 @@ fn of_file(file: &RoleFile, own: &str) -> anyhow::Result<Vec<Right>> {
         for rule in role["rules"].as_array().into_iter().flatten() {
             for object in objects(rule) {
                 for verb in strings(&rule["verbs"]) {
-                    let (role, object) = (file.path, object.clone());
+                    let role = file.path;
+                    let object = object.clone();
                     rights.push(Right { role, verb, object, namespace: namespace.clone() });
                 }
             }
@@ -210,12 +211,11 @@ fn objects(rule: &Value) -> Vec<Object> {
     };
     for group in strings(&rule["apiGroups"]) {
         for resource in strings(&rule["resources"]) {
-            let of = |name: &Option<String>| Object::Resource {
+            objects.extend(names.iter().map(|name| Object::Resource {
                 group: group.clone(),
                 resource: resource.clone(),
                 name: name.clone(),
-            };
-            objects.extend(names.iter().map(of));
+            }));
         }
     }
     objects

@@ -34,8 +34,15 @@ const CATALOG: &str = "InstanceType";
 impl Ours {
     /// Returns the CRDs that belong on a plane: the kinds of the catalogue, and the others.
     pub fn on(&self, catalog: bool, others: bool) -> Self {
-        let belongs = |kind: &&OurKind| if kind.kind == CATALOG { catalog } else { others };
-        Self { kinds: self.kinds.iter().filter(belongs).cloned().collect(), ..self.clone() }
+        Self {
+            kinds: self
+                .kinds
+                .iter()
+                .filter(|kind| if kind.kind == CATALOG { catalog } else { others })
+                .cloned()
+                .collect(),
+            ..self.clone()
+        }
     }
 }
 
@@ -59,19 +66,22 @@ pub fn ours() -> anyhow::Result<Ours> {
 /// The fields of ours that a plane would prune, by kind, from its `OpenAPI` document of our version. A kind
 /// that has no schema there is left out.
 pub fn lacking(ours: &Ours, openapi: &Value) -> BTreeMap<String, Vec<String>> {
-    let of = |kind: &OurKind| {
-        let served = of_kind(openapi, ours, &kind.kind)?;
-        Some((kind.kind.clone(), missing(&kind.schema, served)))
-    };
-    ours.kinds.iter().filter_map(of).collect()
+    ours.kinds
+        .iter()
+        .filter_map(|kind| {
+            let served = of_kind(openapi, ours, &kind.kind)?;
+            Some((kind.kind.clone(), missing(&kind.schema, served)))
+        })
+        .collect()
 }
 
 fn of_kind<'a>(openapi: &'a Value, ours: &Ours, kind: &str) -> Option<&'a Value> {
-    let is = |it: &Value| it["group"] == *ours.group && it["version"] == *ours.version && it["kind"] == *kind;
-    let named = |schema: &&Value| {
-        schema["x-kubernetes-group-version-kind"].as_array().is_some_and(|all| all.iter().any(is))
-    };
-    openapi["components"]["schemas"].as_object()?.values().find(named)
+    openapi["components"]["schemas"].as_object()?.values().find(|schema| {
+        schema["x-kubernetes-group-version-kind"].as_array().is_some_and(|all| {
+            all.iter()
+                .any(|it| it["group"] == *ours.group && it["version"] == *ours.version && it["kind"] == *kind)
+        })
+    })
 }
 
 /// The fields of ours that the served schema lacks, by their paths.
@@ -171,7 +181,8 @@ mod tests {
     /// The parent of each field, its name, and its path as it is shown.
     fn fields(schema: &Value, pointer: &str, at: &str, found: &mut Vec<(String, String, String)>) {
         for (name, field) in schema["properties"].as_object().into_iter().flatten() {
-            let (parent, at) = (format!("{pointer}/properties"), format!("{at}.{name}"));
+            let parent = format!("{pointer}/properties");
+            let at = format!("{at}.{name}");
             fields(field, &format!("{parent}/{name}"), &at, found);
             found.push((parent, name.clone(), at));
         }

@@ -87,7 +87,8 @@ pub struct Asked<'a> {
 impl Asked<'_> {
     /// What is to be read of a WD or an Instance.
     pub fn request(&self, kind: SubjectKind, name: &str) -> anyhow::Result<Request> {
-        let (plane, namespace) = (self.args.plane.clone(), self.args.namespace.clone());
+        let plane = self.args.plane.clone();
+        let namespace = self.args.namespace.clone();
         let subject = Subject { kind, plane, namespace, name: name.to_owned() };
         let lease = self.args.lease_name.clone();
         match &self.snapshot {

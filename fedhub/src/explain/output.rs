@@ -83,7 +83,8 @@ pub fn verdict(chain: &Chain, diagnosis: &Diagnosis) -> Vec<(&'static str, Strin
         parts.push(("Since", format!("{} ({})", stamp(*since), age(*since, chain.now))));
     }
     if let Some(limits) = limits {
-        let (usual, deadline) = (limits.usual.as_secs(), limits.deadline.as_secs());
+        let usual = limits.usual.as_secs();
+        let deadline = limits.deadline.as_secs();
         parts.push(("Deadline", format!("slow after {usual} s, stuck after {deadline} s")));
     }
     if !evidence.is_empty() {
@@ -169,7 +170,9 @@ mod tests {
     fn u4_what_explain_prints_reads_well() {
         let texts = Cause::VARIANTS.iter().map(|cause| {
             let who = cause.responsible();
-            let (meaning, decided_by, remedy) = (cause.meaning(), cause.decided_by(), cause.remedy());
+            let meaning = cause.meaning();
+            let decided_by = cause.decided_by();
+            let remedy = cause.remedy();
             (cause.id(), format!("{meaning}\nacts: {who}\nremedy: {remedy}\ndecided by: {decided_by}"))
         });
         let tables =
@@ -201,15 +204,18 @@ mod tests {
         };
         let header = "| hop | slow after | stuck after | where to look |";
         assert_table("docs/reference/explain.md", header, Hop::VARIANTS.iter().map(of));
-        let of = |reason: Reason| {
-            let cause = Cause::of_reason(Some(reason));
-            let who = cause.responsible().to_string();
-            vec![format!("`{reason}`"), format!("`{}`", cause.id()), who, reason.remedy().to_owned()]
-        };
         let with_cause = Reason::all()
             .filter(|reason| reason.is_unmet() && Cause::of_reason(Some(*reason)) != Cause::CellReported);
         let header = "| a condition says | `fedhub explain` says | acts | what to do |";
-        assert_table("docs/troubleshooting.md", header, with_cause.map(of));
+        assert_table(
+            "docs/troubleshooting.md",
+            header,
+            with_cause.map(|reason| {
+                let cause = Cause::of_reason(Some(reason));
+                let who = cause.responsible().to_string();
+                vec![format!("`{reason}`"), format!("`{}`", cause.id()), who, reason.remedy().to_owned()]
+            }),
+        );
     }
 
     #[test]

@@ -50,7 +50,7 @@ pub fn cleanup(chain: &Chain) -> Option<Cleanup> {
 /// What `judge` makes of the WD as the federator sees it; `None` where what that takes was not read.
 pub fn ask<T>(chain: &Chain, judge: impl FnOnce(&Pair<'_>, Snapshot) -> T) -> Option<T> {
     let (home, world) = world(chain)?;
-    let context = Context::of(&world);
+    let context = Context::from_world(&world);
     let project = world.projects.get(&home.plane)?;
     let wd = project.deployments.get(&home.namespace, &chain.deployment)?;
     let (HubNamespace::In(space) | HubNamespace::Recorded(space)) =
@@ -67,7 +67,7 @@ pub fn ask<T>(chain: &Chain, judge: impl FnOnce(&Pair<'_>, Snapshot) -> T) -> Op
 /// from that.
 pub fn projection(chain: &Chain, name: &str) -> Option<ProjectionVerdict> {
     let (home, world) = world(chain)?;
-    let context = Context::of(&world);
+    let context = Context::from_world(&world);
     let project = world.projects.get(&home.plane)?;
     let namespace = world.hub.namespaces.iter().next()?;
     let copy = Copy { context: &context, home: &home, project, namespace, name };
@@ -85,15 +85,15 @@ fn world(chain: &Chain) -> Option<(ProjectNamespace, World)> {
     let shown = all(&project.instances).iter().chain(project.in_its_place.found());
     let project = Project {
         namespaces: [(home.namespace.clone(), uid)].into(),
-        deployments: Objects::of(&in_project, Kind::WorkloadDeployment, project.wd.found().cloned()),
-        instances: Objects::of(&in_project, Kind::Instance, shown.cloned()),
+        deployments: Objects::new(&in_project, Kind::WorkloadDeployment, project.wd.found().cloned()),
+        instances: Objects::new(&in_project, Kind::Instance, shown.cloned()),
     };
     let hub = Hub {
-        namespaces: Objects::of(&on_hub, Kind::Namespace, hub.namespace.found().cloned()),
-        deployments: Objects::of(&on_hub, Kind::WorkloadDeployment, hub.wd.found().cloned()),
-        instances: Objects::of(&on_hub, Kind::Instance, all(&hub.copies).iter().cloned()),
-        policies: Objects::of(&on_hub, Kind::PropagationPolicy, all(&hub.policies).iter().cloned()),
-        clusters: Objects::of(&on_hub, Kind::Cluster, all(&hub.clusters).iter().cloned()),
+        namespaces: Objects::new(&on_hub, Kind::Namespace, hub.namespace.found().cloned()),
+        deployments: Objects::new(&on_hub, Kind::WorkloadDeployment, hub.wd.found().cloned()),
+        instances: Objects::new(&on_hub, Kind::Instance, all(&hub.copies).iter().cloned()),
+        policies: Objects::new(&on_hub, Kind::PropagationPolicy, all(&hub.policies).iter().cloned()),
+        clusters: Objects::new(&on_hub, Kind::Cluster, all(&hub.clusters).iter().cloned()),
         history: (management.hub_restored.found() == Some(&true))
             .then(|| Remembered { restored_at: Some(0), ..Remembered::default() }),
         ..Hub::default()

@@ -166,7 +166,7 @@ async fn space_of(hub: &Connection, subject: &Subject, wd: &Read<Object>, own: &
 }
 
 fn is_of(hub_namespace: &Object, subject: &Subject) -> bool {
-    ProjectNamespace::of(hub_namespace)
+    ProjectNamespace::from_hub_namespace(hub_namespace)
         .is_some_and(|home| home.plane.as_str() == subject.plane && home.namespace == subject.namespace)
 }
 
@@ -177,11 +177,10 @@ async fn deployment_of(project: &Connection, subject: &Subject) -> String {
     }
     let instance = get(project, Kind::Instance.resource(), &subject.namespace, &subject.name).await;
     let labelled = instance.found().and_then(|it| it.label(WORKLOAD_DEPLOYMENT_NAME)).map(str::to_owned);
-    let cut = || match subject.name.rsplit_once('-') {
+    labelled.unwrap_or_else(|| match subject.name.rsplit_once('-') {
         Some((name, ordinal)) if ordinal.parse::<u32>().is_ok() => name.to_owned(),
         _ => subject.name.clone(),
-    };
-    labelled.unwrap_or_else(cut)
+    })
 }
 
 /// The Instances of a WD; none where its name cannot be a label's value.
@@ -246,7 +245,8 @@ async fn cells_of(
 ) -> BTreeMap<String, Cell> {
     let mut reads = JoinSet::new();
     for (name, plane) in cells.clone() {
-        let (space, deployment) = (space.to_owned(), deployment.to_owned());
+        let space = space.to_owned();
+        let deployment = deployment.to_owned();
         reads.spawn(async move {
             let (wd, instances) = tokio::join!(
                 get(&plane, Kind::WorkloadDeployment.resource(), &space, &deployment),
@@ -292,8 +292,9 @@ async fn lease_of(management: &Connection, namespace: &str, name: &str) -> Read<
 async fn remembered(management: &Connection, namespace: &str, plane: &str) -> Read<IdentityEntry> {
     let labels = format!("{}={}", IDENTITIES.0, IDENTITIES.1);
     let maps = list(management, Kind::ConfigMap.resource(), namespace, &labels).await;
-    let entry = |map: &Object| map.data["data"][plane].as_str().and_then(IdentityEntry::read);
-    maps.and_then(|maps| maps.iter().find_map(entry).into())
+    maps.and_then(|maps| {
+        maps.iter().find_map(|map| map.data["data"][plane].as_str().and_then(IdentityEntry::read)).into()
+    })
 }
 
 /// Whether the plane shows the identity that is remembered for it.

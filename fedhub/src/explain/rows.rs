@@ -188,7 +188,7 @@ fn cell_row(chain: &Chain, plane: &str, read: &Read<Object>) -> Row {
         }
         _ => of(Hop::CellWd, plane, read, |wd| if wd.is_terminating() { plain(wd, "") } else { seen(wd) }),
     };
-    if let Some(down) = chain.clusters().find_map(CellDown::of) {
+    if let Some(down) = chain.clusters().find_map(CellDown::from_cluster) {
         let state = if down.lost { Reason::CellLost.as_str() } else { "CellNotReady" };
         row =
             Row { state: state.to_owned(), since: down.since.parse().ok(), detail: down.to_string(), ..row };

@@ -34,7 +34,9 @@ pub async fn explain(asked: &Asked<'_>) -> anyhow::Result<ExitCode> {
 }
 
 async fn gather(asked: &Asked<'_>) -> anyhow::Result<ExplainedWorkload> {
-    let (name, namespace, plane) = (&asked.args.name, &asked.args.namespace, &asked.args.plane);
+    let name = &asked.args.name;
+    let namespace = &asked.args.namespace;
+    let plane = &asked.args.plane;
     let request = asked.request(SubjectKind::WorkloadDeployment, name)?;
     let (project, _) = request.project.connection(plane, request.timeout).await;
     if project.is_absent() {
@@ -120,12 +122,13 @@ impl ExplainedWorkload {
             Read::Failed(error) => return vec![vec![format!("{}:", self.name), error.message.clone()]],
         };
         let conditions = workload.status()["conditions"].as_array().into_iter().flatten();
-        let row = |condition: &Value| {
-            let (status, reason, message) = said(condition);
-            let kind = condition["type"].as_str().unwrap_or_default();
-            vec![format!("{kind}:"), status.to_owned(), reason.to_owned(), message.to_owned()]
-        };
-        conditions.map(row).collect()
+        conditions
+            .map(|condition| {
+                let (status, reason, message) = said(condition);
+                let kind = condition["type"].as_str().unwrap_or_default();
+                vec![format!("{kind}:"), status.to_owned(), reason.to_owned(), message.to_owned()]
+            })
+            .collect()
     }
 
     /// That of the WD that is worst off; without any, whether the Workload says that it is not available.

@@ -80,15 +80,18 @@ impl Cities {
         };
         let counting: Vec<_> =
             clusters.iter().map(|cluster| declaring(cluster, now, |at| remembered.believes(at))).collect();
-        let row = |city: &String| {
-            let state = self.state(city, remembered, &counting).words();
-            vec![city.clone(), cells(city), state.to_owned()]
-        };
         let header = ["CITY", "CELLS", "SINCE THE RESTORE"].map(str::to_owned).to_vec();
         let mut parts = vec![if used.is_empty() {
             "no city is in use on the hub".to_owned()
         } else {
-            table(&std::iter::once(header).chain(used.into_iter().map(row)).collect::<Vec<_>>())
+            table(
+                &std::iter::once(header)
+                    .chain(used.into_iter().map(|city| {
+                        let state = self.state(city, remembered, &counting).words();
+                        vec![city.clone(), cells(city), state.to_owned()]
+                    }))
+                    .collect::<Vec<_>>(),
+            )
         }];
         let begins = clusters.iter().flat_map(|cluster| {
             let all = declarations(cluster).into_iter();

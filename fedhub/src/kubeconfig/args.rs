@@ -183,8 +183,9 @@ impl CommonArgs {
 
     /// The `ServiceAccount` that a kubeconfig acts as.
     pub fn account(&self, purpose: Purpose) -> Account {
-        let usual = || purpose.account(self.cell_name.as_deref().unwrap_or_default());
-        self.service_account.clone().unwrap_or_else(usual)
+        self.service_account
+            .clone()
+            .unwrap_or_else(|| purpose.account(self.cell_name.as_deref().unwrap_or_default()))
     }
 
     /// The server that the flags name for the kubeconfig, as a kubeconfig has it.
@@ -208,7 +209,8 @@ impl CommonArgs {
 impl MintArgs {
     /// A line for each fault.
     pub fn validate(&self) -> Vec<String> {
-        let (common, purpose) = (&self.common, self.purpose);
+        let common = &self.common;
+        let purpose = self.purpose;
         let mut faults = Vec::new();
         let projects = common.projects();
         let of_project = purpose.server() == Server::Project;
@@ -225,8 +227,11 @@ impl MintArgs {
         if common.server.is_some() && of_project && projects.len() > 1 {
             faults.push("--server is for one kubeconfig".to_owned());
         }
-        let invalid = |name: &String| PlaneName::new(name).err().map(|error| format!("{name:?}: {error}"));
-        faults.extend(projects.keys().filter_map(invalid));
+        faults.extend(
+            projects
+                .keys()
+                .filter_map(|name| PlaneName::new(name).err().map(|error| format!("{name:?}: {error}"))),
+        );
         faults.extend(common.store_fault(purpose).filter(|_| !self.print));
         faults
     }
@@ -236,8 +241,12 @@ impl RotateArgs {
     /// A line for each fault.
     pub fn validate(&self) -> Vec<String> {
         let common = &self.common;
-        let missing = |purpose: &Purpose| [common.store_fault(*purpose), common.account_fault(*purpose)];
-        let mut faults: Vec<String> = self.purposes.iter().flat_map(missing).flatten().collect();
+        let mut faults: Vec<String> = self
+            .purposes
+            .iter()
+            .flat_map(|purpose| [common.store_fault(*purpose), common.account_fault(*purpose)])
+            .flatten()
+            .collect();
         if common.service_account.is_some() && self.purposes.len() > 1 {
             faults.push("--service-account is for one purpose".to_owned());
         }

@@ -48,8 +48,9 @@ struct Order {
 }
 
 impl Order {
-    fn of(args: &MintArgs, store: Connection) -> Self {
-        let (purpose, common) = (args.purpose, &args.common);
+    fn new(args: &MintArgs, store: Connection) -> Self {
+        let purpose = args.purpose;
+        let common = &args.common;
         Self {
             purpose,
             account: common.account(purpose),
@@ -71,7 +72,7 @@ impl Order {
 
 /// Prints the only one on standard output, and what is to be said of it on standard error.
 pub async fn printed(args: &MintArgs) -> Result<(), String> {
-    let order = Order::of(args, Read::Skipped);
+    let order = Order::new(args, Read::Skipped);
     for job in jobs(args, &BTreeMap::new()) {
         let target = Target::of_source(&job.source, order.timeout)?;
         let server = order.server.clone().unwrap_or_else(|| plan::server(&target.config));
@@ -87,7 +88,7 @@ pub async fn printed(args: &MintArgs) -> Result<(), String> {
 /// Makes all, and stores each in its Secret, whatever becomes of the others.
 pub async fn stored(args: &MintArgs) -> anyhow::Result<Kubeconfigs> {
     let store = store(&args.common, args.purpose)?;
-    let order = Arc::new(Order::of(args, store));
+    let order = Arc::new(Order::new(args, store));
     let names = if args.purpose.server() == Server::Project {
         secrets(&order.store, &order.namespace).await?
     } else {
@@ -97,21 +98,25 @@ pub async fn stored(args: &MintArgs) -> anyhow::Result<Kubeconfigs> {
         let order = order.clone();
         async move { line(&order, &job).await }
     });
-    Ok(Kubeconfigs::of(lines.await?))
+    Ok(Kubeconfigs::from_lines(lines.await?))
 }
 
 /// What is to be made; `names` are the Secrets that planes have.
 fn jobs(args: &MintArgs, names: &BTreeMap<String, Vec<String>>) -> Vec<Job> {
-    let (purpose, common) = (args.purpose, &args.common);
+    let purpose = args.purpose;
+    let common = &args.common;
     if let Some(source) = common.target(purpose) {
         return vec![Job { plane: None, source, secrets: vec![purpose.secret(None)] }];
     }
-    let job = |(name, source): (String, Source)| {
-        let plane = PlaneName::new(&name).ok()?;
-        let secrets = names.get(&name).cloned().unwrap_or_else(|| vec![purpose.secret(Some(&plane))]);
-        Some(Job { plane: Some(plane), source, secrets })
-    };
-    common.projects().into_iter().filter_map(job).collect()
+    common
+        .projects()
+        .into_iter()
+        .filter_map(|(name, source)| {
+            let plane = PlaneName::new(&name).ok()?;
+            let secrets = names.get(&name).cloned().unwrap_or_else(|| vec![purpose.secret(Some(&plane))]);
+            Some(Job { plane: Some(plane), source, secrets })
+        })
+        .collect()
 }
 
 /// The names of the Secrets of project planes, by plane.

@@ -24,8 +24,9 @@ pub struct Held {
 
 impl Held {
     /// The one in a Secret, or why there is none that fedhub could use.
-    pub fn of(secret: &Object) -> Result<Self, String> {
-        let (content, config) = (content_of_secret(secret)?, config_of_secret(secret)?);
+    pub fn from_secret(secret: &Object) -> Result<Self, String> {
+        let content = content_of_secret(secret)?;
+        let config = config_of_secret(secret)?;
         // As JSON, for a secret is blacked out where it is printed.
         let auth = serde_json::to_value(&config.auth_info).unwrap_or_default();
         let account = auth["token"].as_str().and_then(claims);
@@ -88,7 +89,7 @@ fn foreign(secret: &Object, wanted: &Wanted) -> Option<String> {
             return Some(format!("the Secret stands for plane {named:?}"));
         }
     }
-    let held = match Held::of(secret) {
+    let held = match Held::from_secret(secret) {
         Ok(held) => held,
         Err(why) => return Some(format!("the Secret holds no kubeconfig of fedhub: {why}")),
     };

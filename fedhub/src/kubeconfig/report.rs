@@ -65,7 +65,7 @@ pub struct Kubeconfigs(Vec<Line>);
 
 impl Kubeconfigs {
     /// Creates the report of these lines, sorted by plane and Secret.
-    pub fn of(mut lines: Vec<Line>) -> Self {
+    pub fn from_lines(mut lines: Vec<Line>) -> Self {
         lines.sort_by(|a, b| (&a.plane, &a.secret).cmp(&(&b.plane, &b.secret)));
         Self(lines)
     }

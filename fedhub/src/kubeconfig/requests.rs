@@ -245,8 +245,11 @@ mod tests {
             (SignedDuration::from_mins(30), Some("to 30 min: rotate at least every 10 min")),
         ] {
             let warning = shortened(Duration::from_hours(2160), granted);
-            let ends = |end: &str| warning.as_ref().is_some_and(|it| it.ends_with(end));
-            assert!(expected.map_or(warning.is_none(), ends), "{granted}: {warning:?}");
+            assert!(
+                expected
+                    .map_or(warning.is_none(), |end| warning.as_ref().is_some_and(|it| it.ends_with(end))),
+                "{granted}: {warning:?}"
+            );
         }
     }
 }

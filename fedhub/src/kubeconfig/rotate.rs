@@ -57,7 +57,8 @@ pub async fn all(args: &RotateArgs) -> anyhow::Result<Kubeconfigs> {
         dry_run: common.dry_run,
         all: args.all,
     });
-    let (mut jobs, mut lines) = (Vec::new(), Vec::new());
+    let mut jobs = Vec::new();
+    let mut lines = Vec::new();
     for purpose in &args.purposes {
         let store = store(common, *purpose)?;
         if purpose.server() == Server::Project {
@@ -73,7 +74,7 @@ pub async fn all(args: &RotateArgs) -> anyhow::Result<Kubeconfigs> {
         async move { line(&order, &job).await }
     });
     lines.extend(renewed.await?);
-    Ok(Kubeconfigs::of(lines))
+    Ok(Kubeconfigs::from_lines(lines))
 }
 
 fn failed(what: &str, error: &ReadError) -> anyhow::Error {
@@ -82,7 +83,8 @@ fn failed(what: &str, error: &ReadError) -> anyhow::Error {
 
 /// The one of a part.
 async fn single(args: &RotateArgs, purpose: Purpose, store: &Connection) -> anyhow::Result<Job> {
-    let (namespace, name) = (args.common.namespace(purpose), purpose.secret(None));
+    let namespace = args.common.namespace(purpose);
+    let name = purpose.secret(None);
     let what = format!("Secret {namespace}/{name}");
     let secret = match get(store, Kind::Secret.resource(), namespace, &name).await {
         Read::Found(secret) => secret,
@@ -175,7 +177,7 @@ async fn renew(order: &Order, job: &Job, line: &mut Line) -> Result<Outcome, Str
     if let [_, _, ..] = job.twins.as_slice() {
         return Err(plan::twins(&job.label, &job.twins));
     }
-    let held = Held::of(&job.secret)?;
+    let held = Held::from_secret(&job.secret)?;
     line.account.clone_from(&held.account);
     line.server = held.server();
     line.expires = held.end.and_then(|end| end.at);

@@ -107,7 +107,7 @@ fn a_secret_is_overwritten_where_it_is_an_earlier_one() {
 fn a_token_is_renewed_in_its_last_third_and_only_of_a_service_account() {
     let due = |user: &Value, by_itself: bool, second: i64, all: bool| {
         let now = Timestamp::from_second(1_767_225_600 + second).unwrap();
-        let held = Held::of(&secret(&kubeconfig(SERVER, user))).unwrap();
+        let held = Held::from_secret(&secret(&kubeconfig(SERVER, user))).unwrap();
         plan::rotate(&held, &Purpose::Project.account(""), (!by_itself).then_some(SERVER), now, all)
     };
     let fedhub = json!({"token": token(FEDHUB, 0, 300)});
@@ -143,11 +143,12 @@ fn a_kubeconfig_holds_the_token_and_nothing_else_of_the_administrator() {
 fn rotation_exchanges_the_token_of_the_context_and_keeps_the_rest() {
     let renewed = token(FEDHUB, 200, 500);
     let content = render::with_token(&ours(), &renewed).unwrap();
-    let (before, after) = (ours(), serde_saphyr::from_str::<Value>(&content).unwrap());
+    let before = ours();
+    let after = serde_saphyr::from_str::<Value>(&content).unwrap();
     let mut expected: Value = serde_json::from_str(&before).unwrap();
     expected["users"][1]["user"]["token"] = renewed.into();
     assert_eq!(after, expected);
-    let held = Held::of(&secret(&content)).unwrap();
+    let held = Held::from_secret(&secret(&content)).unwrap();
     assert_eq!(held.account, Account::of_user(FEDHUB));
     assert_eq!(held.end.unwrap().at.unwrap().to_string(), "2026-01-01T00:08:20Z");
     for broken in ["a: 1", "nonsense: [", &ours().replace("\"name\":\"u\"", "\"name\":\"v\"")] {
@@ -167,7 +168,7 @@ fn report() -> Kubeconfigs {
         warning: None,
     };
     let shortened = "the server shortened the token's life to 24 h: rotate at least every 8 h";
-    Kubeconfigs::of(vec![
+    Kubeconfigs::from_lines(vec![
         line("project-c", Outcome::Kept),
         line("project-b", Outcome::Failed("no answer within 10 s".to_owned())),
         Line { warning: Some(shortened.to_owned()), ..line("project-a", Outcome::Replaced) },

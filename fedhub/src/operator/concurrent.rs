@@ -19,16 +19,19 @@ where
     U: Send + 'static,
     F: Future<Output = U> + Send + 'static,
 {
-    let (mut tasks, room) = (JoinSet::new(), Arc::new(Semaphore::new(concurrency)));
+    let mut tasks = JoinSet::new();
+    let room = Arc::new(Semaphore::new(concurrency));
     for item in items {
-        let (room, work) = (room.clone(), work(item));
+        let room = room.clone();
+        let work = work(item);
         tasks.spawn(async move {
             // It is never closed.
             let _room = room.acquire().await;
             work.await
         });
     }
-    let (mut progress, mut done) = (Progress::new(what, tasks.len()), Vec::new());
+    let mut progress = Progress::new(what, tasks.len());
+    let mut done = Vec::new();
     while let Some(result) = tasks.join_next().await {
         done.push(result.context("a task was not finished")?);
         progress.done(done.len());

@@ -29,7 +29,7 @@ const OTHERS: ListLimits = ListLimits { objects: 1_000_000, bytes: 256 << 20 };
 
 static TRANSPORT: LazyLock<Result<Transport, String>> = LazyLock::new(|| {
     let metrics = Metrics::new().map_err(|error| error.to_string())?;
-    Ok(Transport::new(TransportConfig::default(), metrics, MemoryBudget::of(BUDGET)))
+    Ok(Transport::new(TransportConfig::default(), metrics, MemoryBudget::from_bytes(BUDGET)))
 });
 
 /// A plane that can be asked.
@@ -65,7 +65,8 @@ pub fn plane(config: Config, timeout: Duration) -> anyhow::Result<Plane> {
         connect_timeout: timeout,
         ..TransportConfig::default()
     };
-    let (id, transport) = (next_id()?, transport.with_limits(limits));
+    let id = next_id()?;
+    let transport = transport.with_limits(limits);
     let client = transport.client(&config, &id)?;
     Ok(Plane { client, server, timeout, limits: OWN, id, budget: transport.budget().clone() })
 }

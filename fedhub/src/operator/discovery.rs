@@ -64,7 +64,7 @@ pub struct PlaneSource {
 
 impl PlaneSource {
     /// Creates the source from the flags of a command, which are valid.
-    pub fn of(
+    pub fn from_args(
         args: &DiscoveryArgs,
         management: (&ManagementArgs, &Connection),
         namespace: &str,

@@ -105,7 +105,8 @@ pub fn planes_of(
     only: Option<&PlaneName>,
     timeout: Duration,
 ) -> (BTreeMap<PlaneName, Connection>, Vec<Unread>) {
-    let (mut planes, mut unread) = (BTreeMap::new(), Vec::new());
+    let mut planes = BTreeMap::new();
+    let mut unread = Vec::new();
     // A client is made of those alone that are read.
     let wanted = |plane: &Found| only.is_none_or(|only| plane.name == only.as_str());
     let found = found.into_iter().filter(wanted).map(|plane| {

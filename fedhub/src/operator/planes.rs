@@ -84,7 +84,7 @@ pub async fn paused(management: &Connection, namespace: &str) -> Read<PausedPlan
         Read::Absent => Read::Found(PausedPlanes::default()),
         read => read.map(|map| {
             let entries = map.data["data"].as_object().into_iter().flatten();
-            PausedPlanes::of(
+            PausedPlanes::from_entries(
                 entries.map(|(plane, entry)| (plane.as_str(), entry.as_str().unwrap_or_default())),
             )
         }),

@@ -86,8 +86,9 @@ impl From<&ReadError> for Failed {
 
 impl From<&Failed> for ReadError {
     fn from(failed: &Failed) -> Self {
-        let is_it = |failure: &&Failure| <&str>::from(**failure) == failed.failure;
-        let failure = <Failure as strum::VariantArray>::VARIANTS.iter().find(is_it);
+        let failure = <Failure as strum::VariantArray>::VARIANTS
+            .iter()
+            .find(|failure| <&str>::from(**failure) == failed.failure);
         Self { failure: failure.copied().unwrap_or(Failure::Unreachable), message: failed.message.clone() }
     }
 }
@@ -172,7 +173,7 @@ impl Recording {
 
 /// Answers a request; what the file does not have is not served.
 fn answer(resources: &BTreeMap<String, Listed>, request: &Request<Body>) -> Response<Body> {
-    let value = match Asked::of(request.uri().path()) {
+    let value = match Asked::from_path(request.uri().path()) {
         _ if request.method() != Method::GET => {
             Err(refusal(405, "MethodNotAllowed", "a snapshot is read only"))
         }
@@ -206,7 +207,7 @@ struct Asked {
 }
 
 impl Asked {
-    fn of(path: &str) -> Option<Self> {
+    fn from_path(path: &str) -> Option<Self> {
         let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
         let (version, rest) = match parts.as_slice() {
             ["api", version, rest @ ..] => ((*version).to_owned(), rest),
@@ -234,10 +235,11 @@ impl Asked {
         };
         let Some(name) = &self.name else {
             let labels = selected(query).map_err(|error| refusal(400, "BadRequest", &error))?;
-            let selected = |object: &&Object| {
-                labels.iter().all(|(key, value)| object.label(key) == Some(value.as_str()))
-            };
-            let items: Vec<&Object> = objects.iter().filter(here).filter(selected).collect();
+            let items: Vec<&Object> = objects
+                .iter()
+                .filter(here)
+                .filter(|object| labels.iter().all(|(key, value)| object.label(key) == Some(value.as_str())))
+                .collect();
             return Ok(json!({"kind": "List", "apiVersion": "v1", "metadata": {}, "items": items}));
         };
         let found = objects.iter().filter(here).find(|object| object.name() == name);
@@ -254,9 +256,12 @@ impl Asked {
 fn selected(query: &str) -> Result<Vec<(String, String)>, String> {
     let labels = form_urlencoded::parse(query.as_bytes()).find(|(key, _)| key == "labelSelector");
     let labels = labels.map(|(_, labels)| labels.into_owned()).unwrap_or_default();
-    let pair = |part: &str| {
-        let (key, value) = part.split_once('=').ok_or_else(|| format!("cannot select {part:?}"))?;
-        Ok((key.to_owned(), value.to_owned()))
-    };
-    labels.split(',').filter(|part| !part.is_empty()).map(pair).collect()
+    labels
+        .split(',')
+        .filter(|part| !part.is_empty())
+        .map(|part| {
+            let (key, value) = part.split_once('=').ok_or_else(|| format!("cannot select {part:?}"))?;
+            Ok((key.to_owned(), value.to_owned()))
+        })
+        .collect()
 }

@@ -54,7 +54,7 @@ impl SourceArgs {
     /// Where project planes are found.
     pub fn planes(&self, management: &Connection) -> anyhow::Result<PlaneSource> {
         let management = (&self.management, management);
-        PlaneSource::of(&self.discovery, management, &self.own.management_namespace, self.timeout)
+        PlaneSource::from_args(&self.discovery, management, &self.own.management_namespace, self.timeout)
     }
 
     /// The hub.

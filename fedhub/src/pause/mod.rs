@@ -119,8 +119,11 @@ fn run(command: impl Future<Output = anyhow::Result<String>>) -> ExitCode {
 }
 
 async fn perform_pause(args: &PauseArgs) -> anyhow::Result<String> {
-    let (target, client) = (&args.target, client(&args.target)?);
-    if let Some(plane) = target.plane.as_ref().filter(|_| !args.force) {
+    let target = &args.target;
+    let client = client(&args.target)?;
+    if let Some(plane) = target.plane.as_ref()
+        && !args.force
+    {
         exists(args, plane).await?;
     }
     let by = user(&client).await;
@@ -143,7 +146,8 @@ async fn exists(args: &PauseArgs, plane: &PlaneName) -> anyhow::Result<()> {
         return Ok(());
     }
     let of_management = (&target.management, &management);
-    let source = PlaneSource::of(&args.discovery, of_management, &target.own.management_namespace, TIMEOUT)?;
+    let source =
+        PlaneSource::from_args(&args.discovery, of_management, &target.own.management_namespace, TIMEOUT)?;
     match source.find(plane.as_str()).await {
         Read::Found(_) => Ok(()),
         Read::Absent | Read::Skipped => bail!(

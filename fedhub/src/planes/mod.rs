@@ -97,7 +97,8 @@ async fn read(args: &PlanesArgs) -> anyhow::Result<Planes> {
         .context("failed to connect to the management plane")?;
     let management = Read::Found(management);
     let namespace = &args.own.management_namespace;
-    let source = PlaneSource::of(&args.discovery, (&args.management, &management), namespace, args.timeout)?;
+    let source =
+        PlaneSource::from_args(&args.discovery, (&args.management, &management), namespace, args.timeout)?;
     let (fleet, paused, entries) = tokio::join!(
         discover(&source, &management, namespace),
         paused(&management, namespace),
@@ -114,7 +115,7 @@ async fn read(args: &PlanesArgs) -> anyhow::Result<Planes> {
         let grant = entries.get(&plane.name).and_then(|entry| entry.grant);
         async move { ask(plane, grant, &labels, timeout, max_objects).await }
     });
-    Ok(Planes::of(lines.await?, &remembered, &paused))
+    Ok(Planes::new(lines.await?, &remembered, &paused))
 }
 
 /// What a plane answers whose project was granted that.

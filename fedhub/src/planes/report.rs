@@ -117,7 +117,7 @@ pub struct Planes(Vec<PlaneLine>);
 impl Planes {
     /// Creates the report of what was read, with the identities that fedhub remembers and the planes that are
     /// paused.
-    pub fn of(
+    pub fn new(
         mut lines: Vec<PlaneLine>,
         remembered: &BTreeMap<String, String>,
         paused: &PausedPlanes,
@@ -199,7 +199,7 @@ mod tests {
         let granted = PlaneLine { service: Some(Service::Granted), ..line("a", "a", "1") };
         let missing = PlaneLine { service: Some(Service::Missing), ..line("c", "c", "9") };
         let lines = vec![missing, silent.with(&error), granted, line("a", "z", "1"), line("d", "d", "1")];
-        Planes::of(lines, &remembered, &paused())
+        Planes::new(lines, &remembered, &paused())
     }
 
     #[test]
@@ -215,14 +215,14 @@ mod tests {
             [None, Some("plane-secret-invalid"), Some("plane-unreachable"), identity, identity],
             "{planes:#}"
         );
-        let healthy = Planes::of(
+        let healthy = Planes::new(
             vec![line("a", "a", "1"), line("b", "b", "2")],
             &BTreeMap::new(),
             &PausedPlanes::default(),
         );
         assert!(healthy.is_in_order());
         let missing = PlaneLine { service: Some(Service::Missing), ..line("a", "a", "1") };
-        let missing = Planes::of(vec![missing], &BTreeMap::new(), &PausedPlanes::default());
+        let missing = Planes::new(vec![missing], &BTreeMap::new(), &PausedPlanes::default());
         assert!(!missing.is_in_order(), "an operator decides");
         let mut counts = Counts::default();
         for (federated, terminating) in [(true, true), (true, false), (false, true)] {

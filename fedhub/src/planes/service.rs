@@ -50,7 +50,8 @@ mod tests {
 
     #[test]
     fn i4_u4_an_entitlement_is_missing_where_the_service_was_granted_and_the_plane_shows_none() {
-        let (active, absent) = (Some(Entitlement::Active), Some(Entitlement::Absent));
+        let active = Some(Entitlement::Active);
+        let absent = Some(Entitlement::Absent);
         for (grant, shown, expected) in [
             (Grant::Granted, active, Service::Granted),
             (Grant::Granted, None, Service::Granted),

@@ -90,7 +90,8 @@ async fn withdraw(args: &WithdrawArgs) -> anyhow::Result<ExitCode> {
         print(&format!("the service of project {project} is withdrawn already"))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let source = PlaneSource::of(&args.discovery, (&args.management, &management), namespace, args.timeout)?;
+    let source =
+        PlaneSource::from_args(&args.discovery, (&args.management, &management), namespace, args.timeout)?;
     let counts = missing(args, &source, &remembered).await?;
     print_error(&meaning(project, counts));
     let question = format!("Withdraw the service from project {project}?");

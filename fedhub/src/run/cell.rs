@@ -104,7 +104,8 @@ impl Cell {
     pub fn start(self, runtime: &Runtime) -> anyhow::Result<Running> {
         let Self { role, identity, home: _, quota, writes_back, leadership } = self;
         let args = &runtime.args;
-        let (cell, others) = (role.registries[0].clone(), role.registries.get(1).cloned());
+        let cell = role.registries[0].clone();
+        let others = role.registries.get(1).cloned();
         let config = DeploymentControllerConfig {
             quota: quota.is_some() && args.quota,
             networking: args.networking,
@@ -121,7 +122,9 @@ impl Cell {
             &role,
             &InstanceController::new(cell.clone(), role.queue("readiness")?, claims, deadline),
         )?;
-        if let Some(hub) = others.clone().filter(|_| writes_back) {
+        if let Some(hub) = others.clone()
+            && writes_back
+        {
             work(
                 runtime,
                 &role,

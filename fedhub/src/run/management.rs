@@ -118,8 +118,10 @@ impl Management {
     pub fn start(self, runtime: &Runtime) -> anyhow::Result<Running> {
         let catalog = self.catalog();
         let Self { role, hub, home, projects, leadership } = self;
-        let (args, planes) = (&runtime.args, role.registries[0].clone());
-        let (federator_queue, projector_queue) = (role.queue("federator")?, role.queue("projector")?);
+        let args = &runtime.args;
+        let planes = role.registries[0].clone();
+        let federator_queue = role.queue("federator")?;
+        let projector_queue = role.queue("projector")?;
         let workload_queue = role.queue("workloads")?;
         let teardown = TeardownLimits { deadline: args.termination_deadline, away: args.cell_away_release };
         let config = FederatorConfig { policy_gc_delay: args.policy_gc_delay, patience: PATIENCE, teardown };
@@ -201,9 +203,8 @@ const DATA_WORKERS: usize = 8;
 /// Returns the kinds that the role watches on the hub. A role of an older version does not let it read
 /// companions: then everything that needs none goes on.
 pub fn on_hub(has_catalog: bool) -> Vec<Watched> {
-    let companions = |kind| Watched::labelled(kind, REFERENCED_DATA, "true").if_served();
     let mut kinds = watched::all(&HUB_KINDS);
-    kinds.extend(DATA_KINDS.map(companions));
+    kinds.extend(DATA_KINDS.map(|kind| Watched::labelled(kind, REFERENCED_DATA, "true").if_served()));
     if has_catalog {
         kinds.extend(instance_types::watched_on_hub());
     }

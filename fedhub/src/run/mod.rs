@@ -68,7 +68,7 @@ pub(crate) fn main(args: RunArgs, renamed: &[Renamed]) -> ExitCode {
 
 /// How traces are exported, if they are.
 fn trace_settings(args: &RunArgs) -> Result<Option<Settings>, Vec<String>> {
-    if args.traces { Settings::of(|name| std::env::var(name).ok()) } else { Ok(None) }
+    if args.traces { Settings::from_environment(|name| std::env::var(name).ok()) } else { Ok(None) }
 }
 
 /// Starts the export of the traces of this process's reconciles; `None` without settings.
@@ -101,13 +101,13 @@ async fn run(args: RunArgs, log: Arc<LogFilter>, settings: Option<Settings>) -> 
         management.iter().map(|m| &m.role).chain(cell.iter().map(|cell| &cell.role)).collect();
     let reviewing = management.as_ref().filter(|_| runtime.args.webhooks.enabled);
     let readiness = reviewing.map(|of| Readiness::new(of.role.registries[0].clone(), of.catalog()));
-    let status = Arc::new(Status::of(&roles, &runtime)?.reviewing(readiness));
+    let status = Arc::new(Status::from_roles(&roles, &runtime)?.reviewing(readiness));
     let explainer = management.as_ref().map(|management| management.explainer(&runtime.args));
     let page = StatusPage::new(status.clone(), explainer);
     tokio::spawn(page.clone().sample(runtime.stop.clone()));
     let pages = pages(status.clone(), page.routes());
-    let own = || own_cluster(&runtime, management.as_ref(), cell.as_ref());
-    serve_pages(&runtime, pages.clone(), own).await?;
+    serve_pages(&runtime, pages.clone(), || own_cluster(&runtime, management.as_ref(), cell.as_ref()))
+        .await?;
     let admin = Admin { status, pages, log };
     let bound = admin
         .serve(runtime.args.admin_address, runtime.stop.clone())
@@ -146,7 +146,7 @@ async fn serve_pages(
     let args = &runtime.args;
     let Some(address) = args.metrics.address else { return Ok(()) };
     let cluster = own_cluster()?.client(&PlaneId::Management);
-    let secure = Secure::of(&args.metrics, pages, cluster, runtime.metrics.clone())?;
+    let secure = Secure::from_args(&args.metrics, pages, cluster, runtime.metrics.clone())?;
     let bound = secure
         .serve(address, args.credentials_interval, runtime.stop.clone(), &TaskTracker::new())
         .await
@@ -165,8 +165,9 @@ async fn serve_webhooks(
     let args = &runtime.args;
     let Some(management) = management.filter(|_| args.webhooks.enabled) else { return Ok(()) };
     let planes = management.role.registries[0].clone();
-    let (mode, metrics) = (args.discovery.mode, runtime.metrics.clone());
-    let server = Webhooks::of(&args.webhooks, mode, planes, management.catalog(), metrics)?;
+    let mode = args.discovery.mode;
+    let metrics = runtime.metrics.clone();
+    let server = Webhooks::from_args(&args.webhooks, mode, planes, management.catalog(), metrics)?;
     let bound = server
         .serve(args.webhooks.address, args.credentials_interval, draining.clone(), &runtime.tasks)
         .await

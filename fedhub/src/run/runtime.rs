@@ -108,9 +108,10 @@ impl Runtime {
             connect_timeout: args.connect_timeout,
             in_flight: usize::from(args.requests_in_flight),
         };
-        let budget = MemoryBudget::of(args.memory_budget);
+        let budget = MemoryBudget::from_bytes(args.memory_budget);
         let transport = Transport::new(limits, metrics.clone(), budget.clone());
-        let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
+        let stop = CancellationToken::new();
+        let tasks = TaskTracker::new();
         Ok(Self { args, metrics, transport, budget, stop, tasks, seed: seed() })
     }
 
@@ -154,21 +155,21 @@ impl Runtime {
     /// Takes part in the election on that plane by the Lease of that name, unless the process is alone. Each
     /// role has a Lease of its own: both may be on the same plane.
     pub fn election(&self, client: kube::Client, lease: String) -> Option<Leadership> {
-        let start = || Leadership::start(client, self.lease_config(lease), Clock::system(), &self.metrics);
-        self.args.leader_elect.then(start)
+        self.args
+            .leader_elect
+            .then(|| Leadership::start(client, self.lease_config(lease), Clock::system(), &self.metrics))
     }
 
     /// Names the process, as holder of a Lease and in traces. The suffix makes it another than any other
     /// process, a restarted container of the same name included: none may take the lease of another for its
     /// own.
     pub fn identity(&self) -> String {
-        let host = || {
+        let name = self.args.identity.clone().unwrap_or_else(|| {
             let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
             Some(name.trim().to_owned())
                 .filter(|name| !name.is_empty())
                 .unwrap_or_else(|| "fedhub".to_owned())
-        };
-        let name = self.args.identity.clone().unwrap_or_else(host);
+        });
         format!("{name}_{}_{:016x}", std::process::id(), self.seed)
     }
 

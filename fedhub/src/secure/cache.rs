@@ -22,7 +22,7 @@ pub struct Cache<K, V> {
 
 impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
     /// An empty one, for at most `most` values.
-    pub fn of(most: usize) -> Self {
+    pub fn with_capacity(most: usize) -> Self {
         Self { entries: HashMap::new(), most }
     }
 
@@ -53,8 +53,9 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_value_stands_for_its_time_and_a_flood_of_short_ones_pushes_no_long_one_out() {
-        let (minute, moment) = (Duration::from_mins(1), Duration::from_secs(10));
-        let mut cache = Cache::of(4);
+        let minute = Duration::from_mins(1);
+        let moment = Duration::from_secs(10);
+        let mut cache = Cache::with_capacity(4);
         cache.put(0, "good", minute);
         for key in 1..100 {
             tokio::time::advance(Duration::from_millis(1)).await;

@@ -26,7 +26,7 @@ pub enum Credential<'a> {
 impl<'a> Credential<'a> {
     /// Reads the credential of a request. `is_certified` says whether its connection has a verified client
     /// certificate that counts for its path.
-    pub fn of(is_certified: bool, headers: &'a HeaderMap) -> Self {
+    pub fn from_headers(is_certified: bool, headers: &'a HeaderMap) -> Self {
         if is_certified {
             return Self::Certificate;
         }
@@ -87,7 +87,8 @@ impl Refusal {
             }
             Self::InvalidToken => (StatusCode::UNAUTHORIZED, "the token is not valid here\n".to_owned()),
             Self::Forbidden { user, path } => {
-                let (user, path) = (excerpt(user), excerpt(path));
+                let user = excerpt(user);
+                let path = excerpt(path);
                 let body = format!(
                     "{user} may not get {path}: bind it to a ClusterRole with that nonResourceURL, for /metrics \
                      fedhub-metrics-reader\n"
@@ -174,11 +175,15 @@ mod tests {
             if let Some(value) = header {
                 headers.insert(header::AUTHORIZATION, HeaderValue::from_static(value));
             }
-            assert_eq!(Credential::of(is_certified, &headers), expected, "{is_certified} {header:?}");
+            assert_eq!(
+                Credential::from_headers(is_certified, &headers),
+                expected,
+                "{is_certified} {header:?}"
+            );
         }
         let mut headers = HeaderMap::new();
         headers.insert(header::AUTHORIZATION, HeaderValue::from_bytes(b"Bearer \xff").unwrap());
-        assert_eq!(Credential::of(false, &headers), Credential::Missing);
+        assert_eq!(Credential::from_headers(false, &headers), Credential::Missing);
     }
 
     fn of<T: serde::de::DeserializeOwned>(status: Value) -> T {

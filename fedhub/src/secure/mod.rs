@@ -52,14 +52,14 @@ pub struct Secure {
 impl Secure {
     /// The server of these pages that the flags describe. `cluster` is a client of the cluster that is asked
     /// about callers.
-    pub fn of(
+    pub fn from_args(
         args: &MetricsArgs,
         pages: Router,
         cluster: kube::Client,
         metrics: Metrics,
     ) -> anyhow::Result<TlsServer> {
-        let tls = Tls::of(args.tls()).context("--metrics-address")?;
-        let this = Arc::new(Self { reviews: Reviews::of(cluster), metrics: metrics.clone() });
+        let tls = Tls::from_files(args.tls()).context("--metrics-address")?;
+        let this = Arc::new(Self { reviews: Reviews::new(cluster), metrics: metrics.clone() });
         // Which pages there are is no secret, and the cluster is not asked about a right to any other path.
         let routes = pages
             .route_layer(from_fn_with_state(this, only_admitted))
@@ -74,7 +74,7 @@ impl Secure {
             return Err(Refusal::Method);
         }
         let path = request.uri.path();
-        match Credential::of(caller.certificate.is_some() && path == METRICS, &request.headers) {
+        match Credential::from_headers(caller.certificate.is_some() && path == METRICS, &request.headers) {
             Credential::Certificate => Ok("a client certificate".to_owned()),
             Credential::Token(token) => self.reviews.check(caller.address, token, path).await,
             Credential::Missing => Err(Refusal::NoCredential),

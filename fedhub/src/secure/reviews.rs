@@ -41,13 +41,13 @@ pub struct Reviews {
 
 impl Reviews {
     /// Creates the reviews that are asked of the cluster of `client`.
-    pub fn of(client: kube::Client) -> Self {
+    pub fn new(client: kube::Client) -> Self {
         Self {
             client,
             turns: Semaphore::new(AT_ONCE),
             callers: Places::new(OF_ONE),
-            users: Mutex::new(Cache::of(REMEMBERED)),
-            rights: Mutex::new(Cache::of(REMEMBERED)),
+            users: Mutex::new(Cache::with_capacity(REMEMBERED)),
+            rights: Mutex::new(Cache::with_capacity(REMEMBERED)),
             failure: Mutex::default(),
         }
     }

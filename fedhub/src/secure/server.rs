@@ -75,7 +75,8 @@ impl TlsServer {
             };
             // Answers are small: they do not wait for the acknowledgement of others.
             let _as_it_is = stream.set_nodelay(true);
-            let (this, stop) = (self.clone(), stop.clone());
+            let this = self.clone();
+            let stop = stop.clone();
             tasks.spawn(async move {
                 this.connection(stream, peer.ip(), &stop).await;
                 drop(place);

@@ -72,15 +72,16 @@ struct Server {
 }
 
 impl Server {
-    async fn of(args: &MetricsArgs) -> Self {
+    async fn from_args(args: &MetricsArgs) -> Self {
         Self::with(args, status_page()).await
     }
 
     async fn with(args: &MetricsArgs, page: Router) -> Self {
         let pages = admin::pages(Arc::new(Process), page);
-        let (metrics, cluster, stop) =
-            (Metrics::new().unwrap(), Cluster::default(), CancellationToken::new());
-        let secure = Secure::of(args, pages, cluster.client(), metrics.clone()).unwrap();
+        let metrics = Metrics::new().unwrap();
+        let cluster = Cluster::default();
+        let stop = CancellationToken::new();
+        let secure = Secure::from_args(args, pages, cluster.client(), metrics.clone()).unwrap();
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
         let at =
             secure.serve(any, Duration::from_millis(10), stop.clone(), &TaskTracker::new()).await.unwrap();
@@ -118,9 +119,10 @@ async fn send(
 
 #[tokio::test]
 async fn the_cluster_says_who_may_read_a_page_and_is_asked_once() {
-    let (directory, ca) = (tempfile::tempdir().unwrap(), authority());
+    let directory = tempfile::tempdir().unwrap();
+    let ca = authority();
     write(directory.path(), &ca);
-    let server = Server::of(&flags(directory.path())).await;
+    let server = Server::from_args(&flags(directory.path())).await;
     let tls = client(&ca.pem(), None);
     for (line, token, code, says, asks) in [
         ("GET /metrics", None, 401, "no bearer token", 0),
@@ -149,9 +151,10 @@ async fn the_cluster_says_who_may_read_a_page_and_is_asked_once() {
 
 #[tokio::test]
 async fn each_page_has_a_right_of_its_own_and_is_told_who_asks() {
-    let (directory, ca) = (tempfile::tempdir().unwrap(), authority());
+    let directory = tempfile::tempdir().unwrap();
+    let ca = authority();
     write(directory.path(), &ca);
-    let server = Server::of(&flags(directory.path())).await;
+    let server = Server::from_args(&flags(directory.path())).await;
     let tls = client(&ca.pem(), None);
     for (line, token, code, says) in [
         ("GET /status", None, 401, "no bearer token"),
@@ -171,7 +174,8 @@ async fn each_page_has_a_right_of_its_own_and_is_told_who_asks() {
 /// Whatever is mounted is behind the gate: a page that is added later, too.
 #[tokio::test]
 async fn i14_no_address_of_the_status_page_is_open() {
-    let (directory, ca) = (tempfile::tempdir().unwrap(), authority());
+    let directory = tempfile::tempdir().unwrap();
+    let ca = authority();
     write(directory.path(), &ca);
     let (process, _) = status::tests::process(&fedhub_fake_apiserver::ApiServer::hub("hub"));
     let page = StatusPage::new(Arc::new(process), None);
@@ -197,9 +201,10 @@ async fn i14_no_address_of_the_status_page_is_open() {
 
 #[tokio::test]
 async fn a_cluster_that_fails_lets_nobody_in_and_what_it_said_before_stands() {
-    let (directory, ca) = (tempfile::tempdir().unwrap(), authority());
+    let directory = tempfile::tempdir().unwrap();
+    let ca = authority();
     write(directory.path(), &ca);
-    let server = Server::of(&flags(directory.path())).await;
+    let server = Server::from_args(&flags(directory.path())).await;
     let tls = client(&ca.pem(), None);
     assert_eq!(send(server.at, &tls, "GET /metrics", Some("prometheus")).await.unwrap().0, 200);
     server.cluster.fails.store(true, Ordering::SeqCst);
@@ -212,12 +217,14 @@ async fn a_cluster_that_fails_lets_nobody_in_and_what_it_said_before_stands() {
 
 #[tokio::test]
 async fn a_client_certificate_of_the_ca_is_let_in_and_no_other() {
-    let (directory, ca, clients) = (tempfile::tempdir().unwrap(), authority(), authority());
+    let directory = tempfile::tempdir().unwrap();
+    let ca = authority();
+    let clients = authority();
     write(directory.path(), &ca);
     let bundle = directory.path().join("clients.crt");
     std::fs::write(&bundle, clients.pem()).unwrap();
     let args = MetricsArgs { client_ca: Some(bundle), ..flags(directory.path()) };
-    let server = Server::of(&args).await;
+    let server = Server::from_args(&args).await;
     let with = |shows| client(&ca.pem(), shows);
     let known = with(Some(signed(&clients)));
     assert_eq!(send(server.at, &known, "GET /metrics", None).await.unwrap().0, 200);
@@ -231,7 +238,7 @@ async fn a_client_certificate_of_the_ca_is_let_in_and_no_other() {
     assert_eq!(send(server.at, &with(None), "GET /metrics", None).await.unwrap().0, 401);
     assert_eq!(send(server.at, &with(None), "GET /metrics", Some("prometheus")).await.unwrap().0, 200);
     // Without a CA none counts.
-    let server = Server::of(&flags(directory.path())).await;
+    let server = Server::from_args(&flags(directory.path())).await;
     assert_eq!(send(server.at, &known, "GET /metrics", None).await.unwrap().0, 401);
 }
 
@@ -246,9 +253,11 @@ async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
 
 #[tokio::test]
 async fn a_new_certificate_is_used_without_a_restart_and_a_broken_one_is_not() {
-    let (directory, old, new) = (tempfile::tempdir().unwrap(), authority(), authority());
+    let directory = tempfile::tempdir().unwrap();
+    let old = authority();
+    let new = authority();
     write(directory.path(), &old);
-    let server = Server::of(&flags(directory.path())).await;
+    let server = Server::from_args(&flags(directory.path())).await;
     let scrape = async |ca: &Authority| {
         let sent = send(server.at, &client(&ca.pem(), None), "GET /metrics", Some("prometheus")).await;
         sent.is_ok_and(|(code, _)| code == 200)
@@ -273,12 +282,13 @@ async fn a_new_certificate_is_used_without_a_restart_and_a_broken_one_is_not() {
 
 #[tokio::test]
 async fn without_a_certificate_the_process_makes_one() {
-    let server = Server::of(&MetricsArgs::default()).await;
-    let other = Server::of(&MetricsArgs::default()).await;
+    let server = Server::from_args(&MetricsArgs::default()).await;
+    let other = Server::from_args(&MetricsArgs::default()).await;
     // Nobody can verify it, as nobody vouches for it.
     let tls = client(&authority().pem(), None);
     send(server.at, &tls, "GET /metrics", Some("prometheus")).await.unwrap_err();
-    let (mut seen, trusting) = (Vec::new(), Arc::new(Trusting::default()));
+    let mut seen = Vec::new();
+    let trusting = Arc::new(Trusting::default());
     for at in [server.at, other.at] {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ClientConfig::builder_with_provider(provider)
@@ -298,7 +308,7 @@ async fn without_a_certificate_the_process_makes_one() {
 fn files_that_make_no_server_are_refused_by_name() {
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name);
-    let refused = |args: &MetricsArgs| match Tls::of(args.tls()) {
+    let refused = |args: &MetricsArgs| match Tls::from_files(args.tls()) {
         Ok(_) => panic!("{args:?}"),
         Err(error) => fedhub_core::errors::chain(&error),
     };
@@ -313,24 +323,26 @@ fn files_that_make_no_server_are_refused_by_name() {
     std::fs::write(at("ca.crt"), "").unwrap();
     let args = MetricsArgs { client_ca: Some(at("ca.crt")), ..flags(directory.path()) };
     assert!(refused(&args).contains("--metrics-client-ca"));
-    Tls::of(flags(directory.path()).tls()).unwrap();
+    Tls::from_files(flags(directory.path()).tls()).unwrap();
 }
 
 /// I8: whoever does not begin, or does not go on, is not waited for, and cannot take all places for long.
 #[tokio::test(start_paused = true)]
 async fn i8_a_connection_that_stalls_ends() {
-    let (directory, ca) = (tempfile::tempdir().unwrap(), authority());
+    let directory = tempfile::tempdir().unwrap();
+    let ca = authority();
     write(directory.path(), &ca);
     let cluster = Cluster::default().client();
     let secure =
-        Secure::of(&flags(directory.path()), status_page(), cluster, Metrics::new().unwrap()).unwrap();
+        Secure::from_args(&flags(directory.path()), status_page(), cluster, Metrics::new().unwrap()).unwrap();
     let never = CancellationToken::new();
     let began = tokio::time::Instant::now();
     let (_client, server) = tokio::io::duplex(1024);
     secure.connection(server, HERE, &never).await;
     assert_eq!(began.elapsed(), HANDSHAKE);
     let (client_side, server) = tokio::io::duplex(1 << 16);
-    let (tls, name) = (client(&ca.pem(), None), ServerName::try_from("localhost").unwrap());
+    let tls = client(&ca.pem(), None);
+    let name = ServerName::try_from("localhost").unwrap();
     let ((), connected) = tokio::join!(secure.connection(server, HERE, &never), async {
         let mut stream = tls.connect(name, client_side).await.unwrap();
         stream.write_all(b"GET /metrics HTTP/1.1\r\n").await.unwrap();
@@ -345,7 +357,7 @@ async fn i8_a_cluster_that_does_not_answer_is_not_waited_for() {
     let silent = tower::service_fn(|_: Request<Body>| {
         std::future::pending::<Result<Response<Body>, tower::BoxError>>()
     });
-    let reviews = Reviews::of(kube::Client::new(silent, "default"));
+    let reviews = Reviews::new(kube::Client::new(silent, "default"));
     let began = tokio::time::Instant::now();
     let checks = (0..100).map(|n| {
         let reviews = &reviews;
@@ -363,14 +375,17 @@ async fn i8_a_cluster_that_does_not_answer_is_not_waited_for() {
 /// I8: callers that keep their connections keep nobody out.
 #[tokio::test]
 async fn i8_a_connection_ends_after_its_answer_where_there_is_no_room_for_another() {
-    let (directory, ca) = (tempfile::tempdir().unwrap(), authority());
+    let directory = tempfile::tempdir().unwrap();
+    let ca = authority();
     write(directory.path(), &ca);
-    let (tls, stop) = (Tls::of(flags(directory.path()).tls()).unwrap(), CancellationToken::new());
+    let tls = Tls::from_files(flags(directory.path()).tls()).unwrap();
+    let stop = CancellationToken::new();
     let minutes = Duration::from_mins(3);
     let limits = Limits { connections: 1, headers: 8 << 10, first: minutes, idle: minutes, lasts: None };
     let greeter = Router::new().route("/", any("hello\n"));
     let server = TlsServer::new(greeter, tls, limits, Metrics::new().unwrap());
-    let (tasks, interval) = (TaskTracker::new(), Duration::from_mins(1));
+    let tasks = TaskTracker::new();
+    let interval = Duration::from_mins(1);
     let at = server.serve("127.0.0.1:0".parse().unwrap(), interval, stop.clone(), &tasks).await.unwrap();
     let tls = client(&ca.pem(), None);
     for _ in 0..2 {

@@ -98,7 +98,8 @@ impl Pair {
         let names = ["localhost", "127.0.0.1", "::1", host.trim()].map(str::to_owned);
         let names: Vec<_> = names.into_iter().filter(|name| !name.is_empty()).collect();
         let made = rcgen::generate_simple_self_signed(names)?;
-        let (certificate, key) = (made.cert.pem(), made.signing_key.serialize_pem());
+        let certificate = made.cert.pem();
+        let key = made.signing_key.serialize_pem();
         Ok(Self { certificate: certificate.into_bytes(), key: key.into_bytes() })
     }
 }
@@ -153,7 +154,7 @@ pub struct Tls {
 
 impl Tls {
     /// Reads the files. Without a pair of certificate and key, a self-signed pair is made.
-    pub fn of(files: TlsFiles) -> Result<Arc<Self>, TlsError> {
+    pub fn from_files(files: TlsFiles) -> Result<Arc<Self>, TlsError> {
         let TlsFiles { name, pair, client_ca, requires_client } = files;
         let pair = if let Some(pair) = pair {
             Ok(pair)
@@ -176,7 +177,8 @@ impl Tls {
     /// Looks at the files every `interval`, until `stop`, and takes what has changed. What cannot be used
     /// changes nothing, is said once and looked at again.
     pub async fn follow(self: Arc<Self>, interval: Duration, metrics: Metrics, stop: CancellationToken) {
-        let (mut failure, name) = (None, self.source.name);
+        let mut failure = None;
+        let name = self.source.name;
         loop {
             // A certificate and its key are two files: half of a change does not fit together, and is looked
             // at again.

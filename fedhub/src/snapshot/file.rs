@@ -33,7 +33,8 @@ mod tests {
     #[test]
     fn u4_a_snapshot_is_its_owners_alone_and_leads_nowhere_else() {
         let directory = tempfile::tempdir().unwrap();
-        let (path, other) = (directory.path().join("snapshot.json"), directory.path().join("other"));
+        let path = directory.path().join("snapshot.json");
+        let other = directory.path().join("other");
         write(&path, b"new").unwrap();
         assert_eq!(mode(&path), 0o600);
         // One that all may read is replaced by one that they may not.

@@ -110,18 +110,23 @@ async fn take(args: &SnapshotArgs) -> anyhow::Result<Snapshot> {
         }
     };
     snapshot.projects = all(projects, of_project, "planes", args.concurrency).await?;
-    let of_cell = |_: &str, connection: Connection| async move {
-        let recorded = in_time(&connection, record(&connection, &on_cell())).await;
-        recorded.unwrap_or_else(|error| failed(&error))
-    };
-    snapshot.cells = all(sources.cells()?, of_cell, "cells", args.concurrency).await?;
+    snapshot.cells = all(
+        sources.cells()?,
+        |_, connection| async move {
+            let recorded = in_time(&connection, record(&connection, &on_cell())).await;
+            recorded.unwrap_or_else(|error| failed(&error))
+        },
+        "cells",
+        args.concurrency,
+    )
+    .await?;
     Ok(snapshot)
 }
 
 /// The namespaces of each project plane that have one on the hub.
 fn on_the_hub(hub: &Recording) -> BTreeMap<String, BTreeSet<String>> {
     let mut known: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for home in hub.listed(NAMESPACES).iter().filter_map(ProjectNamespace::of) {
+    for home in hub.listed(NAMESPACES).iter().filter_map(ProjectNamespace::from_hub_namespace) {
         known.entry(home.plane.to_string()).or_default().insert(home.namespace);
     }
     known
@@ -213,7 +218,8 @@ async fn record_project(connection: &Connection, mut known: BTreeSet<String>) ->
         let objects = recording.listed(&resource(kind.resource()));
         known.extend(objects.iter().map(|object| object.namespace().to_owned()));
     }
-    let (kind, mut namespaces) = (Kind::Namespace.resource(), Vec::new());
+    let kind = Kind::Namespace.resource();
+    let mut namespaces = Vec::new();
     for name in known {
         match get(connection, kind, "", &name).await {
             Read::Found(namespace) => namespaces.push(strip::strip(kind, namespace)),

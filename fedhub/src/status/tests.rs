@@ -38,16 +38,17 @@ pub fn process(hub: &ApiServer) -> (Status, watch::Sender<Option<Term>>) {
     let settings = Settings { fence: Fence::new(terms), ..Settings::default() };
     let planes = Planes::with(hub.client(), metrics.clone(), clock, settings);
     planes.start();
-    let controlled = |(name, kind)| {
-        let queue = Arc::new(Queue::new(QueueConfig::default()));
-        Controlled { name, kind, queue }
-    };
     let named = [
         ("federator", Some(Kind::WorkloadDeployment)),
         ("projector", Some(Kind::Instance)),
         ("lost_cells", None),
     ];
-    let controllers = named.map(controlled).into();
+    let controllers = named
+        .map(|(name, kind)| {
+            let queue = Arc::new(Queue::new(QueueConfig::default()));
+            Controlled { name, kind, queue }
+        })
+        .into();
     let role = Role { name: "management", registries: vec![planes], controllers, identity: None };
     let transport = Transport::new(TransportConfig::default(), metrics.clone(), MemoryBudget::unlimited());
     let process = ProcessMetrics::new().unwrap();
@@ -82,10 +83,8 @@ async fn u2_each_cell_shows_whether_karmada_reaches_it() {
     lead(&term);
     until("the hub to be in sync", || status.ready().is_ok()).await;
     let cells = || series(&status, "fedhub_cell_ready");
-    let (dfw, ord) = (
-        r#"fedhub_cell_ready{cell="cell-dfw",city="DFW"}"#,
-        r#"fedhub_cell_ready{cell="cell-ord",city="ORD"}"#,
-    );
+    let dfw = r#"fedhub_cell_ready{cell="cell-dfw",city="DFW"}"#;
+    let ord = r#"fedhub_cell_ready{cell="cell-ord",city="ORD"}"#;
     assert_eq!(cells(), [format!("{dfw} 1"), format!("{ord} 1")]);
     put_cluster(&hub, "cell-ord", "ORD", &ready("Unknown"));
     until("the other one to be down", || cells() == [format!("{dfw} 1"), format!("{ord} 0")]).await;
@@ -103,7 +102,8 @@ async fn series_of(planes: usize) -> usize {
     let (status, term) = process(&hub);
     lead(&term);
     until("the hub to be in sync", || status.ready().is_ok()).await;
-    let (role, metrics) = (&status.roles[0], &status.metrics);
+    let role = &status.roles[0];
+    let metrics = &status.metrics;
     for n in 0..planes {
         let name = PlaneName::new(&format!("project-{n}")).unwrap();
         let plane = PlaneId::Project(name);
@@ -131,7 +131,8 @@ async fn series_of(planes: usize) -> usize {
 
 #[tokio::test(start_paused = true)]
 async fn ten_thousand_planes_make_no_more_series_than_a_hundred() {
-    let (hundred, all) = (series_of(100).await, series_of(10_000).await);
+    let hundred = series_of(100).await;
+    let all = series_of(10_000).await;
     assert_eq!(hundred, all);
     assert!(all < 1_000, "{all}");
 }
@@ -181,10 +182,8 @@ async fn w4_who_answers_reviews_is_ready_once_catalog_and_planes_are_known_and_w
     let catalog = || Some(Catalog::new(types.clone()));
     let status = status.reviewing(Some(Readiness::new(planes.clone(), catalog())));
     let missing = || status.ready().err().unwrap_or_default();
-    let (no_catalog, no_list) = (
-        "admission: the catalog of instance types is not read yet",
-        "admission: it is not known yet which project planes there are",
-    );
+    let no_catalog = "admission: the catalog of instance types is not read yet";
+    let no_list = "admission: it is not known yet which project planes there are";
     assert_eq!(missing(), [no_catalog, no_list]);
     let silent = tower::service_fn(|_: http::Request<kube::client::Body>| {
         std::future::pending::<Result<http::Response<kube::client::Body>, tower::BoxError>>()
@@ -243,7 +242,8 @@ async fn u2_planes_that_lag_are_counted_and_weighed_against_those_at_work() {
     }
     let add = |n: usize| {
         let plane = PlaneId::Project(PlaneName::new(&format!("project-{n}")).unwrap());
-        let (kind, namespace) = (Kind::WorkloadDeployment, format!("ns-{n}").into());
+        let kind = Kind::WorkloadDeployment;
+        let namespace = format!("ns-{n}").into();
         let key = Key { plane: plane.clone(), kind, namespace, name: "web".into() };
         assert!(role.controllers[0].queue.add(key, &plane));
     };

@@ -146,12 +146,15 @@ fn hops(status: &Status, samples: &Samples) -> Vec<HopLag> {
         };
         status.roles().iter().any(|role| role.has(controller))
     };
-    let lag = |hop: &Hop| {
-        let name: &'static str = hop.into();
-        let (trend, per_minute) = samples.hop(name);
-        HopLag { hop: name, trend, per_minute }
-    };
-    Hop::VARIANTS.iter().filter(is_here).map(lag).collect()
+    Hop::VARIANTS
+        .iter()
+        .filter(is_here)
+        .map(|hop| {
+            let name: &'static str = hop.into();
+            let (trend, per_minute) = samples.hop(name);
+            HopLag { hop: name, trend, per_minute }
+        })
+        .collect()
 }
 
 fn state_of(plane: &Plane) -> (PlaneState, Option<String>) {
@@ -220,11 +223,6 @@ fn cities(planes: &Planes, families: &[MetricFamily]) -> Vec<City> {
         let series = series(families, metric);
         series.iter().find(|it| label(it, "city") == city).map(Buckets::read)?.quantile(part)
     };
-    let cell = |cluster: &fedhub_core::object::ObjectRef| Cell {
-        name: cluster.name().to_owned(),
-        reachable: is_reachable(cluster),
-        down: CellDown::of(cluster).map(|down| down.to_string()),
-    };
     let city = |(code, city): (String, status::City)| City {
         convergence: Convergence {
             median: quantile("fedhub_convergence_seconds", &code, 0.5),
@@ -232,7 +230,15 @@ fn cities(planes: &Planes, families: &[MetricFamily]) -> Vec<City> {
             karmada_p95: quantile("fedhub_convergence_karmada_seconds", &code, 0.95),
         },
         policies: city.policies,
-        cells: city.cells.iter().map(cell).collect(),
+        cells: city
+            .cells
+            .iter()
+            .map(|cluster| Cell {
+                name: cluster.name().to_owned(),
+                reachable: is_reachable(cluster),
+                down: CellDown::from_cluster(cluster).map(|down| down.to_string()),
+            })
+            .collect(),
         code,
     };
     status::cities(planes).into_iter().map(city).collect()

@@ -44,7 +44,7 @@ struct Turn<'a> {
 }
 
 impl<'a> Turn<'a> {
-    fn of(busy: &'a Mutex<BTreeSet<String>>, caller: &str) -> Option<Self> {
+    fn take(busy: &'a Mutex<BTreeSet<String>>, caller: &str) -> Option<Self> {
         let caller = caller.to_owned();
         let mut callers = busy.lock();
         let is_free = callers.len() < TURNS && callers.insert(caller.clone());
@@ -85,7 +85,8 @@ impl Explainer {
     /// Creates an explainer for the planes of the management role, whose `namespace` and Lease are on the
     /// management plane.
     pub fn new(planes: Arc<Planes>, management: Client, namespace: &str, lease: &str) -> Self {
-        let (namespace, lease) = (namespace.to_owned(), lease.to_owned());
+        let namespace = namespace.to_owned();
+        let lease = lease.to_owned();
         Self { planes, management, namespace, lease, busy: Mutex::default() }
     }
 
@@ -99,7 +100,7 @@ impl Explainer {
         let Some(plane) = plane else {
             return ObjectAnswer::Unavailable(format!("it has not engaged a plane {:?}", subject.plane));
         };
-        let Some(_turn) = Turn::of(&self.busy, caller) else { return ObjectAnswer::Busy };
+        let Some(_turn) = Turn::take(&self.busy, caller) else { return ObjectAnswer::Busy };
         let connection = |client: Client, id: &PlaneId| {
             Read::Found(connect::Plane {
                 client,
@@ -178,20 +179,21 @@ mod tests {
     #[test]
     fn a_caller_has_one_turn_at_a_time_and_another_has_its_own() {
         let busy = Mutex::default();
-        let turn = Turn::of(&busy, "a").unwrap();
-        assert!(Turn::of(&busy, "a").is_none());
-        assert!(Turn::of(&busy, "b").is_some());
+        let turn = Turn::take(&busy, "a").unwrap();
+        assert!(Turn::take(&busy, "a").is_none());
+        assert!(Turn::take(&busy, "b").is_some());
         drop(turn);
-        assert!(Turn::of(&busy, "a").is_some());
+        assert!(Turn::take(&busy, "a").is_some());
         assert!(busy.lock().is_empty());
     }
 
     #[test]
     fn i8_no_more_chains_are_read_at_a_time_than_there_are_turns() {
         let busy = Mutex::default();
-        let turns: Vec<_> = (0..TURNS).map(|caller| Turn::of(&busy, &caller.to_string()).unwrap()).collect();
-        assert!(Turn::of(&busy, "late").is_none());
+        let turns: Vec<_> =
+            (0..TURNS).map(|caller| Turn::take(&busy, &caller.to_string()).unwrap()).collect();
+        assert!(Turn::take(&busy, "late").is_none());
         drop(turns);
-        assert!(Turn::of(&busy, "late").is_some());
+        assert!(Turn::take(&busy, "late").is_some());
     }
 }

@@ -33,7 +33,7 @@ pub struct Buckets(Vec<(f64, u64)>);
 impl Buckets {
     /// Creates buckets, the last of which has no bound.
     #[cfg(test)]
-    pub fn of(buckets: &[(f64, u64)]) -> Self {
+    pub fn new(buckets: &[(f64, u64)]) -> Self {
         Self(buckets.to_vec())
     }
 
@@ -47,8 +47,13 @@ impl Buckets {
     /// Returns what was added since `before`.
     pub fn since(&self, before: &Self) -> Self {
         let earlier = |at: usize| before.0.get(at).map_or(0, |(_, count)| *count);
-        let moved = |(at, (bound, count)): (usize, &(f64, u64))| (*bound, count.saturating_sub(earlier(at)));
-        Self(self.0.iter().enumerate().map(moved).collect())
+        Self(
+            self.0
+                .iter()
+                .enumerate()
+                .map(|(at, (bound, count))| (*bound, count.saturating_sub(earlier(at))))
+                .collect(),
+        )
     }
 
     /// How many values there are.
@@ -64,7 +69,8 @@ impl Buckets {
         if self.count() == 0 {
             return None;
         }
-        let (mut lower, mut below) = (0.0, 0);
+        let mut lower = 0.0;
+        let mut below = 0;
         for &(bound, count) in &self.0 {
             if count as f64 >= rank {
                 if bound.is_infinite() {
@@ -114,7 +120,7 @@ mod tests {
 
     #[test]
     fn quantiles_are_those_of_prometheus() {
-        let buckets = Buckets::of(&[(1.0, 0), (2.0, 10), (4.0, 10), (f64::INFINITY, 12)]);
+        let buckets = Buckets::new(&[(1.0, 0), (2.0, 10), (4.0, 10), (f64::INFINITY, 12)]);
         for (part, expected) in [(0.5, 1.6), (1.0, 4.0)] {
             let estimated = buckets.quantile(part).unwrap();
             assert!((estimated - expected).abs() < 1e-9, "{part}: {estimated}");

@@ -30,10 +30,13 @@ const MIB: usize = 1 << 20;
 /// Returns a client of a plane that answers the list of a WD's Instances with one page of `items` copies of
 /// `item`, and a counter of the bytes that were read of it.
 fn client(server: &ApiServer, item: String, items: usize) -> (Client, Arc<AtomicUsize>) {
-    let (read, server) = (Arc::<AtomicUsize>::default(), server.clone());
+    let read = Arc::<AtomicUsize>::default();
+    let server = server.clone();
     let counted = read.clone();
     let service = service_fn(move |request: Request<Body>| {
-        let (server, item, counted) = (server.clone(), item.clone(), counted.clone());
+        let server = server.clone();
+        let item = item.clone();
+        let counted = counted.clone();
         async move {
             // That of a chain; a watch lists all.
             let is_list = request.uri().path().ends_with("/instances")
@@ -73,7 +76,8 @@ fn project(wd: Value) -> ApiServer {
 
 /// The verdict on the WD of a project plane.
 async fn verdict(client: Client) -> String {
-    let (hub, management) = (ApiServer::hub("hub"), ApiServer::management("management"));
+    let hub = ApiServer::hub("hub");
+    let management = ApiServer::management("management");
     let planes = Planes::new(hub.client(), Metrics::new().unwrap(), Clock::system(), 7);
     planes.engage(&PlaneName::new("project-a").unwrap(), client);
     let explainer = Explainer::new(planes.clone(), management.client(), "fedhub-system", "fedhub");

@@ -79,7 +79,7 @@ impl StatusPage {
 
     async fn respond(&self, path: &str, query: &str, caller: &str) -> Response {
         let snapshot = self.snapshot();
-        match Route::of(path, query) {
+        match Route::from_path(path, query) {
             None => view::respond(&Page::NotFound(&snapshot)),
             Some(Route::Fleet) => view::respond(&Page::Fleet(&snapshot)),
             Some(Route::Planes(query)) => view::respond(&Page::Planes(&snapshot, &query)),

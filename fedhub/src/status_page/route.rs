@@ -37,7 +37,7 @@ pub struct PlanesQuery {
 
 impl Route {
     /// The page at an address; none where there is none.
-    pub fn of(path: &str, query: &str) -> Option<Self> {
+    pub fn from_path(path: &str, query: &str) -> Option<Self> {
         let pairs: Vec<(String, String)> = form_urlencoded::parse(query.as_bytes()).into_owned().collect();
         let value = |key: &str| {
             let found = pairs.iter().find(|(name, _)| name == key).map(|(_, value)| value.trim());
@@ -108,19 +108,19 @@ mod tests {
             let address = route.to_string();
             assert!(address.is_ascii() && !address.contains(['"', '<', '>', '#', ' ']), "{address}");
             let (path, query) = address.split_once('?').unwrap_or((&address, ""));
-            assert_eq!(Route::of(path, query), Some(route), "{address}");
+            assert_eq!(Route::from_path(path, query), Some(route), "{address}");
         }
     }
 
     #[test]
     fn what_makes_no_sense_is_the_first_page_or_none() {
         let planes = Route::Planes(PlanesQuery::default());
-        assert_eq!(Route::of("/status/planes", "state=odd&page=-1&name="), Some(planes.clone()));
+        assert_eq!(Route::from_path("/status/planes", "state=odd&page=-1&name="), Some(planes.clone()));
         let long = format!("name={}", "x".repeat(LONGEST + 1));
-        assert_eq!(Route::of("/status/planes/", &long), Some(planes));
-        assert_eq!(Route::of("/status/", ""), Some(Route::Fleet));
-        assert_eq!(Route::of("/status/other", ""), None);
-        assert_eq!(Route::of("/statusother", ""), None);
-        assert_eq!(Route::of("/metrics", ""), None);
+        assert_eq!(Route::from_path("/status/planes/", &long), Some(planes));
+        assert_eq!(Route::from_path("/status/", ""), Some(Route::Fleet));
+        assert_eq!(Route::from_path("/status/other", ""), None);
+        assert_eq!(Route::from_path("/statusother", ""), None);
+        assert_eq!(Route::from_path("/metrics", ""), None);
     }
 }

@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     fn buckets(counts: [u64; 3]) -> Buckets {
-        Buckets::of(&[(0.1, counts[0]), (1.0, counts[1]), (f64::INFINITY, counts[2])])
+        Buckets::new(&[(0.1, counts[0]), (1.0, counts[1]), (f64::INFINITY, counts[2])])
     }
 
     #[test]

@@ -26,7 +26,8 @@ fn name(n: usize) -> PlaneName {
 }
 
 async fn world() -> World {
-    let (hub, management) = (ApiServer::hub("hub"), ApiServer::management("management"));
+    let hub = ApiServer::hub("hub");
+    let management = ApiServer::management("management");
     let projects = [0, 1].map(|n| ApiServer::project_plane(name(n).as_str()));
     for (kind, object) in [
         ("Namespace", json!({"apiVersion": "v1", "metadata": {"name": "shop"}})),

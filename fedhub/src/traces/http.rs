@@ -40,12 +40,13 @@ pub struct Http {
 
 impl Http {
     /// Creates a client with these settings, in the current runtime.
-    pub fn of(settings: &Settings) -> anyhow::Result<Self> {
+    pub fn from_settings(settings: &Settings) -> anyhow::Result<Self> {
         let mut connector = HttpConnector::new();
         connector.enforce_http(false);
         let connector = HttpsConnector::from((connector, Arc::new(trust(settings)?)));
         let client = Client::builder(TokioExecutor::new()).build(connector);
-        let (timeout, runtime) = (settings.timeout, Handle::current());
+        let timeout = settings.timeout;
+        let runtime = Handle::current();
         Ok(Self { client, timeout, runtime, failure: Arc::default() })
     }
 }
@@ -82,7 +83,8 @@ impl HttpClient for Http {
         Self: 'sent,
     {
         let sent = self.client.request(request.map(Full::new));
-        let (timeout, failure) = (self.timeout, self.failure.clone());
+        let timeout = self.timeout;
+        let failure = self.failure.clone();
         let answered = self.runtime.spawn(async move {
             let answered = tokio::time::timeout(timeout, async {
                 let (head, body) = sent.await?.into_parts();

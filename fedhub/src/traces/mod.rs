@@ -43,7 +43,7 @@ impl Traces {
     pub fn start(settings: &Settings, attributes: Vec<KeyValue>) -> anyhow::Result<Arc<Self>> {
         let exporter = SpanExporter::builder()
             .with_http()
-            .with_http_client(Http::of(settings)?)
+            .with_http_client(Http::from_settings(settings)?)
             .build()
             .context("the OTLP exporter")?;
         Ok(Self::over(exporter, settings, attributes))
@@ -53,7 +53,8 @@ impl Traces {
         let mut processor = BatchSpanProcessor::builder(exporter).build();
         processor.set_resource(&resource(attributes));
         let scope = InstrumentationScope::builder("fedhub").with_version(env!("CARGO_PKG_VERSION")).build();
-        let (sampler, ids) = (settings.sampler(), RandomIdGenerator::default());
+        let sampler = settings.sampler();
+        let ids = RandomIdGenerator::default();
         Arc::new(Self { processor, sampler, ids, scope })
     }
 

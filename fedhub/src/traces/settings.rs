@@ -27,7 +27,7 @@ pub struct Settings {
 impl Settings {
     /// Reads the settings from environment variables; `None` if they disable traces. Returns a line for each
     /// invalid variable.
-    pub fn of(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Self>, Vec<String>> {
+    pub fn from_environment(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Self>, Vec<String>> {
         let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
         if variable("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
             return Ok(None);
@@ -96,8 +96,9 @@ fn share(sampler: Option<String>, argument: Option<String>) -> Result<Option<f64
         "traceidratio" => {
             let argument = argument.unwrap_or_else(|| "1".to_owned());
             let share = argument.parse().ok().filter(|share| (0.0..=1.0).contains(share));
-            let fault = || format!("OTEL_TRACES_SAMPLER_ARG {argument:?} is not a number from 0 to 1");
-            share.map(Some).ok_or_else(fault)
+            share
+                .map(Some)
+                .ok_or_else(|| format!("OTEL_TRACES_SAMPLER_ARG {argument:?} is not a number from 0 to 1"))
         }
         _ => Err(format!(
             "OTEL_TRACES_SAMPLER {sampler:?} is not supported: always_on, always_off and traceidratio are"
@@ -110,7 +111,7 @@ mod tests {
     use super::*;
 
     fn of(variables: &[(&str, &str)]) -> Result<Option<Settings>, Vec<String>> {
-        Settings::of(|name| {
+        Settings::from_environment(|name| {
             variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
         })
     }

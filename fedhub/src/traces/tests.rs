@@ -44,14 +44,15 @@ async fn receiver(code: u16) -> (String, mpsc::UnboundedReceiver<(String, Export
 }
 
 fn traces(endpoint: &str, settings: &Settings) -> Arc<Traces> {
-    let exporter = SpanExporter::builder().with_http().with_http_client(Http::of(settings).unwrap());
+    let exporter =
+        SpanExporter::builder().with_http().with_http_client(Http::from_settings(settings).unwrap());
     let exporter =
         opentelemetry_otlp::WithExportConfig::with_endpoint(exporter, format!("{endpoint}/v1/traces"));
     Traces::over(exporter.build().unwrap(), settings, vec![KeyValue::new("service.version", "1")])
 }
 
 fn usual() -> Settings {
-    Settings::of(|_| None).unwrap().unwrap()
+    Settings::from_environment(|_| None).unwrap().unwrap()
 }
 
 fn change(generation: i64) -> TracedGeneration {

@@ -33,8 +33,9 @@ const EVERY: Duration = Duration::from_secs(1);
 /// What stands on the hub.
 pub async fn read(hub: &Connection) -> anyhow::Result<Hub> {
     let of = async |kind: Kind| {
-        let doing = || format!("failed to list {} on the hub", kind.resource().plural);
-        list(hub, kind.resource(), "", "").await.required(doing)
+        list(hub, kind.resource(), "", "")
+            .await
+            .required(|| format!("failed to list {} on the hub", kind.resource().plural))
     };
     Ok(Hub {
         namespaces: of(Kind::Namespace).await?,
@@ -46,7 +47,8 @@ pub async fn read(hub: &Connection) -> anyhow::Result<Hub> {
 }
 
 async fn companions(hub: &Connection) -> anyhow::Result<Vec<(Kind, Vec<Object>)>> {
-    let (labels, mut companions) = (format!("{REFERENCED_DATA}=true"), Vec::new());
+    let labels = format!("{REFERENCED_DATA}=true");
+    let mut companions = Vec::new();
     for kind in DATA_KINDS {
         let query = Query { kind: kind.resource(), namespace: "", labels: &labels, fields: "" };
         let mut of_kind = Vec::new();
@@ -147,7 +149,8 @@ async fn preserve(plane: &Plane, policy: &Object) -> Result<(), String> {
 async fn open(hub: &Connection, namespaces: &BTreeSet<String>) -> Result<Vec<String>, String> {
     let (bindings, works) =
         tokio::join!(list(hub, Kind::ResourceBinding.resource(), "", ""), list(hub, &WORK, "", BINDING_ID));
-    let (bindings, works) = (found(bindings)?, found(works)?);
+    let bindings = found(bindings)?;
+    let works = found(works)?;
     let open = unpreserved(namespaces, &bindings, &works);
     Ok(open.into_iter().map(|it| format!("{}/{}", it.namespace(), it.name())).collect())
 }

@@ -71,8 +71,10 @@ async fn standing(plane: &Plane, seat: &Seat) -> anyhow::Result<Standing> {
 async fn record(plane: &Plane, seat: &Seat) -> anyhow::Result<Option<Record>> {
     let api: Api<Lease> = Api::namespaced(plane.client.clone(), &seat.namespace);
     let read = within(plane.timeout, api.get_opt(&seat.name)).await;
-    let doing = || format!("failed to read the Lease {}/{} on {}", seat.namespace, seat.name, seat.what);
-    Ok(read.required(doing)?.as_ref().map(Record::of))
+    Ok(read
+        .required(|| format!("failed to read the Lease {}/{} on {}", seat.namespace, seat.name, seat.what))?
+        .as_ref()
+        .map(Record::from_lease))
 }
 
 /// Whether a Deployment runs fedhub without leader election. A server that serves no Deployments has none.

@@ -212,7 +212,7 @@ async fn report(
     let mut lines = lines.await?;
     lines.extend(planes.unread.iter().cloned());
     if let Some(plan) = emptying {
-        let clean = Uninstalled::of(lines.clone()).is_clean();
+        let clean = Uninstalled::from_lines(lines.clone()).is_clean();
         lines.push(match (run, clean) {
             (false, _) => hub::planned(plan),
             (true, true) => hub::empty(&planes.hub, plan, args.concurrency.into()).await?,
@@ -223,7 +223,7 @@ async fn report(
             },
         });
     }
-    Ok(Uninstalled::of(lines))
+    Ok(Uninstalled::from_lines(lines))
 }
 
 /// Connects to everything, and checks which cluster each project plane is.
@@ -313,7 +313,8 @@ fn scale_down(namespace: &str, deployment: &str) -> String {
 
 /// An error that names each fedhub that runs; else the places where nothing tells whether one does.
 async fn stopped(args: &UninstallArgs, planes: &Planes) -> anyhow::Result<Vec<String>> {
-    let (mut unproven, mut running) = (Vec::new(), Vec::new());
+    let mut unproven = Vec::new();
+    let mut running = Vec::new();
     for (connection, seat) in leases(args, planes) {
         let Some(plane) = connection.found() else { continue };
         match lease::refuse_while_held(plane, &seat).await {

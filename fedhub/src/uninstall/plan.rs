@@ -81,7 +81,11 @@ pub struct Hub {
 /// The planes that have WDs on the hub, as the labels of its namespaces say.
 pub fn planes(hub: &Hub) -> BTreeSet<String> {
     let used: BTreeSet<&str> = hub.deployments.iter().map(ObjectView::namespace).collect();
-    let homes = hub.namespaces.iter().filter(|it| used.contains(it.name())).filter_map(ProjectNamespace::of);
+    let homes = hub
+        .namespaces
+        .iter()
+        .filter(|it| used.contains(it.name()))
+        .filter_map(ProjectNamespace::from_hub_namespace);
     homes.map(|home| home.plane.to_string()).collect()
 }
 
@@ -105,8 +109,11 @@ pub struct Emptying {
 /// What is deleted on the hub: what carries fedhub's marks in namespaces that carry fedhub's labels (I6), and
 /// nothing else.
 pub fn emptying(hub: &Hub) -> Emptying {
-    let homes: BTreeMap<&str, ProjectNamespace> =
-        hub.namespaces.iter().filter_map(|it| Some((it.name(), ProjectNamespace::of(it)?))).collect();
+    let homes: BTreeMap<&str, ProjectNamespace> = hub
+        .namespaces
+        .iter()
+        .filter_map(|it| Some((it.name(), ProjectNamespace::from_hub_namespace(it)?)))
+        .collect();
     let mut plan =
         Emptying { namespaces: homes.keys().map(|name| (*name).to_owned()).collect(), ..Emptying::default() };
     let mut shared = BTreeSet::new();
@@ -136,8 +143,11 @@ pub fn emptying(hub: &Hub) -> Emptying {
     plan.namespaces.retain(|name| !shared.contains(name.as_str()));
     let emptied = |it: &&Object| homes.contains_key(it.namespace()) && !shared.contains(it.namespace());
     plan.instances = hub.instances.iter().filter(emptied).cloned().collect();
-    let of_kind = |(kind, all): &(Kind, Vec<Object>)| (*kind, all.iter().filter(emptied).cloned().collect());
-    plan.companions = hub.companions.iter().map(of_kind).collect();
+    plan.companions = hub
+        .companions
+        .iter()
+        .map(|(kind, all)| (*kind, all.iter().filter(emptied).cloned().collect()))
+        .collect();
     plan
 }
 
@@ -157,8 +167,8 @@ pub fn unpreserved<'a>(
     let open: BTreeSet<&str> =
         works.iter().filter(|work| !is_preserved(work)).filter_map(|work| work.label(BINDING_ID)).collect();
     let ours = bindings.iter().filter(|binding| namespaces.contains(binding.namespace()));
-    let lacks = |binding: &&Object| {
+    ours.filter(|binding| {
         !is_preserved(binding) || binding.label(BINDING_ID).is_none_or(|id| open.contains(id))
-    };
-    ours.filter(lacks).collect()
+    })
+    .collect()
 }

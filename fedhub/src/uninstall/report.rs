@@ -106,7 +106,7 @@ pub struct Uninstalled(Vec<Line>);
 
 impl Uninstalled {
     /// Creates the report on these planes, sorted by name.
-    pub fn of(mut lines: Vec<Line>) -> Self {
+    pub fn from_lines(mut lines: Vec<Line>) -> Self {
         lines.sort_by(|a, b| a.plane.cmp(&b.plane));
         for line in &mut lines {
             line.entries

@@ -89,11 +89,14 @@ async fn carrying(plane: &Connection, kind: Kind, ours: &[&str]) -> Result<Vec<O
 /// What carries one of the finalizers still, and is not among what is known to remain: somebody puts it
 /// there.
 async fn remaining(plane: &Connection, kind: Kind, ours: &[&str], known: &[Entry]) -> Option<String> {
-    let remains = |entry: &&Entry| matches!(entry.outcome, Outcome::Left(_) | Outcome::Failed(_));
     let is_known = |object: &Object| {
-        known.iter().filter(remains).any(|it| {
-            it.kind == kind.resource().kind && it.namespace == object.namespace() && it.name == object.name()
-        })
+        known.iter().filter(|entry| matches!(entry.outcome, Outcome::Left(_) | Outcome::Failed(_))).any(
+            |it| {
+                it.kind == kind.resource().kind
+                    && it.namespace == object.namespace()
+                    && it.name == object.name()
+            },
+        )
     };
     match carrying(plane, kind, ours).await {
         Err(error) => Some(error),

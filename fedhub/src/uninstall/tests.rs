@@ -54,9 +54,10 @@ fn i3_a_deployment_that_runs_without_election_runs_fedhub() {
 
 #[test]
 fn i9_fedhub_s_finalizer_goes_and_every_other_stays() {
-    let (ours, data) =
-        ("compute.datumapis.com/federator", "compute.datumapis.com/referenced-data-controller");
-    let (other, foreign) = ("example.com/a", "compute.datumapis.com/workload-controller");
+    let ours = "compute.datumapis.com/federator";
+    let data = "compute.datumapis.com/referenced-data-controller";
+    let other = "example.com/a";
+    let foreign = "compute.datumapis.com/workload-controller";
     let strip = |others: &[&str]| Release::Strip(others.iter().map(ToString::to_string).collect());
     for (finalizers, terminating, abandon, expected) in [
         (&[][..], false, false, Release::Nothing),
@@ -210,20 +211,23 @@ fn the_report_of_uninstall_reads_well() {
         entries,
         problem: problem.map(str::to_owned),
     };
-    let planned = Uninstalled::of(vec![
+    let planned = Uninstalled::from_lines(vec![
         line("project-b", vec![], Some("plane-unreachable: no answer within 30 s")),
         line("project-a", vec![entry("web", Outcome::Planned), entry("db", Outcome::Planned)], None),
         line("cell cell-dfw", vec![entry("web", Outcome::Left("it is being deleted".to_owned()))], None),
     ]);
     assert_eq!((planned.planned(), planned.is_clean()), (2, false));
-    let clean = Uninstalled::of(vec![line(
+    let clean = Uninstalled::from_lines(vec![line(
         "project-a",
         vec![entry("web", Outcome::Done), entry("db", Outcome::Gone)],
         None,
     )]);
     assert!(clean.is_clean());
-    let failed =
-        Uninstalled::of(vec![line("project-a", vec![entry("web", Outcome::Failed("no".to_owned()))], None)]);
+    let failed = Uninstalled::from_lines(vec![line(
+        "project-a",
+        vec![entry("web", Outcome::Failed("no".to_owned()))],
+        None,
+    )]);
     assert!(!failed.is_clean());
     let formats = [("table", Format::Table), ("wide", Format::Wide), ("json", Format::Json)];
     let shown = formats.map(|(name, format)| (name, planned.print(format, false)));

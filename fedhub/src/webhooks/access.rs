@@ -60,8 +60,8 @@ impl Access {
     pub fn new(planes: Arc<Planes>, metrics: Metrics) -> Self {
         Self {
             planes,
-            allowed: Mutex::new(Cache::of(REMEMBERED)),
-            own: Mutex::new(Cache::of(REMEMBERED)),
+            allowed: Mutex::new(Cache::with_capacity(REMEMBERED)),
+            own: Mutex::new(Cache::with_capacity(REMEMBERED)),
             metrics,
             failures: Mutex::default(),
             waiting: Places::new(WAITING),
@@ -71,7 +71,7 @@ impl Access {
     /// Sets how many answers are remembered.
     #[cfg(test)]
     pub fn remembering(self, most: usize) -> Self {
-        Self { allowed: Mutex::new(Cache::of(most)), ..self }
+        Self { allowed: Mutex::new(Cache::with_capacity(most)), ..self }
     }
 
     /// The verdict on an object until `end`: its faults, and what the plane says about its user.

@@ -66,8 +66,10 @@ impl Bodies {
             return Err(Unread::TooLarge);
         }
         let end = Instant::now() + ARRIVES_WITHIN;
-        let (mut text, mut scale) = (Vec::new(), Scale::default());
-        let (mut room, mut taken) = (None::<OwnedSemaphorePermit>, FREE);
+        let mut text = Vec::new();
+        let mut scale = Scale::default();
+        let mut room = None::<OwnedSemaphorePermit>;
+        let mut taken = FREE;
         loop {
             let frame = match timeout_at(end, body.frame()).await {
                 Ok(None) => break,

@@ -67,14 +67,14 @@ pub(crate) struct Webhooks {
 impl Webhooks {
     /// The server that the flags describe, for the planes of that registry, with that catalogue of instance
     /// types.
-    pub fn of(
+    pub fn from_args(
         args: &WebhookArgs,
         discovery: Discovery,
         planes: Arc<Planes>,
         catalog: Option<Catalog>,
         metrics: Metrics,
     ) -> anyhow::Result<TlsServer> {
-        let tls = Tls::of(args.tls()).context("--enable-webhooks")?;
+        let tls = Tls::from_files(args.tls()).context("--enable-webhooks")?;
         let this = Arc::new(Self::new(discovery, planes, catalog, metrics.clone()));
         Ok(TlsServer::new(Router::new().fallback(answer).with_state(this), tls, LIMITS, metrics))
     }
@@ -95,7 +95,8 @@ impl Webhooks {
             Ok((request, verdict)) => (route::operation(request), verdict.label()),
             Err(refusal) => ("unknown", refusal.label()),
         };
-        let (webhook, kind) = (route.webhook.label(), route.subject());
+        let webhook = route.webhook.label();
+        let kind = route.subject();
         self.metrics.admission_requests.with_label_values(&[webhook, kind, operation, verdict]).inc();
         let seconds = self.metrics.admission_seconds.with_label_values(&[webhook, kind]);
         seconds.observe(began.elapsed().as_secs_f64());
@@ -204,7 +205,7 @@ async fn answer(
     if request.method() != Method::POST {
         return (StatusCode::METHOD_NOT_ALLOWED, "try POST\n").into_response();
     }
-    match Route::of(request.uri().path(), this.discovery) {
+    match Route::from_path(request.uri().path(), this.discovery) {
         Ok(route) => this.respond(&caller, &route, request.into_body()).await,
         Err(fault) => {
             let unknown = ["unknown", "unknown", "unknown", "unreadable"];

@@ -54,7 +54,8 @@ impl Readiness {
         let mut planes = self.planes.projects();
         planes.retain(|plane| plane.health() == Health::Engaging);
         if let Some(first) = planes.first() {
-            let (count, id) = (planes.len(), &first.id);
+            let count = planes.len();
+            let id = &first.id;
             missing.push(format!("admission: project planes not tried yet: {count}, {id} among them"));
         }
         missing

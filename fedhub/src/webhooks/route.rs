@@ -47,7 +47,7 @@ pub struct Route {
 
 impl Route {
     /// The route of a path, or why there is none.
-    pub fn of(path: &str, discovery: Discovery) -> Result<Self, String> {
+    pub fn from_path(path: &str, discovery: Discovery) -> Result<Self, String> {
         let names_plane = discovery == Discovery::Kubeconfigs;
         let (plane, rest) = match path.strip_prefix("/planes/").and_then(|rest| rest.split_once('/')) {
             Some((plane, rest)) if names_plane => {

@@ -105,7 +105,9 @@ impl Rules {
     /// Judges the object of a request, and drops the objects.
     pub async fn judge(&self, route: &Route, decoded: Decoded, end: Instant) -> (Review, Judged) {
         let Decoded { request, objects, room } = decoded;
-        let (catalog, judge, route) = (self.catalog.clone(), self.judge, route.clone());
+        let catalog = self.catalog.clone();
+        let judge = self.judge;
+        let route = route.clone();
         let judged = blocking(end, move || {
             let _until_dropped = room;
             let (new, old) = objects;

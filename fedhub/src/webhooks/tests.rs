@@ -42,7 +42,8 @@ struct Reviewer {
 
 impl Reviewer {
     fn new(behind: &ApiServer) -> Self {
-        let (fails, hangs) = (Arc::default(), Arc::default());
+        let fails = Arc::default();
+        let hangs = Arc::default();
         Self { behind: behind.client(), asked: Arc::default(), fails, hangs }
     }
 
@@ -97,7 +98,8 @@ struct World {
 }
 
 async fn world(discovery: Discovery) -> World {
-    let (hub, project) = (ApiServer::hub("hub"), ApiServer::project_plane("project-a"));
+    let hub = ApiServer::hub("hub");
+    let project = ApiServer::project_plane("project-a");
     let (status, _term) = process(&hub);
     let planes = status.roles()[0].registries[0].clone();
     let plane = Reviewer::new(&project);
@@ -147,7 +149,7 @@ fn review(kind: &str, user: Value, old: Option<&Value>, new: &Value) -> Value {
 impl World {
     /// The response to a review at that path, or the text of another answer.
     async fn ask(&self, path: &str, review: &Value) -> Result<Value, (u16, String)> {
-        let route = Route::of(path, self.webhooks.discovery).map_err(|fault| (404, fault))?;
+        let route = Route::from_path(path, self.webhooks.discovery).map_err(|fault| (404, fault))?;
         let caller = Caller {
             address: [127, 0, 0, 1].into(),
             certificate: Some(needed_at(&route, self.webhooks.discovery)),
@@ -258,7 +260,8 @@ async fn i8_a_plane_that_hangs_keeps_no_other_from_its_answers() {
     let world = world(Discovery::Kubeconfigs).await;
     world.plane.hangs.store(true, Ordering::SeqCst);
     let began = Instant::now();
-    let (user, workload) = (user("net"), workload());
+    let user = user("net");
+    let workload = workload();
     let hanging = (0..70).map(|_| world.create(VALIDATE, user.clone(), &workload));
     let others = async {
         tokio::time::sleep(Duration::from_secs(1)).await;
@@ -268,9 +271,11 @@ async fn i8_a_plane_that_hangs_keeps_no_other_from_its_answers() {
     let (answers, (allowed, after)) = tokio::join!(futures::future::join_all(hanging), others);
     assert_eq!(allowed, true);
     assert!(after < Duration::from_secs(2), "it waited for a plane that hangs: {after:?}");
-    let message = |answer: &Value| answer["status"]["message"].as_str().unwrap().to_owned();
-    let overloaded: Vec<_> =
-        answers.iter().map(message).filter(|it| it.starts_with("too many requests")).collect();
+    let overloaded: Vec<_> = answers
+        .iter()
+        .map(|answer| answer["status"]["message"].as_str().unwrap().to_owned())
+        .filter(|it| it.starts_with("too many requests"))
+        .collect();
     assert_eq!(overloaded.len(), 54, "as many wait as may, and the others are refused at once");
 }
 

@@ -62,7 +62,8 @@ impl Verdict {
                 with(refused(response, invalid(kind, &request.name, &faults)), warnings)
             }
             Self::Unanswered(unasked) => {
-                let (reason, message) = (reason::SERVICE_UNAVAILABLE.to_owned(), unasked.to_string());
+                let reason = reason::SERVICE_UNAVAILABLE.to_owned();
+                let message = unasked.to_string();
                 refused(response, Status { code: 503, reason, message, ..Status::default() })
             }
         }
@@ -92,12 +93,15 @@ fn completed(response: AdmissionResponse, patch: Vec<Value>) -> AdmissionRespons
 
 /// As Kubernetes says it of its own kinds: kubectl shows each cause on a line.
 fn invalid(kind: Kind, name: &str, faults: &[Fault]) -> Status {
-    let cause = |fault: &Fault| StatusCause {
-        reason: fault.problem.reason().to_owned(),
-        message: fault.message(),
-        field: fault.path.to_string(),
-    };
-    let mut causes: Vec<_> = faults.iter().take(MOST).map(cause).collect();
+    let mut causes: Vec<_> = faults
+        .iter()
+        .take(MOST)
+        .map(|fault| StatusCause {
+            reason: fault.problem.reason().to_owned(),
+            message: fault.message(),
+            field: fault.path.to_string(),
+        })
+        .collect();
     let mut lines: Vec<_> = faults.iter().take(MOST).map(Fault::to_string).collect();
     if let Some(more) = faults.len().checked_sub(MOST).filter(|more| *more > 0) {
         let message = format!("and {more} more faults");
@@ -108,7 +112,8 @@ fn invalid(kind: Kind, name: &str, faults: &[Fault]) -> Status {
         [one] => one.clone(),
         all => format!("[{}]", all.join(", ")),
     };
-    let (group, of) = (fedhub_api::GROUP, kind.name());
+    let group = fedhub_api::GROUP;
+    let of = kind.name();
     let details = StatusDetails {
         name: name.to_owned(),
         group: group.to_owned(),

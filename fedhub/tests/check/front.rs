@@ -103,7 +103,8 @@ fn answer(code: u16, body: &Value) -> Response<AnswerBody> {
 /// A token of the service account of that path, as asked for, or for as long as the server allows.
 fn granted(path: &str, mut request: Value, quirks: &Quirks) -> Value {
     let parts: Vec<&str> = path.split('/').collect();
-    let (namespace, name) = (parts[4], parts[6]);
+    let namespace = parts[4];
+    let name = parts[6];
     let lasts = request["spec"]["expirationSeconds"].as_i64().unwrap();
     let lasts = quirks.longest.map_or(lasts, |longest| lasts.min(longest));
     let now = Timestamp::now();
@@ -140,7 +141,8 @@ static CRDS: LazyLock<Vec<CustomResourceDefinition>> = LazyLock::new(|| crds::al
 fn openapi(quirks: &Quirks) -> Value {
     let mut schemas = serde_json::Map::new();
     for crd in CRDS.iter() {
-        let (kind, version) = (&crd.spec.names.kind, &crd.spec.versions[0]);
+        let kind = &crd.spec.names.kind;
+        let version = &crd.spec.versions[0];
         let mut schema = serde_json::to_value(&version.schema).unwrap()["openAPIV3Schema"].take();
         if let Some((of, parent, field)) = quirks.pruned
             && of == kind

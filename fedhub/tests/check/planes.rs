@@ -154,7 +154,8 @@ impl Planes {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let front = Front { inner: plane.server.service(), quirks: plane.quirks.clone() };
-        let (identity, census) = (self.identity.clone(), Arc::<Census>::default());
+        let identity = self.identity.clone();
+        let census = Arc::<Census>::default();
         tokio::spawn(async move {
             http::serve(listener, &identity, http::Settings::default(), front, census).await;
         });

@@ -121,7 +121,8 @@ fn its_namespace_is_the_programs_default_too() {
     for overlay in overlays() {
         let (deployment, _) = deployment(&overlay);
         let namespace = deployment["metadata"]["namespace"].as_str().unwrap();
-        let (told, untold) = (variables(&deployment), arguments(&deployment));
+        let told = variables(&deployment);
+        let untold = arguments(&deployment);
         assert!(told.contains(&format!("--namespace={namespace}")), "{overlay:?}");
         assert_eq!(parsed(&untold).namespace(), namespace, "{overlay:?}");
     }
@@ -129,8 +130,10 @@ fn its_namespace_is_the_programs_default_too() {
 
 /// Each volume with its mount.
 fn volumes(deployment: &Value) -> Vec<(&Value, &Value)> {
-    let (volumes, mounts) = (&pod(deployment)["volumes"], &container(deployment)["volumeMounts"]);
-    let (volumes, mounts) = (volumes.as_array().unwrap(), mounts.as_array().unwrap());
+    let volumes = &pod(deployment)["volumes"];
+    let mounts = &container(deployment)["volumeMounts"];
+    let volumes = volumes.as_array().unwrap();
+    let mounts = mounts.as_array().unwrap();
     assert_eq!(volumes.len(), mounts.len());
     for (volume, mount) in volumes.iter().zip(mounts) {
         assert_eq!(volume["name"], mount["name"]);
@@ -219,7 +222,7 @@ fn what_belongs_to_it_selects_its_pods() {
 #[test]
 fn the_network_policy_and_the_monitor_name_the_port_of_metrics() {
     let overlay =
-        Overlay::of("overlays/cell", &["cell-metrics-auth", "metrics-cert-manager", "service-monitor"]);
+        Overlay::new("overlays/cell", &["cell-metrics-auth", "metrics-cert-manager", "service-monitor"]);
     let (deployment, objects) = deployment(&overlay);
     let of = |kind: &str| objects.iter().find(|object| object["kind"] == kind).unwrap();
     let metrics = &container(&deployment)["ports"][1]["name"];
@@ -251,7 +254,7 @@ fn i14_a_monitor_verifies_the_certificate_that_is_served() {
     for (overlay, metrics) in
         [("overlays/management-plane", "metrics-auth"), ("overlays/cell", "cell-metrics-auth")]
     {
-        let overlay = Overlay::of(overlay, &[metrics, "metrics-cert-manager", "service-monitor"]);
+        let overlay = Overlay::new(overlay, &[metrics, "metrics-cert-manager", "service-monitor"]);
         let (deployment, objects) = deployment(&overlay);
         let of = |kind: &str| objects.iter().find(|object| object["kind"] == kind).unwrap();
         let tls = &of("ServiceMonitor")["spec"]["endpoints"][0]["tlsConfig"];
@@ -334,7 +337,7 @@ fn its_containers_request_what_they_need() {
 /// is the Secret that is mounted.
 #[test]
 fn w4_admission_is_reached_where_it_answers() {
-    let overlay = Overlay::of("base", &["network-policy", "webhooks", "webhooks-cert-manager"]);
+    let overlay = Overlay::new("base", &["network-policy", "webhooks", "webhooks-cert-manager"]);
     let (deployment, objects) = deployment(&overlay);
     let named = |kind: &str, name: &str| {
         let mut all = objects.iter().filter(|object| object["kind"] == kind);

@@ -40,8 +40,8 @@ fn c10_every_subject_with_the_rights_of_a_cell_on_the_hub_is_fenced() {
 
 #[test]
 fn c10_every_policy_is_bound_and_refuses() {
-    let (policies, bindings) =
-        (objects("ValidatingAdmissionPolicy"), objects("ValidatingAdmissionPolicyBinding"));
+    let policies = objects("ValidatingAdmissionPolicy");
+    let bindings = objects("ValidatingAdmissionPolicyBinding");
     assert_eq!((policies.len(), bindings.len()), (3, 3));
     let known = objects("ConfigMap");
     for policy in &policies {

@@ -45,19 +45,23 @@ fn commands() -> Vec<String> {
 
 /// What `cp -r` makes: the copies, each with what it is of.
 fn copies() -> Vec<(String, String)> {
-    let copy = |command: String| match command.split_whitespace().collect::<Vec<_>>()[..] {
-        ["cp", "-r", from, to] => {
-            Some((to.strip_prefix("deploy/")?.to_owned(), from.strip_prefix("deploy/")?.to_owned()))
-        }
-        _ => None,
-    };
-    commands().into_iter().filter_map(copy).collect()
+    commands()
+        .into_iter()
+        .filter_map(|command| match command.split_whitespace().collect::<Vec<_>>()[..] {
+            ["cp", "-r", from, to] => {
+                Some((to.strip_prefix("deploy/")?.to_owned(), from.strip_prefix("deploy/")?.to_owned()))
+            }
+            _ => None,
+        })
+        .collect()
 }
 
 /// The directory of `deploy/` that one is, or is a copy of.
 fn original(directory: &str) -> String {
-    let copy = |(to, from): &(String, String)| directory.strip_prefix(to).map(|rest| format!("{from}{rest}"));
-    copies().iter().find_map(copy).unwrap_or_else(|| directory.to_owned())
+    copies()
+        .iter()
+        .find_map(|(to, from)| directory.strip_prefix(to).map(|rest| format!("{from}{rest}")))
+        .unwrap_or_else(|| directory.to_owned())
 }
 
 /// The kubeconfigs that the commands mint.
@@ -88,7 +92,8 @@ fn context(source: Option<Source>) -> String {
 fn secrets() -> BTreeSet<String> {
     let stored = minted().into_iter().filter(|mint| !mint.print);
     let secret = |mint: MintArgs| {
-        let (purpose, common) = (mint.purpose, &mint.common);
+        let purpose = mint.purpose;
+        let common = &mint.common;
         let plane = common.projects().into_keys().next().map(|name| PlaneName::new(&name).unwrap());
         let store = context(common.store(purpose));
         format!("{store} {}/{} kubeconfig", common.namespace(purpose), purpose.secret(plane.as_ref()))
@@ -100,7 +105,12 @@ fn secrets() -> BTreeSet<String> {
 fn every_directory_of_deploy_that_is_named_is_there_and_every_component_is_named() {
     for path in DOCUMENTS {
         let document = document(path);
-        for rest in document.split("deploy/").skip(1) {
+        for (at, name) in document.match_indices("deploy/") {
+            // A folder of that name elsewhere is another one.
+            if document[..at].ends_with('/') {
+                continue;
+            }
+            let rest = &document[at + name.len()..];
             let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || "-_./*".contains(c)));
             let named = rest[..end.unwrap_or(rest.len())].trim_end_matches(['.', '/']);
             assert!(kustomize::deploy(&original(named)).exists(), "{path} names deploy/{named}");
@@ -135,11 +145,13 @@ fn what_deployments_wait_for_is_what_the_commands_make() {
             let of = &variable["valueFrom"]["configMapKeyRef"];
             if !of.is_null() {
                 let maps = objects.iter().filter(|object| object["kind"] == "ConfigMap");
-                let has = |map: &Value| {
-                    map["metadata"]["name"] == of["name"]
-                        && map["data"][of["key"].as_str().unwrap()].is_string()
-                };
-                assert!(maps.into_iter().any(has), "{of}");
+                assert!(
+                    maps.into_iter().any(|map| {
+                        map["metadata"]["name"] == of["name"]
+                            && map["data"][of["key"].as_str().unwrap()].is_string()
+                    }),
+                    "{of}"
+                );
             }
         }
     }
@@ -173,7 +185,8 @@ fn kubeconfigs_are_of_accounts_that_were_made_before() {
     let minted = minted();
     assert!(minted.len() >= 5, "{minted:?}");
     for mint in minted {
-        let (purpose, common) = (mint.purpose, &mint.common);
+        let purpose = mint.purpose;
+        let common = &mint.common;
         let target = common.target(purpose).or_else(|| common.projects().into_values().next());
         let account = purpose.account(common.cell_name.as_deref().unwrap_or_default());
         let wanted = format!("{} {} {}", context(target), account.namespace, account.name);
@@ -184,7 +197,8 @@ fn kubeconfigs_are_of_accounts_that_were_made_before() {
 /// Figures are measured once, in `docs/benchmarks.md`.
 #[test]
 fn what_sizing_says_was_measured_was_measured() {
-    let (sizing, benchmarks) = (document("docs/sizing.md"), document("docs/benchmarks.md"));
+    let sizing = document("docs/sizing.md");
+    let benchmarks = document("docs/benchmarks.md");
     let measured = sizing.split("\n## Measured\n").nth(1).unwrap().split("\n## ").next().unwrap();
     let rows = measured.lines().filter(|line| line.starts_with("| `"));
     let mut figures = 0;
@@ -209,7 +223,8 @@ fn the_first_row_of_what_to_request_is_what_deployments_request() {
         let objects = kustomize::overlay(directory, &[]);
         let deployment = objects.iter().find(|object| object["kind"] == "Deployment").unwrap();
         let resources = &deployment["spec"]["template"]["spec"]["containers"][0]["resources"];
-        let (requests, limits) = (&resources["requests"], &resources["limits"]);
+        let requests = &resources["requests"];
+        let limits = &resources["limits"];
         let said = [&requests["cpu"], &requests["memory"], &limits["memory"]].map(|of| of.as_str().unwrap());
         assert!(row.ends_with(&format!("| {} |", said.join(" | "))), "{directory}: {said:?}");
     }

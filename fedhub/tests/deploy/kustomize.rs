@@ -55,8 +55,11 @@ fn read(directory: &Path) -> Kustomization {
 
 /// The names of the components that a directory's own kustomization takes in.
 pub fn components(below: &str) -> Vec<String> {
-    let name = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
-    read(&deploy(below)).components.iter().map(name).collect()
+    read(&deploy(below))
+        .components
+        .iter()
+        .map(|path| path.file_name().unwrap().to_str().unwrap().to_owned())
+        .collect()
 }
 
 /// An overlay's objects, once they are built.

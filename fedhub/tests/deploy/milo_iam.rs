@@ -120,7 +120,8 @@ fn what_is_protected_is_what_the_crds_define() {
     for object in objects(MILOS[1], "ProtectedResource") {
         let spec = &object["spec"];
         let group = spec["serviceRef"]["name"].as_str().unwrap();
-        let (plural, singular) = (spec["plural"].as_str().unwrap(), spec["singular"].as_str().unwrap());
+        let plural = spec["plural"].as_str().unwrap();
+        let singular = spec["singular"].as_str().unwrap();
         assert_eq!(object["metadata"]["name"], format!("{group}-{singular}"));
         if group == "events.k8s.io" {
             continue;
@@ -140,11 +141,16 @@ fn what_is_protected_is_what_the_crds_define() {
 fn a_milo_that_protects_resources_alone_is_sent_no_subresources() {
     let of = |milo| objects(milo, "ProtectedResource");
     assert!(of(MILOS[0]).iter().all(|object| object["spec"].get("subresources").is_none()));
-    let without_them = |mut object: Value| {
-        object["spec"].as_object_mut().unwrap().remove("subresources");
-        object
-    };
-    assert_eq!(of(MILOS[0]), of(MILOS[1]).into_iter().map(without_them).collect::<Vec<_>>());
+    assert_eq!(
+        of(MILOS[0]),
+        of(MILOS[1])
+            .into_iter()
+            .map(|mut object| {
+                object["spec"].as_object_mut().unwrap().remove("subresources");
+                object
+            })
+            .collect::<Vec<_>>()
+    );
 }
 
 #[test]

@@ -29,7 +29,7 @@ struct Overlay {
 }
 
 impl Overlay {
-    fn of(directory: &'static str, added: &[&'static str]) -> Self {
+    fn new(directory: &'static str, added: &[&'static str]) -> Self {
         Self { directory, added: added.to_vec() }
     }
 
@@ -50,40 +50,44 @@ impl Overlay {
 /// Every overlay that is offered.
 fn overlays() -> Vec<Overlay> {
     let mut all = vec![
-        Overlay::of("base", &[]),
-        Overlay::of("base", &["discovery-milo"]),
-        Overlay::of("base", &["single-cluster"]),
-        Overlay::of("base", &["single-cluster", "cell-networking"]),
-        Overlay::of("base", &["projected-hub-token"]),
-        Overlay::of("base", &["metrics-auth"]),
-        Overlay::of("base", &["single-cluster", "metrics-auth"]),
-        Overlay::of("base", &["instance-types"]),
-        Overlay::of("base", &["webhooks"]),
-        Overlay::of("base", &["webhooks", "webhooks-trust-network"]),
-        Overlay::of("base", &["metrics-auth", "network-policy", "webhooks", "webhooks-cert-manager"]),
-        Overlay::of("base", &["single-cluster", "webhooks", "webhooks-cert-manager"]),
-        Overlay::of("cell", &["cell-metrics-auth"]),
-        Overlay::of("cell", &["cell-metrics-auth", "cell-networking", "cell-quota"]),
-        Overlay::of("cell", &["cell-quota-milo"]),
-        Overlay::of("cell", &["cell-without-write-back"]),
-        Overlay::of("cell", &["cell-without-write-back", "cell-quota", "cell-networking"]),
+        Overlay::new("base", &[]),
+        Overlay::new("base", &["discovery-milo"]),
+        Overlay::new("base", &["single-cluster"]),
+        Overlay::new("base", &["single-cluster", "cell-networking"]),
+        Overlay::new("base", &["projected-hub-token"]),
+        Overlay::new("base", &["metrics-auth"]),
+        Overlay::new("base", &["single-cluster", "metrics-auth"]),
+        Overlay::new("base", &["instance-types"]),
+        Overlay::new("base", &["webhooks"]),
+        Overlay::new("base", &["webhooks", "webhooks-trust-network"]),
+        Overlay::new("base", &["metrics-auth", "network-policy", "webhooks", "webhooks-cert-manager"]),
+        Overlay::new("base", &["single-cluster", "webhooks", "webhooks-cert-manager"]),
+        Overlay::new("cell", &["cell-metrics-auth"]),
+        Overlay::new("cell", &["cell-metrics-auth", "cell-networking", "cell-quota"]),
+        Overlay::new("cell", &["cell-quota-milo"]),
+        Overlay::new("cell", &["cell-without-write-back"]),
+        Overlay::new("cell", &["cell-without-write-back", "cell-quota", "cell-networking"]),
     ];
     for chosen in 0..1_u8 << FEATURES.len() {
-        let is_chosen = |(at, _): &(usize, &str)| chosen & (1 << at) != 0;
-        let added: Vec<_> = FEATURES.into_iter().enumerate().filter(is_chosen).map(|(_, of)| of).collect();
-        all.push(Overlay::of("cell", &added));
+        let added: Vec<_> = FEATURES
+            .into_iter()
+            .enumerate()
+            .filter(|(at, _)| chosen & (1 << at) != 0)
+            .map(|(_, of)| of)
+            .collect();
+        all.push(Overlay::new("cell", &added));
     }
     for directory in
         ["overlays/management-plane", "overlays/milo", "overlays/cell", "overlays/single-cluster"]
     {
-        all.push(Overlay::of(directory, &[]));
+        all.push(Overlay::new(directory, &[]));
         let metrics = if directory == "overlays/cell" { "cell-metrics-auth" } else { "metrics-auth" };
         for monitor in [&["metrics-cert-manager", "service-monitor"][..], &["service-monitor-self-signed"]] {
-            all.push(Overlay::of(directory, &[&[metrics][..], monitor, &["projected-hub-token"]].concat()));
+            all.push(Overlay::new(directory, &[&[metrics][..], monitor, &["projected-hub-token"]].concat()));
         }
     }
-    all.push(Overlay::of("overlays/cell", &FEATURES));
-    all.push(Overlay::of("overlays/single-cluster", &["cell-networking"]));
+    all.push(Overlay::new("overlays/cell", &FEATURES));
+    all.push(Overlay::new("overlays/single-cluster", &["cell-networking"]));
     all
 }
 

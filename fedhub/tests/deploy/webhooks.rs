@@ -20,9 +20,10 @@ fn w4_project_planes_ask_for_what_is_answered() {
     let webhooks = webhooks(&overlay("components/webhooks-project-plane", &[]));
     for webhook in &webhooks {
         let url: http::Uri = webhook["clientConfig"]["url"].as_str().unwrap().parse().unwrap();
-        let route = Route::of(&url.path().replace("PLANE", "a"), Discovery::Kubeconfigs);
+        let route = Route::from_path(&url.path().replace("PLANE", "a"), Discovery::Kubeconfigs);
         let route = route.unwrap();
-        let (kind, scale) = (route.kind.name().to_lowercase(), if route.is_scale { "/scale" } else { "" });
+        let kind = route.kind.name().to_lowercase();
+        let scale = if route.is_scale { "/scale" } else { "" };
         assert_eq!(strings(&webhook["rules"][0]["resources"]), [format!("{kind}s{scale}")]);
         assert_eq!((&webhook["failurePolicy"], &webhook["sideEffects"]), (&"Fail".into(), &"None".into()));
         let waits = webhook["timeoutSeconds"].as_u64().unwrap();
@@ -47,7 +48,7 @@ fn w4_a_milo_asks_for_the_same_and_exempts_its_user() {
         let url = milo["clientConfig"]["url"].as_str().unwrap().to_owned();
         assert_eq!(url, their_url.replace("/planes/PLANE", ""));
         let path = url.parse::<http::Uri>().unwrap().path().to_owned();
-        assert!(Route::of(&path, Discovery::Milo).is_ok(), "{path}");
+        assert!(Route::from_path(&path, Discovery::Milo).is_ok(), "{path}");
         milo["clientConfig"]["url"] = their["clientConfig"]["url"].clone();
         for condition in milo["matchConditions"].as_array_mut().unwrap() {
             if condition["name"] == "is-not-fedhub" {
@@ -72,7 +73,7 @@ fn w4_w8_the_source_of_the_catalogue_asks_for_what_is_answered() {
     let url: http::Uri = own["clientConfig"].take()["url"].as_str().unwrap().parse().unwrap();
     their["clientConfig"].take();
     assert_eq!(own, their);
-    let route = Route::of(url.path(), Discovery::Kubeconfigs).unwrap();
+    let route = Route::from_path(url.path(), Discovery::Kubeconfigs).unwrap();
     assert_eq!((route.kind.name(), route.plane), ("InstanceType", None));
 }
 
@@ -80,12 +81,17 @@ fn w4_w8_the_source_of_the_catalogue_asks_for_what_is_answered() {
 #[test]
 fn w4_fedhub_s_own_cluster_asks_its_service_for_the_same() {
     let own = overlay("components/webhooks-own-cluster", &[]);
-    let (_, served) = deployment(&Overlay::of("base", &["webhooks", "webhooks-cert-manager"]));
+    let (_, served) = deployment(&Overlay::new("base", &["webhooks", "webhooks-cert-manager"]));
     let is_served = |kind: &str, namespace: &Value, name: &Value| {
-        let found = |it: &&Value| {
-            it["kind"] == kind && it["metadata"]["namespace"] == *namespace && it["metadata"]["name"] == *name
-        };
-        served.iter().find(found).cloned().unwrap_or_else(|| panic!("no {kind} {namespace}/{name}"))
+        served
+            .iter()
+            .find(|it| {
+                it["kind"] == kind
+                    && it["metadata"]["namespace"] == *namespace
+                    && it["metadata"]["name"] == *name
+            })
+            .cloned()
+            .unwrap_or_else(|| panic!("no {kind} {namespace}/{name}"))
     };
     for object in own.iter().filter(|object| object["webhooks"].is_array()) {
         let injected = object["metadata"]["annotations"]["cert-manager.io/inject-ca-from"].as_str().unwrap();
@@ -100,7 +106,7 @@ fn w4_fedhub_s_own_cluster_asks_its_service_for_the_same() {
         assert_eq!(own, their);
         let path = client["service"]["path"].as_str().unwrap();
         assert_eq!(url.path(), format!("/planes/PLANE{path}"));
-        assert!(Route::of(path, Discovery::Single).is_ok(), "{path}");
+        assert!(Route::from_path(path, Discovery::Single).is_ok(), "{path}");
         let asked = is_served("Service", &client["service"]["namespace"], &client["service"]["name"]);
         assert_eq!(asked["spec"]["ports"][0]["port"], client["service"]["port"]);
         // What the cainjector writes is not for an installer to write again.
@@ -111,7 +117,7 @@ fn w4_fedhub_s_own_cluster_asks_its_service_for_the_same() {
 /// The key of a CA lies where no role of fedhub reads Secrets: whoever has it is any server, and any caller.
 #[test]
 fn i14_the_key_of_a_ca_is_not_among_the_secrets_that_fedhub_reads() {
-    let (_, served) = deployment(&Overlay::of("base", &["webhooks", "webhooks-cert-manager"]));
+    let (_, served) = deployment(&Overlay::new("base", &["webhooks", "webhooks-cert-manager"]));
     let own = |it: &Value| it["metadata"]["namespace"].as_str().unwrap_or_default().to_owned();
     let reads = |role: &&Value| {
         let rules = role["rules"].as_array().into_iter().flatten();

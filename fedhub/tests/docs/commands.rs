@@ -9,7 +9,8 @@ use super::{files, read};
 /// The commands of fedhub in the code blocks of a document, each on one line, and in its code spans.
 fn commands(text: &str) -> Vec<String> {
     let text = text.replace("\\\n", " ");
-    let (mut fenced, mut found) = (false, Vec::new());
+    let mut fenced = false;
+    let mut found = Vec::new();
     for line in text.lines() {
         fenced ^= line.trim_start().starts_with("```");
         let is_code = fenced || line.starts_with("    ");

@@ -8,7 +8,9 @@ use super::{files, read, repository};
 
 /// The code blocks of a document, each as its lines.
 fn blocks(text: &str) -> Vec<Vec<&str>> {
-    let (mut blocks, mut fenced, mut blank) = (Vec::<Vec<&str>>::new(), false, true);
+    let mut blocks = Vec::<Vec<&str>>::new();
+    let mut fenced = false;
+    let mut blank = true;
     let mut open = false;
     for line in text.lines() {
         let fence = line.trim_start().starts_with("```");
@@ -38,7 +40,8 @@ fn prints_credentials(command: &str) -> bool {
 /// The commands of a block that write credentials to a file that others may read.
 fn readable(block: &[&str]) -> Vec<String> {
     let joined = block.join("\n").replace("\\\n", " ").replace("|\n", "| ");
-    let (mut masked, mut found) = (false, Vec::new());
+    let mut masked = false;
+    let mut found = Vec::new();
     for command in joined.lines() {
         masked |= command.contains("umask 077");
         let writes = command.replace("2>", "").replace('<', "").contains('>');

@@ -74,10 +74,13 @@ fn every_path_that_is_named_exists() {
     let is_path = |span: &&str| {
         let (top, below) = span.split_once('/').unwrap_or_default();
         let built = matches!(top, "" | "." | "target" | "tmp");
-        let plain = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
-        !built && !below.is_empty() && span.chars().all(plain) && repository().join(top).is_dir()
+        !built
+            && !below.is_empty()
+            && span.chars().all(|c| c.is_ascii_alphanumeric() || "_-./".contains(c))
+            && repository().join(top).is_dir()
     };
-    let (mut paths, mut faults) = (0, Vec::new());
+    let mut paths = 0;
+    let mut faults = Vec::new();
     for document in files(".md") {
         let prose = markdown::prose(&read(&document));
         for path in markdown::code(&prose).into_iter().filter(is_path) {
@@ -100,8 +103,10 @@ fn every_target_of_make_that_is_named_exists() {
         let text = read(&document);
         let commands = text.split("`make ").skip(1).chain(text.split("\n    make ").skip(1));
         for command in commands {
-            let part = |c: &char| c.is_ascii_lowercase() || c.is_ascii_digit() || *c == '-';
-            let name: String = command.chars().take_while(part).collect();
+            let name: String = command
+                .chars()
+                .take_while(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || *c == '-')
+                .collect();
             assert!(name.is_empty() || is_target(&name), "{document}: make {name}");
             targets += 1;
         }

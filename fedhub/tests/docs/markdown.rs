@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 /// A document without the content of its code blocks; code spans stay.
 pub fn prose(text: &str) -> String {
-    let (mut fenced, mut blank, mut indented) = (false, true, false);
+    let mut fenced = false;
+    let mut blank = true;
+    let mut indented = false;
     let mut prose = String::new();
     for line in text.lines() {
         let fence = line.trim_start().starts_with("```");
@@ -32,12 +34,15 @@ pub fn anchors(text: &str) -> Vec<String> {
     let headings =
         prose.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#'));
     let anchors = headings.map(|heading| {
-        let of = |c: char| match c {
-            ' ' => Some('-'),
-            c if c.is_alphanumeric() || c == '-' || c == '_' => Some(c.to_ascii_lowercase()),
-            _ => None,
-        };
-        let anchor: String = heading.trim().chars().filter_map(of).collect();
+        let anchor: String = heading
+            .trim()
+            .chars()
+            .filter_map(|c| match c {
+                ' ' => Some('-'),
+                c if c.is_alphanumeric() || c == '-' || c == '_' => Some(c.to_ascii_lowercase()),
+                _ => None,
+            })
+            .collect();
         let times = seen.entry(anchor.clone()).or_default();
         *times += 1;
         if *times == 1 { anchor } else { format!("{anchor}-{}", *times - 1) }

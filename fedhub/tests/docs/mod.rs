@@ -32,10 +32,12 @@ fn has_extension(path: &str, extension: &str) -> bool {
 /// or downloaded.
 fn files(ending: &str) -> Vec<String> {
     let root = repository();
-    let (mut directories, mut found) = (vec![root.clone()], Vec::new());
+    let mut directories = vec![root.clone()];
+    let mut found = Vec::new();
     while let Some(directory) = directories.pop() {
         for entry in fs::read_dir(directory).unwrap().map(Result::unwrap) {
-            let (path, name) = (entry.path(), entry.file_name().into_string().unwrap());
+            let path = entry.path();
+            let name = entry.file_name().into_string().unwrap();
             let kind = entry.file_type().unwrap();
             let skipped = path.parent() == Some(&root) && matches!(&*name, "target" | "tmp" | ".git");
             if kind.is_dir() && !skipped {

@@ -23,11 +23,14 @@ fn is(object: &Value, kind: &str) -> bool {
 
 /// The objects of the manifests of `deploy/`, by file.
 fn manifests() -> BTreeMap<String, Vec<Value>> {
-    let ours = |path: &String| path.starts_with("deploy/base/") || path.starts_with("deploy/components/");
     let objects = |path: &str| {
         serde_saphyr::from_multiple(&read(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
     };
-    files(".yaml").into_iter().filter(ours).map(|path| (path.clone(), objects(&path))).collect()
+    files(".yaml")
+        .into_iter()
+        .filter(|path| path.starts_with("deploy/base/") || path.starts_with("deploy/components/"))
+        .map(|path| (path.clone(), objects(&path)))
+        .collect()
 }
 
 /// What the rules of a role permit.
@@ -60,13 +63,16 @@ fn documented(cell: &str) -> Rights {
 /// Those whom bindings give a role: the bindings beside it, else all of that name.
 fn subjects(all: &BTreeMap<String, Vec<Value>>, path: &str, role: &Value) -> BTreeSet<String> {
     let directory = |path: &str| path.rsplit_once('/').unwrap().0.to_owned();
-    let binds = |object: &&Value| {
-        let of = &object["roleRef"];
-        is(object, "RoleBinding") && of["kind"] == role["kind"] && of["name"] == role["metadata"]["name"]
-    };
     let of = |beside: bool| -> Vec<&Value> {
         let near = all.iter().filter(|(other, _)| !beside || directory(other) == directory(path));
-        near.flat_map(|(_, objects)| objects).filter(binds).collect()
+        near.flat_map(|(_, objects)| objects)
+            .filter(|object| {
+                let of = &object["roleRef"];
+                is(object, "RoleBinding")
+                    && of["kind"] == role["kind"]
+                    && of["name"] == role["metadata"]["name"]
+            })
+            .collect()
     };
     let found = Some(of(true)).filter(|beside| !beside.is_empty()).unwrap_or_else(|| of(false));
     let subjects = found.into_iter().flat_map(|binding| binding["subjects"].as_array().unwrap());
@@ -113,7 +119,8 @@ fn part<'a>(text: &'a str, place: &str) -> &'a str {
 
 /// Resources by the verbs before them, such as "write `a`, `b` and read `c`".
 fn by_verb(text: &str) -> BTreeSet<(&str, &str)> {
-    let (mut verbs, mut found) = (Vec::new(), BTreeSet::new());
+    let mut verbs = Vec::new();
+    let mut found = BTreeSet::new();
     for (at, span) in text.split('`').enumerate() {
         if at % 2 == 1 {
             found.extend(verbs.iter().map(|verb| (*verb, span)));
@@ -159,8 +166,11 @@ fn the_worst_case_claims_what_the_roles_permit() {
     ] {
         let rights = rights(path);
         let permitted = in_words(&rights);
-        let matters = |(verb, on): &&(&str, &str)| *verb == "write" || (*verb == "read" && *on == "secrets");
-        let expected: BTreeSet<_> = permitted.iter().filter(matters).copied().collect();
+        let expected: BTreeSet<_> = permitted
+            .iter()
+            .filter(|(verb, on)| *verb == "write" || (*verb == "read" && *on == "secrets"))
+            .copied()
+            .collect();
         assert_eq!(by_verb(part(&row[1], place)), expected, "what fedhub can do {place}by {path}");
         for anywhere in [place, "anywhere, "] {
             let denied = by_verb(part(&row[2], anywhere));

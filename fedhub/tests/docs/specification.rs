@@ -116,7 +116,8 @@ fn no_test_carries_the_name_of_a_rule_that_is_not_stated() {
 
 #[test]
 fn suites_show_rules_that_are_stated() {
-    let (stated, testing) = (stated(), read("docs/testing.md"));
+    let stated = stated();
+    let testing = read("docs/testing.md");
     let rows = markdown::rows(markdown::section(&testing, "Suites"));
     assert!(rows.len() > 40, "{rows:?}");
     for row in rows {

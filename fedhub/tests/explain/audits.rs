@@ -14,8 +14,7 @@ const PROTECTED: &str = "resourcetemplate.karmada.io/deletion-protected";
 type Case = (&'static str, [&'static str; 3], fn(&Planes));
 
 async fn planes() -> Planes {
-    let planes = Planes::in_sync().await;
-    planes
+    Planes::in_sync().await
 }
 
 async fn audit(planes: &Planes, more: &[&str]) -> Ran {

@@ -27,7 +27,8 @@ impl Planes {
             });
             self.management.put(project).unwrap();
         }
-        let (root, plane) = (self.management.service(), self.project.service());
+        let root = self.management.service();
+        let plane = self.project.service();
         let milo = service_fn(move |mut request: Request<Incoming>| {
             let prefix = "/apis/resourcemanager.miloapis.com/v1alpha1/projects/project-a/control-plane";
             let rest = request.uri().path_and_query().and_then(|it| it.as_str().strip_prefix(prefix));

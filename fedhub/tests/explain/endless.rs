@@ -89,7 +89,8 @@ impl Planes {
         }
         let pages = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
         let service = service_fn(move |request: Request<Incoming>| {
-            let (server, pages) = (server.clone(), pages.clone());
+            let server = server.clone();
+            let pages = pages.clone();
             async move {
                 if !trick.is_played_to(&request) {
                     return server.service().oneshot(request).await;

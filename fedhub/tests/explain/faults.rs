@@ -190,7 +190,8 @@ async fn u4_instances_are_explained_and_all_formats_are_printed() {
 async fn u4_the_management_plane_is_not_needed_where_the_project_is_given() {
     let planes = Planes::in_sync().await;
     std::fs::write(planes.file("project"), planes.secret_content()).unwrap();
-    let (hub, project) = (planes.file("hub"), planes.file("project"));
+    let hub = planes.file("hub");
+    let project = planes.file("project");
     let hub = format!("--hub-kubeconfig={}", hub.display());
     let project = format!("--project-kubeconfig=project-a={}", project.display());
     let flags = ["explain", "wd", "web", "-n", "shop", "--plane", "project-a", &hub, &project, "--json"];

@@ -94,7 +94,8 @@ impl Service<Request<Incoming>> for Hostile {
     }
 
     fn call(&mut self, request: Request<Incoming>) -> Self::Future {
-        let (mut inner, manner) = (self.inner.clone(), self.manner);
+        let mut inner = self.inner.clone();
+        let manner = self.manner;
         Box::pin(async move {
             let (code, body) = match manner {
                 Manner::Refusals => {

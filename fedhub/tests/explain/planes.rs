@@ -74,7 +74,8 @@ impl Planes {
     {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let (identity, census) = (self.identity.clone(), Arc::<Census>::default());
+        let identity = self.identity.clone();
+        let census = Arc::<Census>::default();
         tokio::spawn(async move {
             server::serve(listener, &identity, server::Settings::default(), service, census).await;
         });

@@ -18,7 +18,8 @@ const CONTROLLERS: [&str; 5] = ["federator", "deployments", "readiness", "write_
 /// I7: nothing is written for it that would not be written without.
 #[tokio::test(flavor = "multi_thread")]
 async fn i7_a_change_is_one_trace_across_federator_cell_and_projector_and_costs_no_write() {
-    let (receiver, planes) = (Receiver::start().await, Planes::start().await);
+    let receiver = Receiver::start().await;
+    let planes = Planes::start().await;
     let processes = [planes.management(receiver.endpoint()), planes.cell_role(receiver.endpoint())];
     let mut seen = BTreeMap::<Vec<u8>, BTreeSet<String>>::new();
     let mut spans = Vec::new();

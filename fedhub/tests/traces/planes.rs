@@ -165,7 +165,9 @@ impl Planes {
 async fn serve(server: &ApiServer, identity: &Identity) -> Value {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let (identity, service, census) = (identity.clone(), server.service(), Arc::<Census>::default());
+    let identity = identity.clone();
+    let service = server.service();
+    let census = Arc::<Census>::default();
     let ca = identity.ca().to_owned();
     tokio::spawn(async move {
         http::serve(listener, &identity, http::Settings::default(), service, census).await;

@@ -51,7 +51,8 @@ async fn p6_no_instance_of_a_wd_that_is_gone_is_read_before_the_hub_collects_it(
     }
     let run = world.run();
     quiet(5).await;
-    let (hub, alpha) = (position(&world.hub), position(&world.alpha));
+    let hub = position(&world.hub);
+    let alpha = position(&world.alpha);
     // The hub's collector comes a moment after the project plane's.
     world.hub.set_garbage_collection(false);
     world.hub.delete("WorkloadDeployment", NS_A, "wd").unwrap();
@@ -239,7 +240,8 @@ async fn p6_a_wd_that_is_deleted_takes_its_projections_and_nobody_puts_them_back
     }
     let run = world.run();
     quiet(5).await;
-    let (hub, from) = (position(&world.hub), position(&world.alpha));
+    let hub = position(&world.hub);
+    let from = position(&world.alpha);
     world.alpha.delete("WorkloadDeployment", SPACE, "wd").unwrap();
     quiet(5).await;
     // A user, or garbage collection in the foreground, takes them one by one.

@@ -79,7 +79,8 @@ async fn c11_projections_of_a_cell_that_karmada_does_not_reach_are_not_ready_unt
     put_copies(&world, "cell-1/uid-of-cell-1", 0..2);
     world.hub.patch_status("Instance", NS_A, "wd-1", &status("False")).unwrap();
     quiet(60).await;
-    let (before, known) = (ready(&world, "wd-0"), ("Unknown".to_owned(), "CellUnreachable".to_owned()));
+    let before = ready(&world, "wd-0");
+    let known = ("Unknown".to_owned(), "CellUnreachable".to_owned());
     assert_eq!(before.0, "True");
     let from = position(&world.alpha);
     put_cluster(&world, "False");
@@ -141,7 +142,8 @@ async fn c11_what_a_lost_cell_held_is_released_once_an_operator_declares_it_and_
     put_cluster_ready(&world, "False");
     quiet(60).await;
 
-    let (hub, alpha) = (position(&world.hub), position(&world.alpha));
+    let hub = position(&world.hub);
+    let alpha = position(&world.alpha);
     declare(&world, Some(AT));
     quiet(60).await;
     // Karmada recorded another cluster for the name: what that other one left is not this cell's.
@@ -154,7 +156,8 @@ async fn c11_what_a_lost_cell_held_is_released_once_an_operator_declares_it_and_
     };
     assert_eq!((deletes(&world.hub, hub), deletes(&world.alpha, alpha)), (vec![true; 2], vec![true; 5]));
     // In steady state no request is sent again.
-    let (hub, alpha) = (world.hub.audit().len(), world.alpha.audit().len());
+    let hub = world.hub.audit().len();
+    let alpha = world.alpha.audit().len();
     let lists = |server: &ApiServer, from| {
         server.audit().iter().skip(from).filter(|e| e.verb == "list" && e.resource != "clusters").count()
     };

@@ -7,7 +7,8 @@ use crate::controller::support::*;
 
 #[tokio::test(start_paused = true)]
 async fn i12_projections_of_a_paused_plane_wait_and_those_of_another_do_not() {
-    let (world, management) = (World::new(), management_plane());
+    let world = World::new();
+    let management = management_plane();
     for name in ["wd-0", "wd-1"] {
         world.put_instance(NS_A, name);
     }

@@ -24,7 +24,8 @@ async fn i4_instances_that_vanished_in_a_gap_go_with_proof() {
     let world = with_instances(3).await;
     let run = world.run();
     quiet(5).await;
-    let (hub, alpha) = (position(&world.hub), position(&world.alpha));
+    let hub = position(&world.hub);
+    let alpha = position(&world.alpha);
     let id = world.hub.fault(Fault::Hang.on("watch", "instances"));
     world.hub.delete("Instance", NS_A, "wd-1").unwrap();
     world.gap();
@@ -46,7 +47,8 @@ async fn i4_deletes_after_a_restart_carry_the_uid_and_stay_in_the_bucket() {
         world.hub.delete("Instance", NS_A, &format!("wd-{n}")).unwrap();
     }
     world.put_instance(NS_B, "wd-0");
-    let (hub, from) = (position(&world.hub), position(&world.alpha));
+    let hub = position(&world.hub);
+    let from = position(&world.alpha);
     let run = world.run();
     quiet(5).await;
     let left = || world.alpha.list("Instance").len();
@@ -68,7 +70,8 @@ async fn i4_deletes_after_a_restart_carry_the_uid_and_stay_in_the_bucket() {
 #[tokio::test(start_paused = true)]
 async fn i4_an_empty_list_deletes_nothing() {
     let world = with_instances(3).await;
-    let (alpha, beta) = (position(&world.alpha), position(&world.beta));
+    let alpha = position(&world.alpha);
+    let beta = position(&world.beta);
     let run = world.run();
     quiet(5).await;
     for resource in ["instances", "*"] {

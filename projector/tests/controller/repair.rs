@@ -137,8 +137,10 @@ async fn p3_no_other_refusal_deletes() {
         world.hub.patch("Instance", NS_A, "wd-0", &size).unwrap();
         quiet(10).await;
         world.alpha.clear_fault(id);
-        let right = || world.projection("wd-0").is_some_and(|p| p["spec"]["size"] == size["spec"]["size"]);
-        until(&format!("recovery from {code}"), right).await;
+        until(&format!("recovery from {code}"), || {
+            world.projection("wd-0").is_some_and(|p| p["spec"]["size"] == size["spec"]["size"])
+        })
+        .await;
     }
     assert!(!asked(&world.alpha, from).iter().any(|a| a.starts_with("delete")));
     run.stop().await;
@@ -256,7 +258,8 @@ async fn p3_what_the_plane_does_not_let_change_is_made_anew() {
     let source = world.put_instance(NS_A, "wd-0");
     let run = world.run();
     quiet(5).await;
-    let (former, from) = (uid(&world.projection("wd-0").unwrap()), position(&world.alpha));
+    let former = uid(&world.projection("wd-0").unwrap());
+    let from = position(&world.alpha);
     world.hub.patch("Instance", NS_A, "wd-0", &json!({"spec": {"size": "large"}})).unwrap();
     quiet(60).await;
     assert_eq!(

@@ -12,7 +12,9 @@ async fn p3_one_create_and_one_status_write_for_each_instance_and_no_read() {
     let world = World::new();
     let run = world.run();
     quiet(5).await;
-    let (hub, alpha, beta) = (position(&world.hub), position(&world.alpha), position(&world.beta));
+    let hub = position(&world.hub);
+    let alpha = position(&world.alpha);
+    let beta = position(&world.beta);
     let source = world.put_instance(NS_A, "wd-0");
     world.put_instance(NS_A, "wd-1");
     quiet(60).await;
@@ -80,7 +82,9 @@ async fn p5_an_instance_that_is_seen_deleted_takes_its_projection_with_it() {
     world.put_instance(NS_B, "wd-1");
     let run = world.run();
     quiet(5).await;
-    let (hub, alpha, beta) = (position(&world.hub), position(&world.alpha), position(&world.beta));
+    let hub = position(&world.hub);
+    let alpha = position(&world.alpha);
+    let beta = position(&world.beta);
     world.hub.delete("Instance", NS_A, "wd-1").unwrap();
     quiet(60).await;
     assert_eq!(asked(&world.alpha, alpha), ["delete instances/wd-1"], "scale-down shows");
@@ -113,7 +117,8 @@ async fn p8_a_restart_on_an_unchanged_world_writes_nothing() {
     quiet(60).await;
     run.stop().await;
     let before = (world.hub.objects_hash(), world.alpha.objects_hash());
-    let (hub, alpha) = (position(&world.hub), position(&world.alpha));
+    let hub = position(&world.hub);
+    let alpha = position(&world.alpha);
     let run = world.run();
     quiet(600).await;
     assert!(asked(&world.hub, hub).is_empty());
@@ -175,7 +180,8 @@ async fn the_same_seed_gives_the_same_record_twice() {
             |s: &ApiServer| s.audit().iter().map(|e| format!("{} {}", e.short(), e.code)).collect::<Vec<_>>();
         [record(&world.hub), record(&world.alpha), record(&world.beta)].concat()
     }
-    let (first, second) = (once().await, once().await);
+    let first = once().await;
+    let second = once().await;
     assert!(first.len() > 100);
     assert_eq!(first, second);
 }

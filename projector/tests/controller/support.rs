@@ -43,7 +43,8 @@ impl World {
 
     /// Like [`Self::new`], but with this server as `alpha`.
     pub fn over(alpha: ApiServer) -> Self {
-        let (hub, beta) = (ApiServer::hub("hub"), ApiServer::project_plane("beta"));
+        let hub = ApiServer::hub("hub");
+        let beta = ApiServer::project_plane("beta");
         let world = Self { hub, alpha, beta, management: ApiServer::management("management") };
         for (plane, name, space) in [(&world.alpha, "alpha", NS_A), (&world.beta, "beta", NS_B)] {
             put_hub_namespace(&world.hub, space, name, SPACE);

@@ -11,7 +11,8 @@ use crate::controller::support::*;
 #[tokio::test(start_paused = true)]
 async fn i6_two_tenants_with_one_name_get_each_their_own() {
     let world = World::new();
-    let (a, b) = (world.put_instance(NS_A, "wd-0"), world.put_instance(NS_B, "wd-0"));
+    let a = world.put_instance(NS_A, "wd-0");
+    let b = world.put_instance(NS_B, "wd-0");
     let run = world.run();
     quiet(5).await;
     for (plane, source) in [(&world.alpha, &a), (&world.beta, &b)] {
@@ -38,7 +39,8 @@ async fn i6_labels_that_a_cell_wrote_lead_nowhere_else() {
         world.put_instance(NS_A, &format!("wd-{n}"));
         let name = format!("wd-{n}");
         quiet(5).await;
-        let (alpha, beta) = (position(&world.alpha), position(&world.beta));
+        let alpha = position(&world.alpha);
+        let beta = position(&world.beta);
         let right = world.hub.get("Instance", NS_A, &name).unwrap();
         let patch = json!({"metadata": {"labels": spoof}, "spec": {"size": "spoofed"}});
         world.hub.patch("Instance", NS_A, &name, &patch).unwrap();
@@ -113,7 +115,8 @@ async fn i6_a_mark_that_a_tenant_forged_touches_nobody_elses_object() {
     let run = world.run();
     quiet(5).await;
     let space = uid(&world.hub.get("Namespace", "", NS_B).unwrap());
-    let (hub, beta) = (position(&world.hub), position(&world.beta));
+    let hub = position(&world.hub);
+    let beta = position(&world.beta);
     world
         .alpha
         .put(json!({
@@ -142,7 +145,8 @@ async fn p7_a_hub_namespace_without_readable_labels_quarantines_until_they_are_p
     for broken in
         [json!({UPSTREAM_CLUSTER: null}), json!({UPSTREAM_CLUSTER: "x"}), json!({UPSTREAM_NAMESPACE: null})]
     {
-        let (hub, alpha) = (position(&world.hub), position(&world.alpha));
+        let hub = position(&world.hub);
+        let alpha = position(&world.alpha);
         let right = world.hub.get("Namespace", "", NS_A).unwrap();
         world.hub.patch("Namespace", "", NS_A, &json!({"metadata": {"labels": broken}})).unwrap();
         quiet(60).await;

@@ -78,7 +78,7 @@ impl Server {
                 set_field(&mut object, "status", Value::Null);
                 object.metadata.uid = Some("made".to_owned());
                 self.schema.apply(&mut object);
-                seen.spec_normalization = Some(ServerNormalization::of(&sent, object.spec()));
+                seen.spec_normalization = Some(ServerNormalization::new(&sent, object.spec()));
                 self.writes += 1;
                 seen.projection = Some(Arc::new(self.store(*object)));
             }
@@ -87,7 +87,7 @@ impl Server {
                 let before = seen.projection.clone().unwrap();
                 set_field(&mut object, "status", before.status().clone());
                 self.schema.apply(&mut object);
-                seen.spec_normalization = Some(ServerNormalization::of(&sent, object.spec()));
+                seen.spec_normalization = Some(ServerNormalization::new(&sent, object.spec()));
                 if mode == WriteMode::DryRunFirst {
                     self.dry += 1;
                 }
@@ -100,7 +100,7 @@ impl Server {
                 let mut object = projection.as_ref().clone();
                 set_field(&mut object, "status", write.status.clone());
                 self.schema.apply(&mut object);
-                seen.status_normalization = Some(ServerNormalization::of(&write.status, object.status()));
+                seen.status_normalization = Some(ServerNormalization::new(&write.status, object.status()));
                 if write.mode == WriteMode::DryRunFirst {
                     self.dry += 1;
                 }
@@ -144,7 +144,8 @@ proptest! {
         }
         server.rest(&mut seen)?;
         prop_assert!(server.writes <= 2, "one write of the object, one of the status: {}", server.writes);
-        let (rested, writes) = (plan(&seen), server.writes);
+        let rested = plan(&seen);
+        let writes = server.writes;
         prop_assert_eq!(plan(&seen), rested.clone());
 
         let mut restarted = Observed { spec_normalization: None, status_normalization: None, ..seen.clone() };
@@ -165,7 +166,8 @@ proptest! {
         });
         let mut server = Server { schema, version: 10, writes: 0, dry: 0 };
         server.rest(&mut seen)?;
-        let (right, writes) = (seen.projection.clone().unwrap(), server.writes);
+        let right = seen.projection.clone().unwrap();
+        let writes = server.writes;
         bent(&mut seen.projection, |p| match edit {
             0 => p.data["spec"] = json!({"size": "edited"}),
             1 => p.metadata.labels = None,

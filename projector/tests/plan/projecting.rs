@@ -109,7 +109,8 @@ fn i9_foreign_keys_on_a_projection_are_carried_along() {
 
 #[test]
 fn i5_the_owner_reference_is_the_one_of_now() {
-    let (right, foreign) = (wd_reference("wd", OWNER_UID, None), reference("v1", "Pod", "p", "p uid", None));
+    let right = wd_reference("wd", OWNER_UID, None);
+    let foreign = reference("v1", "Pod", "p", "p uid", None);
     let stale = wd_reference("wd", "dead", None);
     let cases = [
         ("ownerless", vec![]),
@@ -197,12 +198,13 @@ fn p3_a_condition_that_ever_changed_is_no_default() {
 
 #[test]
 fn i7_what_the_server_made_of_a_write_is_not_written_again() {
-    let (sent, got) = (json!({"size": "small"}), json!({"size": "small", "default": 1}));
+    let sent = json!({"size": "small"});
+    let got = json!({"size": "small", "default": 1});
     let mut seen = seen();
     bent(&mut seen.projection, |p| p.data["spec"] = got.clone());
     let (_, mode) = replaced(&seen).unwrap();
     assert_eq!(mode, WriteMode::DryRunFirst, "the normalization is not known");
-    seen.spec_normalization = Some(ServerNormalization::of(&sent, &got));
+    seen.spec_normalization = Some(ServerNormalization::new(&sent, &got));
     assert_eq!(plan(&seen), Decision::InOrder);
     bent(&mut seen.instance, |i| i.data["spec"]["size"] = json!("large"));
     let (_, mode) = replaced(&seen).unwrap();
@@ -212,7 +214,7 @@ fn i7_what_the_server_made_of_a_write_is_not_written_again() {
     bent(&mut seen.projection, |p| p.data["status"] = json!({"suspended": false, "default": 1}));
     assert_eq!(status_write(&seen).unwrap().mode, WriteMode::DryRunFirst);
     seen.status_normalization =
-        Some(ServerNormalization::of(&reported(), &json!({"suspended": false, "default": 1})));
+        Some(ServerNormalization::new(&reported(), &json!({"suspended": false, "default": 1})));
     assert_eq!(plan(&seen), Decision::InOrder);
 }
 
@@ -249,7 +251,8 @@ fn p5_a_replaced_instance_does_not_take_over_the_status_of_the_one_before_it() {
 
 #[test]
 fn i7_a_server_that_makes_more_of_an_empty_status_is_asked_once() {
-    let (wanted, got) = (json!({}), json!({"phase": "New"}));
+    let wanted = json!({});
+    let got = json!({"phase": "New"});
     let mut seen = seen();
     bent(&mut seen.instance, |i| {
         i.metadata.uid = Some("replaced".to_owned());
@@ -257,7 +260,7 @@ fn i7_a_server_that_makes_more_of_an_empty_status_is_asked_once() {
     });
     bent(&mut seen.projection, |p| p.data["status"] = got.clone());
     assert!(status_write(&seen).is_some(), "it may be the former one's");
-    seen.status_normalization = Some(ServerNormalization::of(&wanted, &got));
+    seen.status_normalization = Some(ServerNormalization::new(&wanted, &got));
     assert!(replaced(&seen).is_some(), "{:?}", plan(&seen));
 }
 

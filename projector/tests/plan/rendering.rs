@@ -22,7 +22,8 @@ use crate::plan::support::*;
 /// is nothing to compare.
 fn differs(seen: &Observed) -> Option<bool> {
     let owner = Uid::new(&living_owner(seen)?);
-    let (instance, projection) = (seen.instance.as_ref()?, seen.projection.as_ref()?);
+    let instance = seen.instance.as_ref()?;
+    let projection = seen.projection.as_ref()?;
     if projection.is_terminating() {
         return None;
     }
@@ -36,7 +37,8 @@ fn differs(seen: &Observed) -> Option<bool> {
 
 /// P3 in other words: a status of defaults never overwrites one that a cell wrote.
 fn status_differs(seen: &Observed, instance: &Object, projection: &Object) -> bool {
-    let (wanted, current) = (instance.status(), projection.status());
+    let wanted = instance.status();
+    let current = projection.status();
     let kept = wanted.is_null() || (only_defaults(wanted) && !only_defaults(current));
     !kept && !settled(wanted, current, seen.status_normalization)
 }

@@ -148,13 +148,13 @@ pub fn seen() -> Observed {
 
 /// What a store keeps of a WD on the hub.
 pub fn on_hub(wd: &Object) -> Digest {
-    Digest::of(&PlaneId::Hub, Kind::WorkloadDeployment, wd)
+    Digest::new(&PlaneId::Hub, Kind::WorkloadDeployment, wd)
 }
 
 /// What a store keeps of a WD in the project plane.
 pub fn on_project(wd: &Object) -> Digest {
     let plane = PlaneId::Project(PlaneName::new("alpha").unwrap());
-    Digest::of(&plane, Kind::WorkloadDeployment, wd)
+    Digest::new(&plane, Kind::WorkloadDeployment, wd)
 }
 
 /// That object, bent.

@@ -53,14 +53,15 @@ impl Observed {
     /// What the caches say of it, the owner being confirmed where they lack it.
     pub fn snapshot(&self) -> Snapshot {
         let digest =
-            |plane: &PlaneId, o: &Option<ObjectRef>| Some(Digest::of(plane, Kind::Instance, o.as_ref()?));
+            |plane: &PlaneId, o: &Option<ObjectRef>| Some(Digest::new(plane, Kind::Instance, o.as_ref()?));
         let instance = digest(&PlaneId::Hub, &self.instance);
         let name = self.instance.as_ref().map_or("wd-0", |i| i.name()).to_owned();
-        let named = |i: &Digest| i.instance().unwrap().deployment(&name).map(str::to_owned);
         let created = self.instance.as_ref().and_then(|i| i.metadata.creation_timestamp.clone());
         let confirmed = || Confirmed { owner: None, created: created.map_or(self.now, |t| t.0) };
         Snapshot {
-            deployment: instance.as_ref().and_then(named),
+            deployment: instance
+                .as_ref()
+                .and_then(|i| i.instance().unwrap().deployment(&name).map(str::to_owned)),
             confirmed: (self.owner.is_none() && instance.is_some()).then(confirmed),
             instance,
             projection: digest(&PlaneId::Project(self.home.plane.clone()), &self.projection),

@@ -121,7 +121,8 @@ pub fn awaited(
     if time_left(&condition, moved, now) != Some(Duration::ZERO) {
         return condition;
     }
-    let (what, minutes) = (separated(reason.as_str(), said(&condition).2).what, WAIT_DEADLINE.as_secs() / 60);
+    let what = separated(reason.as_str(), said(&condition).2).what;
+    let minutes = WAIT_DEADLINE.as_secs() / 60;
     let late =
         format!("{kind} has not been True for more than {minutes} minutes, and what holds it is not known");
     let message = if what.is_empty() { late } else { format!("{what}. {late}") };
@@ -180,7 +181,8 @@ mod tests {
         let first = |status, reason| {
             awaited(None, "Ready", (status, &AnyReason::parse(reason), "words"), None, began)
         };
-        let (wait, late) = ("words. No action required", "if this lasts");
+        let wait = "words. No action required";
+        let late = "if this lasts";
         for (status, reason, passed, moved, expected) in [
             ("False", "Pending", 599, None, wait),
             ("False", "Pending", 600, None, late),

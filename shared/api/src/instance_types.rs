@@ -26,7 +26,7 @@ pub struct BadSize {
 
 impl Size {
     /// What an `InstanceType` says.
-    pub fn of(instance_type: &Object) -> Result<Self, BadSize> {
+    pub fn from_instance_type(instance_type: &Object) -> Result<Self, BadSize> {
         const MEBIBYTE: i64 = 1 << 20;
         let resources = &instance_type.spec()["resources"];
         let bad = |resource| move |BadQuantity(value)| BadSize { resource, value };
@@ -95,11 +95,11 @@ mod tests {
                 "lifecycle": {"phase": "Deprecated", "replacementInstanceType": "d3"},
             }),
         );
-        assert_eq!(Size::of(&object), Ok(Size { millicores: 1500, mebibytes: 1 }));
+        assert_eq!(Size::from_instance_type(&object), Ok(Size { millicores: 1500, mebibytes: 1 }));
         assert_eq!(phase(&object), Some(InstanceTypePhase::Deprecated));
         assert_eq!(replacement(&object), Some("d3"));
         set_field(&mut object, "spec", json!({"resources": {"cpu": 2}, "lifecycle": {"phase": "Retired"}}));
-        assert!(matches!(Size::of(&object), Err(BadSize { resource: "memory", .. })));
+        assert!(matches!(Size::from_instance_type(&object), Err(BadSize { resource: "memory", .. })));
         assert_eq!((phase(&object), replacement(&object)), (None, None));
     }
 }

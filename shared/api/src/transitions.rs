@@ -57,7 +57,7 @@ impl Signal {
     pub fn of_instance(status: &Value) -> Self {
         let ready = find(status, "Ready").map(said);
         Self {
-            state: State::of(ready),
+            state: State::from_condition(ready),
             cause: instance_problem(status).and_then(|(_, reason, _)| cause(reason)),
         }
     }
@@ -71,14 +71,14 @@ impl Signal {
     pub fn of_deployment(status: &Value) -> Self {
         let ready = find(status, "ReplicasReady").map(said);
         Self {
-            state: State::of(ready),
+            state: State::from_condition(ready),
             cause: deployment_problem(status).and_then(|(_, reason, _)| cause(reason)),
         }
     }
 }
 
 impl State {
-    fn of(condition: Option<Said<'_>>) -> Self {
+    fn from_condition(condition: Option<Said<'_>>) -> Self {
         let Some((status, reason, _)) = condition else { return Self::Unknown };
         match (status, Reason::parse(reason)) {
             // The condition `Federated` reports what concerns the service of a project (W9).
@@ -98,7 +98,7 @@ pub fn of_instance(old: Signal, new: &Value) -> Option<Transition> {
     if let Some((problem, cause)) = instance_problem(new).and_then(with_cause) {
         return (old.cause != Some(cause)).then(|| warning(problem));
     }
-    let now = State::of(Some(ready));
+    let now = State::from_condition(Some(ready));
     if matches!(now, State::Suspended | State::Terminating) {
         return (old.state != now).then(|| routine(ready));
     }
@@ -126,7 +126,7 @@ fn of_readiness(old: Signal, new: &Value) -> Option<Transition> {
     if let Some((problem, cause)) = deployment_problem(new).and_then(with_cause) {
         return (old.cause != Some(cause)).then(|| warning(problem));
     }
-    let now = State::of(Some(ready));
+    let now = State::from_condition(Some(ready));
     match (old, now) {
         (_, State::Unknown) => None,
         (_, State::Suspended) => (old.state != now).then(|| routine(ready).notable()),
@@ -183,17 +183,16 @@ fn instance_problem(status: &Value) -> Option<Said<'_>> {
         return quota.filter(|quota| cause(quota.1).is_some()).or(Some(ready));
     }
     // While it goes, and while it is suspended, quota is not what it waits for.
-    let waits = !matches!(State::of(Some(ready)), State::Suspended | State::Terminating);
+    let waits = !matches!(State::from_condition(Some(ready)), State::Suspended | State::Terminating);
     [Some(ready), quota.filter(|_| waits)].into_iter().flatten().find(|said| cause(said.1).is_some())
 }
 
 /// The condition of a deployment that needs action; a termination that hangs has [`TERMINATION_OVERDUE`]
 /// beside it.
 fn deployment_problem(status: &Value) -> Option<Said<'_>> {
-    let not = |kind| find(status, kind).map(said).filter(|(status, ..)| *status != "True");
     ["ReplicasReady", "Available"]
         .into_iter()
-        .filter_map(not)
+        .filter_map(|kind| find(status, kind).map(said).filter(|(status, ..)| *status != "True"))
         .find(|said| said.1 != Reason::TerminationDeadlineExceeded.as_str() && cause(said.1).is_some())
 }
 

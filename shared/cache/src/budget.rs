@@ -76,7 +76,7 @@ pub struct Reserved(#[expect(dead_code, reason = "given back when dropped")] Vec
 
 impl MemoryBudget {
     /// Creates a budget of `bytes` bytes.
-    pub fn of(bytes: usize) -> Self {
+    pub fn from_bytes(bytes: usize) -> Self {
         let waiting = bytes / 2;
         let shelves = [waiting - waiting / SHARE, waiting / SHARE];
         Self(Some(Arc::new(Budget {
@@ -95,9 +95,10 @@ impl MemoryBudget {
 
     /// Keeps an object, unless it is larger than the budget.
     pub fn keep(&self, object: &Object) -> Option<Permit> {
-        let packed = Packed::of(object)?;
+        let packed = Packed::from_object(object)?;
         let weight = packed.bytes() + size_of::<(Slot, Weak<Slot>)>();
-        let (object, budget) = (Mutex::new(Some(packed)), self.0.as_ref());
+        let object = Mutex::new(Some(packed));
+        let budget = self.0.as_ref();
         let slot = Arc::new(Slot { object, weight, budget: budget.map(Arc::downgrade).unwrap_or_default() });
         let Some(budget) = budget else { return Some(Permit(slot)) };
         let evicted = budget.shelf(weight).put(&slot)?;
@@ -264,7 +265,7 @@ mod tests {
 
     #[test]
     fn i8_the_oldest_objects_make_room_for_the_newest() {
-        let budget = MemoryBudget::of(64 << 10);
+        let budget = MemoryBudget::from_bytes(64 << 10);
         let places: Vec<_> = (0..100).map(|_| budget.keep(&object(4096)).unwrap()).collect();
         let kept: Vec<_> = places.iter().map(|place| place.object().is_some()).collect();
         assert_eq!((kept[..94].contains(&true), &kept[94..]), (false, &[true; 6][..]));
@@ -272,13 +273,13 @@ mod tests {
         assert!(budget.keep(&object(40 << 10)).is_none(), "no room is ever that large");
         drop(places);
         assert_eq!(budget.held(), 0);
-        assert!(MemoryBudget::of(0).keep(&object(1)).is_none());
+        assert!(MemoryBudget::from_bytes(0).keep(&object(1)).is_none());
         assert!(MemoryBudget::unlimited().keep(&object(1 << 20)).unwrap().object().is_some());
     }
 
     #[test]
     fn i8_large_objects_make_room_for_large_ones_alone() {
-        let budget = MemoryBudget::of(8 << 20);
+        let budget = MemoryBudget::from_bytes(8 << 20);
         let small: Vec<_> = (0..100).map(|_| budget.keep(&object(4096)).unwrap()).collect();
         let large: Vec<_> = (0..100).map(|_| budget.keep(&object(100 << 10)).unwrap()).collect();
         assert!(small.iter().all(|place| place.object().is_some()), "they wait for nobody's large ones");
@@ -290,7 +291,7 @@ mod tests {
 
     #[test]
     fn i8_places_that_are_given_back_leave_nothing_behind() {
-        let budget = MemoryBudget::of(64 << 10);
+        let budget = MemoryBudget::from_bytes(64 << 10);
         let stays = budget.keep(&object(1)).unwrap();
         for _ in 0..10_000 {
             budget.keep(&object(1)).unwrap();
@@ -312,7 +313,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn i8_large_objects_are_read_and_worked_on_a_few_at_a_time_and_small_ones_do_not_wait() {
-        let budget = MemoryBudget::of(4 << 20);
+        let budget = MemoryBudget::from_bytes(4 << 20);
         let all = works_now(&budget, "a", 100 << 10).await.unwrap();
         assert!(works_now(&budget, "b", 100 << 10).await.is_none(), "the quarter is taken");
         works_now(&budget, "b", FREE).await.unwrap();
@@ -323,7 +324,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn i8_a_plane_with_many_large_objects_takes_no_others_turn() {
-        let budget = MemoryBudget::of(64 << 20);
+        let budget = MemoryBudget::from_bytes(64 << 20);
         let first = works_now(&budget, "a", 200 << 10).await.unwrap();
         let mut line: Vec<_> = (0..100).map(|_| Box::pin(works_now(&budget, "a", 200 << 10))).collect();
         assert!(
@@ -343,7 +344,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn i8_a_plane_that_sends_large_answers_slowly_holds_up_its_own_reads_alone() {
-        let budget = MemoryBudget::of(64 << 20);
+        let budget = MemoryBudget::from_bytes(64 << 20);
         let reads_now = async |reader: BudgetShare<'_>, most: usize| {
             let reading = budget.reading(reader, FREE + 1, most);
             tokio::time::timeout(Duration::from_secs(1), reading).await.ok()

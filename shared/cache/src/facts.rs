@@ -8,7 +8,7 @@ pub trait ObjectFacts: Clone + PartialEq {
     fn kept_whole(plane: &PlaneId, kind: Kind) -> bool;
 
     /// Reads the facts from an object. Which of its fields matter depends on `kind` and `plane`.
-    fn of(plane: &PlaneId, kind: Kind, object: &Object) -> Self;
+    fn new(plane: &PlaneId, kind: Kind, object: &Object) -> Self;
 
     /// Bytes that they take beside their own size.
     fn heap(&self) -> usize;

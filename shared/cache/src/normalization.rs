@@ -34,14 +34,14 @@ pub enum ServerNormalization {
 
 impl ServerNormalization {
     /// The normalization of a write that got this answer.
-    pub fn of(sent: &Value, got: &Value) -> Self {
+    pub fn new(sent: &Value, got: &Value) -> Self {
         if sent == got { Self::Kept } else { Self::Changed { sent: hash::json(sent), got: hash::json(got) } }
     }
 }
 
 /// Whether `current` is what the server makes of `desired`: equal, or known to be its normalization.
 pub fn settled(desired: &Value, current: &Value, normalization: Option<ServerNormalization>) -> bool {
-    desired == current || normalization.is_some_and(|n| n == ServerNormalization::of(desired, current))
+    desired == current || normalization.is_some_and(|n| n == ServerNormalization::new(desired, current))
 }
 
 /// Like [`settled`], but by the hashes that digests hold.
@@ -64,7 +64,8 @@ impl Normalizations {
 
     /// Remembers a normalization; returns whether that is new.
     pub(super) fn learn(&mut self, part: ObjectPart, new: ServerNormalization) -> bool {
-        let (at, before) = (part as usize, self.get(part));
+        let at = part as usize;
+        let before = self.get(part);
         self.kept[at] = new == ServerNormalization::Kept;
         let changed = (new != ServerNormalization::Kept).then_some(new);
         if changed.is_some() || self.changed.is_some() {
@@ -118,7 +119,7 @@ mod tests {
     fn i7_an_echo_settles_only_the_very_pair_that_it_was_learnt_of() {
         let sent = json!({"a": 1, "unknown": true});
         let got = json!({"a": 1, "default": 2});
-        let echo = Some(ServerNormalization::of(&sent, &got));
+        let echo = Some(ServerNormalization::new(&sent, &got));
         assert!(settled(&sent, &sent, None));
         assert!(!settled(&sent, &got, None));
         assert!(settled(&sent, &got, echo));

@@ -12,7 +12,7 @@ pub struct Packed(Arc<[u8]>);
 impl Packed {
     /// The text of an object. `None` where it cannot be written as JSON, which no object that a server sent
     /// is.
-    pub(crate) fn of(object: &Object) -> Option<Self> {
+    pub(crate) fn from_object(object: &Object) -> Option<Self> {
         // Room for most of them, so that the text does not move while it is written.
         let mut text = Vec::with_capacity(4 << 10);
         serde_json::to_writer(&mut text, object).ok()?;
@@ -69,7 +69,7 @@ mod tests {
                 },
             }))
             .unwrap();
-            let unpacked = |object: &Object| Packed::of(object).unwrap().unpack().unwrap();
+            let unpacked = |object: &Object| Packed::from_object(object).unwrap().unpack().unwrap();
             prop_assert_eq!(&*unpacked(&object), &object);
             set_too_large(&mut object, Some(TooLarge { size: 2, limit: 1 }));
             prop_assert_eq!(&*unpacked(&object), &object);

@@ -72,7 +72,7 @@ macro_rules! metrics {
         impl Metrics {
             fn register(registry: Registry) -> Result<Self, Error> {
                 Ok(Self {
-                    $($field: registered(&registry, <$type as Metric>::of($name, $help, &[$($label),*])?)?,)+
+                    $($field: registered(&registry, <$type as Metric>::create($name, $help, &[$($label),*])?)?,)+
                     registry,
                 })
             }
@@ -191,13 +191,13 @@ metrics! {
 
 /// A metric that is made from its name, its help and its labels.
 trait Metric: Collector + Clone + 'static {
-    fn of(name: &str, help: &str, labels: &[&str]) -> Result<Self, Error>;
+    fn create(name: &str, help: &str, labels: &[&str]) -> Result<Self, Error>;
 }
 
 macro_rules! metric {
     ($($type:ty: |$name:ident, $help:ident, $labels:ident| $create:expr;)+) => {
         $(impl Metric for $type {
-            fn of($name: &str, $help: &str, $labels: &[&str]) -> Result<Self, Error> {
+            fn create($name: &str, $help: &str, $labels: &[&str]) -> Result<Self, Error> {
                 $create
             }
         })+

@@ -285,7 +285,8 @@ pub fn from_json(text: &[u8]) -> serde_json::Result<Object> {
 /// Creates an object from its JSON. On error the JSON is returned: the metadata cannot be read.
 pub fn from_value(mut value: Value) -> Result<Object, (serde_json::Error, Value)> {
     // By its parts and not as a whole, which would copy spec and status.
-    let (types, metadata) = (TypeMeta::deserialize(&value), ObjectMeta::deserialize(&value["metadata"]));
+    let types = TypeMeta::deserialize(&value);
+    let metadata = ObjectMeta::deserialize(&value["metadata"]);
     let metadata = match metadata {
         Ok(metadata) => metadata,
         Err(error) => return Err((error, value)),

@@ -77,7 +77,8 @@ mod tests {
     use super::*;
 
     fn key(n: u32) -> Key {
-        let (plane, kind) = (PlaneId::Hub, Kind::Instance);
+        let plane = PlaneId::Hub;
+        let kind = Kind::Instance;
         Key { plane, kind, namespace: "ns".into(), name: format!("wd-{n}").into() }
     }
 

@@ -64,13 +64,15 @@ where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
     let (filter, handle) = reload::Layer::new(parse(filter)?);
-    let set = move |filter: &str| handle.reload(parse(filter)?).map_err(|e| format!("logging: {e}"));
     let layer = tracing_subscriber::fmt::layer().with_writer(PlainWriter { writer, format, colours });
     let layer = match format {
         LogFormat::Text => layer.with_ansi(colours).boxed(),
         LogFormat::Json => layer.json().boxed(),
     };
-    Ok((tracing_subscriber::registry().with(layer.with_filter(filter)), LogFilter::new(set)))
+    Ok((
+        tracing_subscriber::registry().with(layer.with_filter(filter)),
+        LogFilter::new(move |filter| handle.reload(parse(filter)?).map_err(|e| format!("logging: {e}"))),
+    ))
 }
 
 /// The sequences that the text format paints with: levels, names of fields, and what is less important.

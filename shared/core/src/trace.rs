@@ -34,8 +34,8 @@ impl TracedGeneration {
     /// The id of its trace: the same in every process and version. Never zero.
     pub fn trace_id(&self) -> u128 {
         let Self { uid, generation } = self;
-        let (high, low) =
-            (hash::text(&format!("{uid}/{generation}")), hash::text(&format!("{generation}/{uid}")));
+        let high = hash::text(&format!("{uid}/{generation}"));
+        let low = hash::text(&format!("{generation}/{uid}"));
         (u128::from(high) << 64 | u128::from(low)).max(1)
     }
 

@@ -40,13 +40,18 @@ pub fn run_workers<C: Controller>(
     tasks: &TaskTracker,
 ) {
     queue.staff(controller.name(), count);
-    let (controller, queue, metrics) = (controller.clone(), queue.clone(), metrics.clone());
-    let (workers, idle) = (tasks.clone(), Arc::new(Semaphore::new(count)));
+    let controller = controller.clone();
+    let queue = queue.clone();
+    let metrics = metrics.clone();
+    let workers = tasks.clone();
+    let idle = Arc::new(Semaphore::new(count));
     tasks.spawn(async move {
         while let Ok(place) = idle.clone().acquire_owned().await
             && let Some(job) = queue.next().await
         {
-            let (controller, queue, metrics) = (controller.clone(), queue.clone(), metrics.clone());
+            let controller = controller.clone();
+            let queue = queue.clone();
+            let metrics = metrics.clone();
             workers.spawn(async move {
                 let mut next = Some(job);
                 while let Some(job) = next {
@@ -97,7 +102,9 @@ async fn reconcile<C: Controller>(
     let took = started.elapsed();
     metrics.reconciles.with_label_values(&[name, label]).inc();
     metrics.reconcile_seconds.with_label_values(&[name]).observe(took.as_secs_f64());
-    if let Some(recorder) = trace::recorder().filter(|_| outcome != Outcome::Unchanged) {
+    if let Some(recorder) = trace::recorder()
+        && outcome != Outcome::Unchanged
+    {
         recorder.reconciled(Reconciled {
             controller: name,
             key: job.key.clone(),

@@ -31,7 +31,7 @@ pub struct Record {
 
 impl Record {
     /// Reads the content of `lease`.
-    pub fn of(lease: &Lease) -> Self {
+    pub fn from_lease(lease: &Lease) -> Self {
         let spec = lease.spec.clone().unwrap_or_default();
         let seconds = spec.lease_duration_seconds.and_then(|s| u64::try_from(s).ok()).unwrap_or_default();
         Self {

@@ -148,7 +148,8 @@ impl Elector {
         warm: &CancellationToken,
         retire: &CancellationToken,
     ) {
-        let (mut listed, mut retry_at) = (None, Instant::now());
+        let mut listed = None;
+        let mut retry_at = Instant::now();
         loop {
             if retire.is_cancelled() {
                 self.election.retire();
@@ -192,11 +193,11 @@ impl Elector {
                 return;
             }
             Event::InitApply(lease) => {
-                *listed = Some(Record::of(&lease));
+                *listed = Some(Record::from_lease(&lease));
                 return;
             }
             Event::InitDone => listed.take(),
-            Event::Apply(lease) => Some(Record::of(&lease)),
+            Event::Apply(lease) => Some(Record::from_lease(&lease)),
             Event::Delete(_) => None,
         };
         self.election.observe(news, LeaseSource::Watch, Instant::now());
@@ -245,7 +246,11 @@ impl Elector {
         match in_time(self.config.patience(), self.api.get_opt(&self.config.name)).await {
             Ok(lease) => {
                 self.healthy();
-                self.election.observe(lease.as_ref().map(Record::of), LeaseSource::Answer, Instant::now());
+                self.election.observe(
+                    lease.as_ref().map(Record::from_lease),
+                    LeaseSource::Answer,
+                    Instant::now(),
+                );
             }
             Err(error) => {
                 self.unhealthy(&error);
@@ -272,7 +277,7 @@ impl Elector {
         let answer = match written {
             Ok(lease) => {
                 self.healthy();
-                Claimed::Done(Record::of(&lease))
+                Claimed::Done(Record::from_lease(&lease))
             }
             // 404: it was deleted meanwhile.
             Err(error) if matches!(error.code(), Some(404 | 409)) => Claimed::Conflict,

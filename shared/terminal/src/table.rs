@@ -16,8 +16,14 @@ pub fn table(rows: &[Vec<String>]) -> String {
 /// Like [`table`], but with the cells in colours, which `colour` chooses by row and column.
 pub fn painted(rows: &[Vec<String>], colour: impl Fn(usize, usize) -> Option<Colour>) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
-    let shown = |cell: &String| if cell.is_empty() { "-".to_owned() } else { plain(cell).into_owned() };
-    let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(shown).collect()).collect();
+    let rows: Vec<Vec<String>> = rows
+        .iter()
+        .map(|row| {
+            row.iter()
+                .map(|cell| if cell.is_empty() { "-".to_owned() } else { plain(cell).into_owned() })
+                .collect()
+        })
+        .collect();
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column));
         cells.map(|cell| cell.width()).max().unwrap_or_default()
@@ -28,11 +34,14 @@ pub fn painted(rows: &[Vec<String>], colour: impl Fn(usize, usize) -> Option<Col
         let painted = colour(at, column).map(|colour| colour.paint(text, true));
         format!("{}{spaces}", painted.as_deref().unwrap_or(text))
     };
-    let line = |(at, row): (usize, &Vec<String>)| {
-        let padded = row.iter().enumerate().map(|(column, text)| cell(at, column, text));
-        padded.collect::<Vec<_>>().join("   ").trim_end().to_owned()
-    };
-    rows.iter().enumerate().map(line).collect::<Vec<_>>().join("\n")
+    rows.iter()
+        .enumerate()
+        .map(|(at, row)| {
+            let padded = row.iter().enumerate().map(|(column, text)| cell(at, column, text));
+            padded.collect::<Vec<_>>().join("   ").trim_end().to_owned()
+        })
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// The text with spaces behind it, so that it takes that many columns of a terminal.
@@ -53,7 +62,9 @@ pub fn seconds(since: Timestamp, now: Timestamp) -> i64 {
 /// The time since then as kubectl prints ages.
 pub fn age(since: Timestamp, now: Timestamp) -> String {
     let seconds = seconds(since, now);
-    let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86400);
+    let minutes = seconds / 60;
+    let hours = seconds / 3600;
+    let days = seconds / 86400;
     match (minutes, hours, days) {
         (0..2, ..) => format!("{seconds}s"),
         (2..10, ..) if seconds % 60 > 0 => format!("{minutes}m{}s", seconds % 60),

@@ -45,8 +45,9 @@ impl Terminal {
 /// How wide a stream is, where it is a terminal: as the variable `COLUMNS` says, else as the terminal does.
 fn columns(stream: &(impl IsTerminal + AsFd)) -> Option<usize> {
     let named = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    let measured = || rustix::termios::tcgetwinsize(stream).ok().map(|size| usize::from(size.ws_col));
-    let columns = stream.is_terminal().then(|| named.or_else(measured))?;
+    let columns = stream.is_terminal().then(|| {
+        named.or_else(|| rustix::termios::tcgetwinsize(stream).ok().map(|size| usize::from(size.ws_col)))
+    })?;
     columns.filter(|columns| *columns > 0).map(|columns| columns.max(NARROWEST))
 }
 

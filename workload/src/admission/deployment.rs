@@ -16,7 +16,7 @@ impl OwnAnnotation {
     /// The fault of a user who is not fedhub.
     pub fn refused(&self, user: &str) -> Fault {
         Fault {
-            path: Path::of("metadata").field("annotations").key(self.0),
+            path: Path::from_field("metadata").field("annotations").key(self.0),
             problem: Problem::Forbidden,
             value: None,
             rule: format!("only fedhub may add, change or remove it, and the user is {}", Quoted(user)),
@@ -26,13 +26,16 @@ impl OwnAnnotation {
 
 /// The annotations of that kind that differ.
 pub fn own_annotations(old: Option<&Object>, new: &Object) -> Vec<OwnAnnotation> {
-    let differs = |key: &&str| old.and_then(|old| old.annotation(key)) != new.annotation(key);
-    [EXPECTED_REFERENCED_DATA].into_iter().filter(differs).map(OwnAnnotation).collect()
+    [EXPECTED_REFERENCED_DATA]
+        .into_iter()
+        .filter(|key| old.and_then(|old| old.annotation(key)) != new.annotation(key))
+        .map(OwnAnnotation)
+        .collect()
 }
 
 /// The faults of a WD's scale (`autoscaling/v1`).
 pub fn check_scale(scale: &Object, faults: &mut Faults) {
     if let Some(wanted) = scale.spec()["replicas"].as_i64() {
-        replicas(wanted, Path::of("spec").field("replicas"), faults);
+        replicas(wanted, Path::from_field("spec").field("replicas"), faults);
     }
 }

@@ -15,10 +15,11 @@ const PHASES: [&str; 3] = ["Active", "Deprecated", "Disabled"];
 pub fn check(object: &Object, faults: &mut Faults) {
     let name = object.name();
     let travels = name.len() <= travelling_name_max("InstanceType");
-    faults.check(travels, Path::of("metadata").field("name"), name, INSTANCE_TYPE_NAME_RULE);
-    let (spec, at) = (object.spec(), Path::of("spec"));
+    faults.check(travels, Path::from_field("metadata").field("name"), name, INSTANCE_TYPE_NAME_RULE);
+    let (spec, at) = (object.spec(), Path::from_field("spec"));
     for resource in ["cpu", "memory"] {
-        let (value, path) = (&spec["resources"][resource], at.field("resources").field(resource));
+        let value = &spec["resources"][resource];
+        let path = at.field("resources").field(resource);
         if value.is_null() {
             faults.required(path, "it must be a quantity greater than 0");
         } else {
@@ -40,7 +41,8 @@ pub fn check(object: &Object, faults: &mut Faults) {
 /// The fault of a type that goes back in its life, or leaves a phase out.
 pub fn backwards(old: &Object, new: &Object) -> Option<Fault> {
     let at = |object| PHASES.iter().position(|known| *known == phase(object));
-    let (from, to) = (at(old)?, at(new)?);
+    let from = at(old)?;
+    let to = at(new)?;
     let mut faults = Faults::default();
     let rule = match PHASES[from] {
         "Active" => "a type that is Active can become Deprecated, and nothing else",
@@ -52,7 +54,7 @@ pub fn backwards(old: &Object, new: &Object) -> Option<Fault> {
 }
 
 fn phase_path() -> Path {
-    Path::of("spec").field("lifecycle").field("phase")
+    Path::from_field("spec").field("lifecycle").field("phase")
 }
 
 fn phase(object: &Object) -> &str {

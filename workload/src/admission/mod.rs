@@ -89,7 +89,8 @@ fn templated<S: Templated>(types: Types<'_>, old: Option<&Object>, new: &Object)
     let before = old.map(|old| workload::findings::<S>(old, types)).unwrap_or_default();
     let found = workload::findings::<S>(new, types);
     let told: BTreeSet<_> = before.warnings.into_iter().collect();
-    let (faults, mut warnings) = (not_in(&before.faults, found.faults), found.warnings);
+    let faults = not_in(&before.faults, found.faults);
+    let mut warnings = found.warnings;
     warnings.retain(|warning| !told.contains(warning));
     Judgement { faults, warnings, networks: workload::networks(old, new), ..Judgement::default() }
 }

@@ -17,7 +17,7 @@ pub struct Path {
 
 impl Path {
     /// A field at the top of an object.
-    pub fn of(field: &str) -> Self {
+    pub fn from_field(field: &str) -> Self {
         Self { shown: field.to_owned(), stable: field.to_owned() }
     }
 

@@ -48,10 +48,12 @@ fn is_disabled(found: &Object) -> bool {
 fn offer(types: Types<'_>) -> String {
     let names: Vec<String> = match types {
         Types::BuiltIn => instance_types::NAMES.map(str::to_owned).into(),
-        Types::Catalog(catalog) => {
-            let offered = |found: &ObjectRef| (!is_disabled(found)).then(|| found.name().to_owned());
-            catalog.all().iter().filter_map(offered).collect()
-        }
+        Types::Catalog(catalog) => catalog
+            .all()
+            .iter()
+            .filter(|found| !is_disabled(found))
+            .map(|found| found.name().to_owned())
+            .collect(),
         Types::Unknown => Vec::new(),
     };
     named(&names).map(|names| format!("; there are {names}")).unwrap_or_default()

@@ -76,7 +76,9 @@ impl InstanceTypes {
             if let Some(label) = complaint.withheld() {
                 self.planes.metrics().deletes_withheld.with_label_values(&[label]).inc();
             }
-            let (name, reason, message) = (complaint.name(), complaint.reason(), complaint.message());
+            let name = complaint.name();
+            let reason = complaint.reason();
+            let message = complaint.message();
             tracing::warn!(name, %reason, message, "instance types need an operator");
             if let Some(operators) = self.planes.operators() {
                 let resource = Kind::InstanceType.resource();
@@ -107,7 +109,8 @@ pub fn watched_on_hub() -> Vec<Watched> {
 
 /// The one key of the whole catalogue.
 fn key() -> Key {
-    let (plane, kind) = (PlaneId::Hub, Kind::InstanceType);
+    let plane = PlaneId::Hub;
+    let kind = Kind::InstanceType;
     Key { plane, kind, namespace: Box::default(), name: "catalog".into() }
 }
 

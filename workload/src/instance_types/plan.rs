@@ -65,7 +65,8 @@ impl Complaint {
 
     /// Says what is wrong, and what to do.
     pub fn message(&self) -> String {
-        let (name, label) = (Quoted(self.name()), CATALOG.0);
+        let name = Quoted(self.name());
+        let label = CATALOG.0;
         match self {
             Self::NameTaken(_) => format!(
                 "the hub has an InstanceType {name} without the label {label}, which fedhub leaves alone, so that cells do not \
@@ -149,7 +150,8 @@ fn prune(
     intents: &mut Vec<Intent>,
     complaints: &mut BTreeSet<Complaint>,
 ) {
-    let (mut reads, mut deletes) = (Vec::new(), Vec::new());
+    let mut reads = Vec::new();
+    let mut deletes = Vec::new();
     for (name, copy) in left {
         if copy.annotation(CATALOG_UID).is_some_and(|uid| uid != crd) {
             complaints.insert(Complaint::SourceReplaced((*name).clone()));

@@ -113,7 +113,7 @@ impl Effects for CatalogReconcile<'_> {
                 self.controller.planes.metrics().deletes_withheld.with_label_values(&["rate"]).inc();
             }
             Answer::Read(crd) if key.kind == Kind::CustomResourceDefinition => {
-                self.learned.crd = Some(SourceCrd::of(crd.as_deref()));
+                self.learned.crd = Some(SourceCrd::from_crd(crd.as_deref()));
             }
             Answer::Read(Some(_)) => drop(self.learned.there.insert(name.to_owned())),
             Answer::Read(None) => drop(self.learned.gone.insert(name.to_owned())),

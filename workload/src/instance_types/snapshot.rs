@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fedhub_api::facts::{Store, View};
+use fedhub_api::facts::Store;
 use fedhub_cache::normalization::{ObjectPart, ServerNormalization};
 use fedhub_core::names::CATALOG;
 use fedhub_core::object::{Object, ObjectRef, ObjectView};
@@ -64,7 +64,7 @@ pub enum SourceCrd {
 
 impl SourceCrd {
     /// Reads the state of the source's CRD of instance types; `None` if the source has no such CRD.
-    pub fn of(crd: Option<&Object>) -> Self {
+    pub fn from_crd(crd: Option<&Object>) -> Self {
         match crd {
             None => Self::Missing,
             Some(crd) if crd.is_terminating() => Self::Terminating,
@@ -92,10 +92,12 @@ pub(super) fn declared(store: &Store) -> CatalogSource {
 
 /// Returns the objects of a store of the hub, by name.
 pub(super) fn all(store: &Store) -> BTreeMap<String, OnHub> {
-    let pick = |view: View<'_>| Some((view.name.to_owned(), view.object?.clone()));
-    let with = |(name, object): (String, ObjectRef)| {
-        let normalization = store.normalization("", &name, ObjectPart::Spec);
-        (name, OnHub { object, normalization })
-    };
-    store.select(None, pick).into_iter().map(with).collect()
+    store
+        .select(None, |view| Some((view.name.to_owned(), view.object?.clone())))
+        .into_iter()
+        .map(|(name, object)| {
+            let normalization = store.normalization("", &name, ObjectPart::Spec);
+            (name, OnHub { object, normalization })
+        })
+        .collect()
 }

@@ -60,7 +60,9 @@ impl DataReconcile<'_> {
     /// Does what is planned; the first write that fails ends it.
     pub(super) async fn perform(&mut self, seen: &Snapshot, plan: DataPlan) -> Result<Step, Error> {
         let DataPlan { hold, copies, counts, annotations, condition, releases, release, then } = plan;
-        let (mut wrote, mut learned, mut allowance) = (false, false, DataAllowance::used(seen, &counts));
+        let mut wrote = false;
+        let mut learned = false;
+        let mut allowance = DataAllowance::used(seen, &counts);
         for (kind, name) in &copies {
             match self.copy(seen, *kind, name, &mut allowance).await? {
                 Wrote::Stored => wrote = true,
@@ -99,7 +101,8 @@ impl DataReconcile<'_> {
 
     /// The WD that the snapshot is of; `None` where it is another by now.
     async fn wd(&self, seen: &Snapshot) -> Result<Option<ObjectRef>, Error> {
-        let (namespace, name) = (&self.home.namespace, &seen.name);
+        let namespace = &self.home.namespace;
+        let name = &seen.name;
         let wd = self.project.get_or_fetch(self.pass, WD, namespace, name).await?;
         let known = self.project.store(WD).digest(namespace, name);
         let is_it = |wd: &ObjectRef| {
@@ -122,7 +125,9 @@ impl DataReconcile<'_> {
         annotations: Option<Annotations>,
         change: Option<ConditionChange>,
     ) -> Result<bool, Error> {
-        let (writer, mut wd, mut wrote) = (self.writer(self.project), wd, false);
+        let writer = self.writer(self.project);
+        let mut wd = wd;
+        let mut wrote = false;
         let mut metadata = match (hold, release) {
             (true, _) => finalizers::with(&wd, REFERENCED_DATA_FINALIZER),
             (_, true) => finalizers::without(&wd, REFERENCED_DATA_FINALIZER),
@@ -156,7 +161,8 @@ impl DataReconcile<'_> {
         wd: ObjectRef,
         change: &ConditionChange,
     ) -> Result<ObjectRef, RequestError> {
-        let (mut status, now) = (wd.status().clone(), self.controller.planes.clock().now());
+        let mut status = wd.status().clone();
+        let now = self.controller.planes.clock().now();
         match change {
             ConditionChange::Put(verdict) => {
                 let standing = find(wd.status(), REFERENCED_DATA_READY);
@@ -202,7 +208,8 @@ impl DataReconcile<'_> {
             ConfidentialRead::Absent => return Ok(self.learn(kind, name, SourceState::Absent)),
             ConfidentialRead::Forbidden => return Ok(self.learn(kind, name, SourceState::Unauthorized)),
         };
-        let (size, version) = (source.bytes(kind), source_hash(source.uid(), source.version()));
+        let size = source.bytes(kind);
+        let version = source_hash(source.uid(), source.version());
         let key = self.project.key(kind, namespace, name);
         if source.secret_type() == Some(TOKEN_SECRET) {
             self.controller.uncopied.lock().insert(key, (version, Uncopied::TokenSecret));
@@ -246,7 +253,8 @@ impl DataReconcile<'_> {
             }
             ConfidentialRead::Absent => return Ok(Wrote::Nothing),
         };
-        let (key, mut edited) = (self.hub().key(*kind, space, name), self.controller.edited.lock());
+        let key = self.hub().key(*kind, space, name);
+        let mut edited = self.controller.edited.lock();
         if edited.get(&key) == Some(version) {
             edited.remove(&key);
         }
@@ -278,7 +286,7 @@ impl DataReconcile<'_> {
                 let Some(stands) = self.hub().read_metadata(self.pass, kind, space, name).await? else {
                     return Err(error.into());
                 };
-                let digest = Digest::of(&PlaneId::Hub, kind, &stands);
+                let digest = Digest::new(&PlaneId::Hub, kind, &stands);
                 match standing(space, kind, name, &digest).filter(|_| is_companion(&stands)) {
                     // The watch is behind, or the companion has lost its label, and gets it back (I6).
                     Some(mut companion) => {
@@ -350,7 +358,8 @@ impl DataReconcile<'_> {
     /// Whether a WD that a companion counts is neither in the project nor on the hub: its finalizer was taken
     /// off by hand.
     fn is_gone(&self, space: &str, by: &str) -> bool {
-        let (project, hub) = (self.project.store(WD), self.hub().store(WD));
+        let project = self.project.store(WD);
+        let hub = self.hub().store(WD);
         by.split_once('/').is_some_and(|(namespace, name)| {
             namespace == self.home.namespace
                 && (project.synced() && project.digest(namespace, name).is_none())

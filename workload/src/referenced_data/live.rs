@@ -12,7 +12,8 @@ use super::snapshot::{Snapshot, StandingCompanion, standing};
 impl DataReconcile<'_> {
     /// The companions on the hub that count the WD, past every cache.
     pub(super) async fn read_live(&self, seen: &Snapshot) -> Result<Vec<StandingCompanion>, Error> {
-        let (hub, token) = (self.controller.planes.hub(), seen.token());
+        let hub = self.controller.planes.hub();
+        let token = seen.token();
         let mut found = Vec::new();
         for space in self.spaces(seen).await? {
             for kind in DATA_KINDS {
@@ -20,7 +21,7 @@ impl DataReconcile<'_> {
                 let listed =
                     hub.list_metadata(self.pass, kind, Some(&space), None, usize::MAX, is_companion).await?;
                 let companions = listed.iter().filter_map(|companion| {
-                    let digest = Digest::of(&PlaneId::Hub, kind, companion);
+                    let digest = Digest::new(&PlaneId::Hub, kind, companion);
                     standing(&space, kind, companion.name(), &digest)
                 });
                 found.extend(companions.filter(|companion| companion.facts.is_of(&token)));
@@ -44,7 +45,7 @@ impl DataReconcile<'_> {
             && let Some(namespace) =
                 self.controller.planes.hub().get_live(self.pass, Kind::Namespace, "", &recorded).await?
         {
-            match ProjectNamespace::of(&namespace) {
+            match ProjectNamespace::from_hub_namespace(&namespace) {
                 Some(home) if home == *self.home => spaces.push(recorded),
                 Some(_) => {}
                 None => return Err(Error::NotEngaged(PlaneId::Hub)),

@@ -160,7 +160,10 @@ fn follow(seen: &Snapshot) -> DataPlan {
         return DataPlan { hold: true, then: NextStep::Requeue, ..DataPlan::default() };
     }
     let mut plan = DataPlan::default();
-    let (mut expected, mut failed, mut ends, mut waits) = (Vec::new(), None, None, false);
+    let mut expected = Vec::new();
+    let mut failed = None;
+    let mut ends = None;
+    let mut waits = false;
     let mut unused: Vec<(Kind, &str)> = Vec::new();
     for (source, step) in steps(seen) {
         let named = || (source.kind, source.name.clone());
@@ -270,11 +273,14 @@ fn stands(seen: &Snapshot, source: &DataSource, version: u64) -> Step {
 /// cell has them for as long as the annotation names them.
 fn still_needed(seen: &Snapshot) -> Vec<(Kind, String)> {
     let token = seen.token();
-    let is_former = |c: &&StandingCompanion| {
-        let is_here = seen.space.as_deref() == Some(&*c.space);
-        is_here && c.facts.is_of(&token) && !c.terminating && !seen.references.contains(c.kind, &c.name)
-    };
-    let former = seen.companions.iter().filter(is_former).map(|c| (c.kind, c.name.clone()));
+    let former = seen
+        .companions
+        .iter()
+        .filter(|c| {
+            let is_here = seen.space.as_deref() == Some(&*c.space);
+            is_here && c.facts.is_of(&token) && !c.terminating && !seen.references.contains(c.kind, &c.name)
+        })
+        .map(|c| (c.kind, c.name.clone()));
     if is_rolling_out(seen) { former.collect() } else { Vec::new() }
 }
 

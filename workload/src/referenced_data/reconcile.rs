@@ -27,7 +27,8 @@ impl Controller for ReferencedData {
     }
 
     async fn reconcile(&self, job: &Job) -> Result<Outcome, Error> {
-        let (key, pass) = (&job.key, &job.pass);
+        let key = &job.key;
+        let pass = &job.pass;
         let (PlaneId::Project(plane), Kind::WorkloadDeployment) = (&key.plane, key.kind) else {
             return Err(Error::Bug(format!("{key} is not a key of the controller of referenced data")));
         };

@@ -181,11 +181,13 @@ impl ReferencedData {
         let references = facts.references().cloned().unwrap_or_default();
         let hub = self.planes.hub();
         let spaces = self.planes.tenants().of(home);
-        let usable = |space: &&String| {
-            let namespace = hub.store(Kind::Namespace).digest("", space);
-            facts.counterpart == mark_hash(Some(space)) && namespace.is_some_and(|n| !n.terminating)
-        };
-        let space = spaces.iter().find(usable).cloned();
+        let space = spaces
+            .iter()
+            .find(|space| {
+                let namespace = hub.store(Kind::Namespace).digest("", space);
+                facts.counterpart == mark_hash(Some(space)) && namespace.is_some_and(|n| !n.terminating)
+            })
+            .cloned();
         let mut seen = Snapshot {
             home: home.clone(),
             name: key.name.to_string(),
@@ -254,14 +256,14 @@ impl ReferencedData {
 
     /// The companions in a hub namespace that are the WD's, or those of its sources.
     fn standing_in(&self, space: &str, seen: &Snapshot) -> Vec<StandingCompanion> {
-        let (hub, token) = (self.planes.hub(), seen.token());
+        let hub = self.planes.hub();
+        let token = seen.token();
         let of_kind = |kind| {
-            let pick = |view: View<'_>| {
+            hub.store(kind).select(Some(space), |view| {
                 let facts = view.digest.companion()?;
                 let is_its = facts.is_of(&token) || seen.references.contains(kind, view.name);
                 is_its.then(|| standing(space, kind, view.name, view.digest))?
-            };
-            hub.store(kind).select(Some(space), pick)
+            })
         };
         DATA_KINDS.into_iter().flat_map(of_kind).collect()
     }
@@ -306,6 +308,7 @@ pub(super) fn others(
         let may_refer = refers_to(view.digest, kind, name) || facts.too_large().is_some();
         stays && view.name != wd && may_refer
     };
-    let pick = |view: View<'_>| refers(&view).then(|| token(view.namespace, view.name).into());
-    project.store(Kind::WorkloadDeployment).select(Some(&home.namespace), pick)
+    project
+        .store(Kind::WorkloadDeployment)
+        .select(Some(&home.namespace), |view| refers(&view).then(|| token(view.namespace, view.name).into()))
 }

@@ -56,7 +56,8 @@ impl ReferencedData {
     }
 
     fn deployment_changed(&self, plane: &PlaneName, project: &Plane, change: &Change) {
-        let (seen, old) = (change.known(), change.old().map(|old| &old.digest));
+        let seen = change.known();
+        let old = change.old().map(|old| &old.digest);
         if !concerns(&seen.digest) && !old.is_some_and(concerns) {
             return;
         }
@@ -93,11 +94,14 @@ impl ReferencedData {
         let seen = change.known();
         self.note_edit(hub, kind, change);
         let namespace = hub.store(Kind::Namespace).object("", &seen.namespace);
-        let Some(home) = namespace.as_deref().and_then(ProjectNamespace::of) else { return };
+        let Some(home) = namespace.as_deref().and_then(ProjectNamespace::from_hub_namespace) else { return };
         let Some(project) = self.planes.project(&home.plane) else { return };
         self.enqueue_where(&project, Some(&home.namespace), |wd| refers_to(wd, kind, &seen.name));
-        let counted = |known: &Known| known.digest.companion().and_then(|c| c.referenced_by.clone());
-        let wds = [Some(seen), change.old()].into_iter().flatten().filter_map(counted).flatten();
+        let wds = [Some(seen), change.old()]
+            .into_iter()
+            .flatten()
+            .filter_map(|known| known.digest.companion().and_then(|c| c.referenced_by.clone()))
+            .flatten();
         self.enqueue_counted(&project, &home.plane, wds.filter(|wd| is_in(wd, &home.namespace)));
     }
 
@@ -120,14 +124,20 @@ impl ReferencedData {
         let PlaneId::Project(plane) = &project.id else { return };
         let hub = self.planes.hub();
         for space in self.planes.tenants().of_plane(plane) {
-            let Some(home) =
-                hub.store(Kind::Namespace).object("", &space).as_deref().and_then(ProjectNamespace::of)
+            let Some(home) = hub
+                .store(Kind::Namespace)
+                .object("", &space)
+                .as_deref()
+                .and_then(ProjectNamespace::from_hub_namespace)
             else {
                 continue;
             };
             for kind in DATA_KINDS {
-                let counted = |view: View<'_>| view.digest.companion()?.referenced_by.clone();
-                let wds = hub.store(kind).select(Some(&space), counted).into_iter().flatten();
+                let wds = hub
+                    .store(kind)
+                    .select(Some(&space), |view| view.digest.companion()?.referenced_by.clone())
+                    .into_iter()
+                    .flatten();
                 self.enqueue_counted(project, plane, wds.filter(|wd| is_in(wd, &home.namespace)));
             }
         }
@@ -139,7 +149,8 @@ impl ReferencedData {
         let seen = change.known();
         let key = hub.key(kind, &seen.namespace, &seen.name);
         let is_edit = |old: &Known| {
-            let (old, new) = (&old.digest, &seen.digest);
+            let old = &old.digest;
+            let new = &seen.digest;
             old.uid == new.uid && old.version != new.version && old.companion() == new.companion()
         };
         match change {
@@ -170,7 +181,9 @@ impl Listener for ReferencedData {
             (PlaneId::Hub, Kind::Namespace) => {
                 let states = [Some(change.known()), change.old()].into_iter().flatten();
                 let homes: BTreeSet<_> = states
-                    .filter_map(|known| known.object.as_deref().and_then(ProjectNamespace::of))
+                    .filter_map(|known| {
+                        known.object.as_deref().and_then(ProjectNamespace::from_hub_namespace)
+                    })
                     .collect();
                 for home in &homes {
                     self.enqueue_all(home, concerns);

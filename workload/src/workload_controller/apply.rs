@@ -260,7 +260,9 @@ impl WorkloadReconciler<'_> {
     async fn fetch_deployment(&self, seen: &Snapshot, name: &str) -> Result<Option<ObjectRef>, RequestError> {
         let namespace = &self.key.namespace;
         let fetched = self.project.get_or_fetch(self.pass, WD, namespace, name).await?;
-        if let Some(gone) = seen.deployments.get(name).filter(|_| fetched.is_none()) {
+        if let Some(gone) = seen.deployments.get(name)
+            && fetched.is_none()
+        {
             self.project.store(WD).own_deleted(namespace, name, &gone.uid.to_string());
         }
         Ok(fetched)
@@ -344,7 +346,7 @@ impl WorkloadReconciler<'_> {
             else {
                 continue;
             };
-            let digest = Digest::of(&self.project.id, WD, &live);
+            let digest = Digest::new(&self.project.id, WD, &live);
             if own(&digest, &uid).is_some() {
                 let shown = self.project.store(WD).digest(&self.key.namespace, wd.name()).is_some();
                 return Ok(if shown { Step::Learned } else { Step::End(Outcome::AwaitChange) });

@@ -97,7 +97,9 @@ fn spec(workload: &Object, wanted: &WantedDeployment<'_>, standing: Option<&Obje
         "scaleSettings": scale,
         "template": workload.spec()["template"],
     });
-    if let Some(current) = current.filter(|_| wanted.paused) {
+    if let Some(current) = current
+        && wanted.paused
+    {
         spec["template"] = current["template"].clone();
     } else if let Some(standing) = standing {
         let restart = restarts::restart(&spec["template"]);
@@ -112,7 +114,9 @@ fn spec(workload: &Object, wanted: &WantedDeployment<'_>, standing: Option<&Obje
         let kept = current.and_then(|current| current.get(field));
         let newer =
             field == "replicas" && current.is_some_and(|it| it["scaleSettings"] != spec["scaleSettings"]);
-        if let Some(kept) = kept.filter(|_| !newer) {
+        if let Some(kept) = kept
+            && !newer
+        {
             spec[field] = kept.clone();
         }
     }
@@ -136,7 +140,8 @@ fn is_scaling(settings: &Value) -> bool {
 
 /// Whether a WD is what the plane makes of `desired`, its spec aside.
 pub fn same_metadata(desired: &Object, current: &Object) -> bool {
-    let (a, b) = (&desired.metadata, &current.metadata);
+    let a = &desired.metadata;
+    let b = &current.metadata;
     let labels = |of: &Object| of.metadata.labels.clone().unwrap_or_default();
     labels(desired) == labels(current)
         && a.owner_references == b.owner_references

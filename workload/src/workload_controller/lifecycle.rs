@@ -3,7 +3,6 @@
 
 use fedhub_api::facts::placed::says;
 use fedhub_api::facts::workload::{TYPE_CONDITIONS, told};
-use fedhub_api::reason::Reason;
 use fedhub_api::{InstanceTypePhase, instance_types};
 use fedhub_core::message::Quoted;
 use serde_json::Value;
@@ -30,7 +29,7 @@ pub struct TypeNotice {
 
 impl TypeState {
     /// Returns the state of the type `name`; `None` while the catalogue is not known.
-    pub fn of(catalog: Option<&Catalog>, name: &str) -> Option<Self> {
+    pub fn from_catalog(catalog: Option<&Catalog>, name: &str) -> Option<Self> {
         let catalog = catalog.filter(|catalog| catalog.is_known())?;
         let found = instance_types::find(name, |name| catalog.get(name));
         let words = || {
@@ -61,10 +60,14 @@ impl TypeState {
 
     /// The conditions as [`fedhub_api::facts::workload::type_conditions`] shows them.
     pub fn comparable(&self, generation: i64) -> Value {
-        let shown = |(kind, message): (&Reason, Option<String>)| {
-            message
-                .map_or(Value::Null, |message| told("True", says(kind.as_str(), &message), Some(generation)))
-        };
-        TYPE_CONDITIONS.iter().zip(self.messages()).map(shown).collect()
+        TYPE_CONDITIONS
+            .iter()
+            .zip(self.messages())
+            .map(|(kind, message)| {
+                message.map_or(Value::Null, |message| {
+                    told("True", says(kind.as_str(), &message), Some(generation))
+                })
+            })
+            .collect()
     }
 }

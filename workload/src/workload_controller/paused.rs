@@ -13,7 +13,8 @@ pub type Said = (&'static str, Reason, String);
 /// The condition `Progressing` of a Workload whose rollout is paused; `said` is what it would be else. Where
 /// something is held back it is Unknown: neither under way nor complete. Where nothing is, the status stands.
 pub fn progressing<'a>(sites: impl Iterator<Item = (&'a Site<'a>, &'a SiteState<'a>)>, said: Said) -> Said {
-    let (mut templates, mut cities) = (BTreeSet::new(), BTreeSet::new());
+    let mut templates = BTreeSet::new();
+    let mut cities = BTreeSet::new();
     for (site, state) in sites {
         let city = || Quoted(site.wanted.city).to_string();
         if matches!(state, SiteState::Paused) {

@@ -86,9 +86,9 @@ pub fn plan(seen: &Snapshot) -> WorkloadPlan {
 
 /// The write of the status, where it does not say this already.
 fn status(seen: &Snapshot, facts: &Workload, uid: &str) -> Option<WorkloadPlan> {
-    let summary = Box::new(Summary::of(seen, facts, uid));
-    let is_settled = |settled| settled == summary.content();
-    let stands = seen.learnt.status_settled.is_some_and(is_settled) || summary.is_said_by(facts);
+    let summary = Box::new(Summary::new(seen, facts, uid));
+    let stands = seen.learnt.status_settled.is_some_and(|settled| settled == summary.content())
+        || summary.is_said_by(facts);
     (!stands).then_some(WorkloadPlan::WriteStatus(summary))
 }
 
@@ -116,7 +116,8 @@ fn finalize(seen: &Snapshot, facts: &Workload, uid: &str) -> WorkloadPlan {
 fn deployments(seen: &Snapshot, uid: &str) -> Option<WorkloadPlan> {
     let sites = seen.sites(uid);
     let states = seen.states(uid, &sites);
-    let (mut create, mut update) = (Vec::new(), Vec::new());
+    let mut create = Vec::new();
+    let mut update = Vec::new();
     for (site, state) in sites.iter().flat_map(|(_, sites)| sites).zip(states.iter().flatten()) {
         match state {
             SiteState::Missing => create.push(site.name.clone()),
@@ -133,7 +134,7 @@ fn deployments(seen: &Snapshot, uid: &str) -> Option<WorkloadPlan> {
             | SiteState::Refused(..) => {}
         }
     }
-    let rollout = Rollout::of(seen, uid, &sites, &states);
+    let rollout = Rollout::new(seen, uid, &sites, &states);
     let mut delete = if rollout.gives_way() { rollout.unwanted } else { Vec::new() };
     delete.retain(|name| !seen.learnt.refused.contains_key(name));
     if !delete.is_empty() && seen.learnt.confirmed != seen.workload.as_ref().map(|it| it.version.clone()) {

@@ -36,7 +36,7 @@ impl WorkloadController {
         let workload = project.store(Kind::Workload).digest(&key.namespace, &key.name);
         let placements = || workload.iter().filter_map(|it| it.workload()?.placements.as_deref()).flatten();
         let cities: BTreeSet<_> = placements().flat_map(|it| it.cities.iter().map(AsRef::as_ref)).collect();
-        let locations = Locations::of(project, self.planes.hub(), &cities);
+        let locations = Locations::new(project, self.planes.hub(), &cities);
         let deployments = project.store(Kind::WorkloadDeployment);
         let wanted = placements().flat_map(|placement| {
             placement.cities.iter().map(|city| deployment_name(&key.name, &placement.name, city))
@@ -49,10 +49,11 @@ impl WorkloadController {
         };
         let naming_it = deployments.by_index(&key.namespace, of_workload(&key.name), names_it);
         let deployments = naming_it.into_iter().chain(wanted).collect();
-        let type_state = workload
-            .as_ref()
-            .and_then(|digest| TypeState::of(self.catalog.as_ref(), &digest.workload()?.instance_type));
-        let networks = Networks::of(project, &key.namespace, workload.as_ref().and_then(DigestExt::workload));
+        let type_state = workload.as_ref().and_then(|digest| {
+            TypeState::from_catalog(self.catalog.as_ref(), &digest.workload()?.instance_type)
+        });
+        let networks =
+            Networks::new(project, &key.namespace, workload.as_ref().and_then(DigestExt::workload));
         let mut seen = Snapshot {
             key: key.clone(),
             workload,
@@ -81,7 +82,8 @@ pub(super) fn is_synced(project: &Plane, seen: &Snapshot) -> bool {
 /// Remembers that the Workload is in sync with these inputs, and drops it from memory.
 pub(super) fn mark_synced(project: &Plane, seen: &Snapshot) {
     let Some(workload) = &seen.workload else { return };
-    let (store, key) = (project.store(Kind::Workload), &seen.key);
+    let store = project.store(Kind::Workload);
+    let key = &seen.key;
     store.mark_synced(&key.namespace, &key.name, &workload.version, seen.fingerprint());
 }
 

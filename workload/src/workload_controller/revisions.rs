@@ -114,12 +114,13 @@ fn with(mut history: Object, workload: &Object, revision: u64, mut entry: Value)
 /// The bytes that a text takes in what an API server sends: JSON in a text is full of quotes, which are
 /// escaped once more, and servers escape what HTML gives a meaning, too.
 fn on_wire(text: &str) -> usize {
-    let escaped = |c: char| match c {
-        '"' | '\\' | '\n' | '\r' | '\t' => 2,
-        '<' | '>' | '&' | '\0'..='\x1f' | '\u{2028}' | '\u{2029}' => 6,
-        c => c.len_utf8(),
-    };
-    text.chars().map(escaped).sum()
+    text.chars()
+        .map(|c| match c {
+            '"' | '\\' | '\n' | '\r' | '\t' => 2,
+            '<' | '>' | '&' | '\0'..='\x1f' | '\u{2028}' | '\u{2029}' => 6,
+            c => c.len_utf8(),
+        })
+        .sum()
 }
 
 /// The newest revision with its number: all of them may be large, and only that one is compared.
@@ -213,8 +214,9 @@ fn author(workload: &Object, before: Option<&Value>) -> Option<String> {
 /// Whether managed fields hold something that differs.
 fn hold_change(fields: &Value, before: &Value, after: &Value) -> bool {
     let is_whole = || {
-        let below = |key: &String| key.starts_with("f:") || key.starts_with("k:");
-        fields.as_object().is_none_or(|fields| !fields.keys().any(below))
+        fields
+            .as_object()
+            .is_none_or(|fields| !fields.keys().any(|key| key.starts_with("f:") || key.starts_with("k:")))
     };
     match (before, after) {
         (before, after) if before == after => false,
@@ -234,8 +236,7 @@ fn hold_change(fields: &Value, before: &Value, after: &Value) -> bool {
 /// The item of a list that has those fields, which are JSON in a text.
 fn item<'a>(list: &'a [Value], key: &str) -> &'a Value {
     let key: Map<String, Value> = serde_json::from_str(key).unwrap_or_default();
-    let has_key = |item: &&Value| key.iter().all(|(field, value)| &item[field] == value);
-    list.iter().find(has_key).unwrap_or(&Value::Null)
+    list.iter().find(|item| key.iter().all(|(field, value)| &item[field] == value)).unwrap_or(&Value::Null)
 }
 
 #[cfg(test)]

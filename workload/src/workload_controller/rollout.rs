@@ -51,9 +51,10 @@ pub struct Rollout {
 
 impl Rollout {
     /// Summarizes the rollout of the Workload with this UID, whose sites are in these states.
-    pub fn of(seen: &Snapshot, uid: &str, sites: &Sites<'_>, states: &[Vec<SiteState<'_>>]) -> Self {
+    pub fn new(seen: &Snapshot, uid: &str, sites: &Sites<'_>, states: &[Vec<SiteState<'_>>]) -> Self {
         let mut rollout = Self { none: true, ..Self::default() };
-        let (mut names, mut stands) = (BTreeSet::new(), false);
+        let mut names = BTreeSet::new();
+        let mut stands = false;
         for (site, state) in sites.iter().flat_map(|(_, sites)| sites).zip(states.iter().flatten()) {
             names.insert(&site.name);
             stands |= state.placed().is_some();
@@ -199,7 +200,7 @@ impl Snapshot {
         let uid = workload.uid.to_string();
         let sites = self.sites(&uid);
         let states = self.states(&uid, &sites);
-        Some(Rollout::of(self, &uid, &sites, &states))
+        Some(Rollout::new(self, &uid, &sites, &states))
     }
 
     /// When the plan has to be made again although nothing has changed.

@@ -99,7 +99,7 @@ impl Says {
 
 impl Summary {
     /// Summarizes the Workload with these facts and this UID.
-    pub fn of(seen: &Snapshot, facts: &Workload, uid: &str) -> Self {
+    pub fn new(seen: &Snapshot, facts: &Workload, uid: &str) -> Self {
         let sites = seen.sites(uid);
         let states = seen.states(uid, &sites);
         let mut own = [0; 5];
@@ -120,7 +120,7 @@ impl Summary {
             progressing: if terminating {
                 Says::not(Reason::Terminating, terminating::waits(seen, uid))
             } else {
-                let rollout = Rollout::of(seen, uid, &sites, &states);
+                let rollout = Rollout::new(seen, uid, &sites, &states);
                 let said = rollout.progressing(seen, &sites, &states);
                 Says { status: said.0, words: ConditionWords::Own { reason: said.1, message: said.2 } }
             },
@@ -294,7 +294,8 @@ fn problems(
     sites: &Sites<'_>,
     states: &[Vec<SiteState<'_>>],
 ) -> Vec<Problem> {
-    let (mut problems, mut unplaceable) = (Vec::new(), Vec::new());
+    let mut problems = Vec::new();
+    let mut unplaceable = Vec::new();
     for (site, state) in sites.iter().flat_map(|(_, sites)| sites).zip(states.iter().flatten()) {
         let city = Quoted(site.wanted.city);
         let (reason, message) = match state {
@@ -353,8 +354,7 @@ fn add(sum: &mut [i64; 5], counters: &[i32; 5]) {
 }
 
 fn numbers(numbers: &[i64; 5]) -> Map<String, Value> {
-    let of = |counter: &str| COUNTERS.iter().position(|it| *it == counter).map_or(0, |at| numbers[at]);
-    counters(of)
+    counters(|counter| COUNTERS.iter().position(|it| *it == counter).map_or(0, |at| numbers[at]))
 }
 
 fn set(status: &mut Value, counters: &[i64; 5]) {

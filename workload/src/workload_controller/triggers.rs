@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use fedhub_api::facts::{Change, DigestExt, Known, View, Workload};
+use fedhub_api::facts::{Change, DigestExt, View, Workload};
 use fedhub_api::instance_types;
 use fedhub_core::names::{PlaneName, deployment_name};
 use fedhub_core::object::{Kind, PlaneId};
@@ -72,9 +72,11 @@ impl WorkloadController {
 
     fn deployment_changed(&self, project: &Plane, change: &Change) {
         let seen = change.known();
-        let of = |known: &Known| placed(&known.digest).map(|placed| placed.workload.clone());
-        let workloads: BTreeSet<_> =
-            [Some(seen), change.old()].into_iter().flatten().filter_map(of).collect();
+        let workloads: BTreeSet<_> = [Some(seen), change.old()]
+            .into_iter()
+            .flatten()
+            .filter_map(|known| placed(&known.digest).map(|placed| placed.workload.clone()))
+            .collect();
         for name in &workloads {
             self.enqueue(project, &seen.namespace, name);
         }

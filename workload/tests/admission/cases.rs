@@ -17,7 +17,8 @@ fn apply(patch: &Value, object: &mut Value) {
 fn w4_the_suites_cases_are_answered_with_its_words() {
     let cases = std::fs::read_to_string(format!("{ROOT}/e2e/suites/admission/cases.txt")).unwrap();
     let lines = cases.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
-    let (mut seen, mut wrong) = (0, Vec::new());
+    let mut seen = 0;
+    let mut wrong = Vec::new();
     for line in lines {
         let [what, sample, patch, expected] =
             line.splitn(4, '|').map(str::trim).collect::<Vec<_>>().try_into().unwrap();

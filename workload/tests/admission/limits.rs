@@ -97,10 +97,13 @@ fn w4_the_volumes_and_containers_of_an_instance_and_the_keys_of_a_machine_are_so
     let over = faults(Kind::Workload, &volumes(101));
     assert!(over.len() == 2 && over.iter().all(|fault| fault.contains("Too many: \"101\"")), "{over:?}");
 
-    let container = |i| json!({"name": format!("c{i}"), "image": "ghcr.io/example/web:1"});
     let containers = |count| {
         let plain = with(workload(), &format!("{TEMPLATE}/volumes"), json!([]));
-        with(plain, &format!("{TEMPLATE}/runtime/sandbox/containers"), many(count, container))
+        with(
+            plain,
+            &format!("{TEMPLATE}/runtime/sandbox/containers"),
+            many(count, |i| json!({"name": format!("c{i}"), "image": "ghcr.io/example/web:1"})),
+        )
     };
     assert_eq!(faults(Kind::Workload, &containers(32)), NONE);
     assert_eq!(faults(Kind::Workload, &containers(33)).len(), 1);
@@ -117,7 +120,8 @@ fn w4_annotations_that_are_stored_stay_changeable_however_large_they_are() {
         let all = json!({"annotations": {"a": "x".repeat(size), "compute.datumapis.com/restartedAt": at}});
         with(workload(), "/spec/template/metadata", all)
     };
-    let (large, larger) = (annotations(300 << 10, "1"), annotations(301 << 10, "1"));
+    let large = annotations(300 << 10, "1");
+    let larger = annotations(301 << 10, "1");
     let update = |old: &Value, new: &Value| judged(Kind::Workload, Some(old), new).faults.len();
     assert_eq!(faults(Kind::Workload, &large).len(), 1);
     assert_eq!((update(&large, &annotations(300 << 10, "2")), update(&large, &larger)), (0, 1));

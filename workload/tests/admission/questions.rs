@@ -1,7 +1,7 @@
 //! What is asked before an object is admitted, and what it is completed with.
 
 use fedhub_core::names::EXPECTED_REFERENCED_DATA;
-use fedhub_workload::admission::{Kind, NetworkUse, Types, defaults};
+use fedhub_workload::admission::{Kind, Types, defaults};
 use serde_json::{Value, json};
 
 use crate::admission::fixtures::{NONE, deployment, instance_type, judged, machine, object, with, workload};
@@ -9,8 +9,11 @@ use crate::admission::fixtures::{NONE, deployment, instance_type, judged, machin
 const NETWORK: &str = "/spec/template/spec/networkInterfaces/0/network";
 
 fn networks(old: Option<&Value>, new: &Value) -> Vec<String> {
-    let name = |used: &NetworkUse| format!("{}/{}", used.namespace, used.name);
-    judged(Kind::Workload, old, new).networks.iter().map(name).collect()
+    judged(Kind::Workload, old, new)
+        .networks
+        .iter()
+        .map(|used| format!("{}/{}", used.namespace, used.name))
+        .collect()
 }
 
 #[test]

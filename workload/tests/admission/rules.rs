@@ -252,12 +252,14 @@ fn machines() -> Vec<Edit> {
 }
 
 fn messages(kind: Kind, base: &Value, edits: Vec<Edit>) -> Vec<(&'static str, String)> {
-    let one = |(label, pointer, value): Edit| {
-        let found = faults(kind, &with(base.clone(), &pointer, value));
-        assert!(!found.is_empty(), "{label}: no fault");
-        (label, found.join("\n"))
-    };
-    edits.into_iter().map(one).collect()
+    edits
+        .into_iter()
+        .map(|(label, pointer, value)| {
+            let found = faults(kind, &with(base.clone(), &pointer, value));
+            assert!(!found.is_empty(), "{label}: no fault");
+            (label, found.join("\n"))
+        })
+        .collect()
 }
 
 #[test]

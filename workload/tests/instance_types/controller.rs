@@ -11,7 +11,8 @@ const NONE: [&str; 0] = [];
 #[tokio::test(start_paused = true)]
 async fn w8_the_catalogue_comes_to_the_hub_with_one_policy_for_all_cells() {
     let world = World::new();
-    let (hub, source) = (position(&world.hub), position(&world.source));
+    let hub = position(&world.hub);
+    let source = position(&world.source);
     let run = world.running().await;
     let copy = world.copy("d1");
     assert_eq!(copy["spec"], world.source.get(KIND, "", "d1").unwrap()["spec"]);
@@ -31,7 +32,8 @@ async fn w8_the_catalogue_comes_to_the_hub_with_one_policy_for_all_cells() {
     assert_eq!(asked(&world.hub, hub), created);
     assert_eq!(asked(&world.source, source), [format!("get customresourcedefinitions/{CRD}")]);
 
-    let (hub, source) = (position(&world.hub), position(&world.source));
+    let hub = position(&world.hub);
+    let source = position(&world.source);
     quiet(600).await;
     run.stop().await;
     let run = world.run();

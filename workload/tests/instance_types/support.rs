@@ -38,7 +38,8 @@ impl World {
 
     pub fn put_crd(&self) {
         let metadata = json!({"name": CRD, "finalizers": ["customresourcecleanup.apiextensions.k8s.io"]});
-        let (api, kind) = ("apiextensions.k8s.io/v1", "CustomResourceDefinition");
+        let api = "apiextensions.k8s.io/v1";
+        let kind = "CustomResourceDefinition";
         self.source.put(json!({"apiVersion": api, "kind": kind, "metadata": metadata})).unwrap();
     }
 

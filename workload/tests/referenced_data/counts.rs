@@ -139,7 +139,8 @@ async fn w5_a_companion_that_a_wd_needs_and_is_not_counted_for_stays() {
 async fn w5_a_companion_is_deleted_once_though_the_hubs_watch_lags() {
     let (world, run) = shared().await;
     world.hub.fault(Fault::Hang.on("watch", "secrets"));
-    let (from, failed) = (world.positions(), run.failed("referenced_data"));
+    let from = world.positions();
+    let failed = run.failed("referenced_data");
     for name in ["api", "web"] {
         world.edit_wd(name, &json!([]));
         world.roll_out(name).await;

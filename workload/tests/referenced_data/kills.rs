@@ -64,8 +64,10 @@ async fn w5_a_kill_at_any_write_while_a_secret_gets_another_type_ends_the_same()
             world.alpha.put(secret).unwrap();
             let before = world.companion("Secret", "db").unwrap()["metadata"]["uid"].clone();
             let is_new = || world.companion("Secret", "db").is_some_and(|c| c["type"] == "example.com/other");
-            let is_done = || is_new() && world.counted("Secret", "db") == ["shop/api", "shop/web"];
-            let struck = killed(&world, writes, carried_out, is_done).await;
+            let struck = killed(&world, writes, carried_out, || {
+                is_new() && world.counted("Secret", "db") == ["shop/api", "shop/web"]
+            })
+            .await;
             let what = format!("killed at write {writes}, carried out: {carried_out}");
             let companion = world.companion("Secret", "db").unwrap();
             assert_ne!(companion["metadata"]["uid"], before, "{what}");

@@ -35,7 +35,7 @@ fn in_sync() -> Snapshot {
     let said = condition(&DataVerdict::Ready(vec![]), None, 3, Timestamp::from_second(1_000_000).unwrap());
     let counted = json!({"observedGeneration": 3, "replicas": 2, "updatedReplicas": 2, "conditions": [said]});
     set_field(&mut wd, "status", counted);
-    let digest = Digest::of(&PlaneId::Project(plane_name("alpha")), Kind::WorkloadDeployment, &wd);
+    let digest = Digest::new(&PlaneId::Project(plane_name("alpha")), Kind::WorkloadDeployment, &wd);
     let version = source_hash("u", "7");
     Snapshot {
         home: ProjectNamespace { plane: plane_name("alpha"), namespace: "shop".to_owned() },
@@ -135,7 +135,7 @@ fn i7_w5_the_table_of_plans() {
 fn held() -> References {
     let mut wd = bare(Kind::WorkloadDeployment, "shop", "web");
     wd.metadata.finalizers = Some(vec![REFERENCED_DATA_FINALIZER.to_owned()]);
-    let digest = Digest::of(&PlaneId::Project(plane_name("alpha")), Kind::WorkloadDeployment, &wd);
+    let digest = Digest::new(&PlaneId::Project(plane_name("alpha")), Kind::WorkloadDeployment, &wd);
     digest.deployment().unwrap().references().unwrap().clone()
 }
 
@@ -211,10 +211,9 @@ fn w5_a_wd_that_refers_to_nothing_any_more_keeps_its_companions_while_instances_
 #[test]
 fn i4_c6_what_may_not_be_read_any_more_stays_in_the_cell() {
     for optional in [true, false] {
-        let refused = |s: &mut Snapshot| {
+        let seen = plan(&but(|s| {
             s.sources = vec![DataSource { optional, ..source(SourceState::Unauthorized) }];
-        };
-        let seen = plan(&but(refused));
+        }));
         assert!(seen.releases.is_empty() && seen.annotations.is_none() && seen.condition.is_none());
         assert!(matches!(seen.then, NextStep::RequeueAfter(_)), "it is asked for again");
     }

@@ -58,9 +58,11 @@ impl Kill {
     }
 
     fn client(&self, server: &ApiServer) -> Client {
-        let (inner, kill) = (server.service(), self.clone());
+        let inner = server.service();
+        let kill = self.clone();
         let service = tower::service_fn(move |request: http::Request<Body>| {
-            let (inner, kill) = (inner.clone(), kill.clone());
+            let inner = inner.clone();
+            let kill = kill.clone();
             async move {
                 let is_write = request.method() != http::Method::GET;
                 if kill.has_struck() {
@@ -142,15 +144,18 @@ impl World {
     /// A process that is killed so.
     pub fn run_until(&self, kill: &Kill) -> Run {
         let mut process = Process::on(&self.hub);
-        let companions = |kind| Watched::labelled(kind, REFERENCED_DATA, "true").if_served();
         let settings = Settings {
             seed: 7,
-            anchor_kinds: watched::all(&HUB_KINDS).into_iter().chain(DATA_KINDS.map(companions)).collect(),
+            anchor_kinds: watched::all(&HUB_KINDS)
+                .into_iter()
+                .chain(DATA_KINDS.map(|kind| Watched::labelled(kind, REFERENCED_DATA, "true").if_served()))
+                .collect(),
             project_kinds: fedhub_workload::on_projects(false, self.entitled),
             ..Settings::default()
         };
         let planes = process.planes(kill.client(&self.hub), settings);
-        let (federates, copies) = (process.queue(planes.seed()), process.queue(planes.seed()));
+        let federates = process.queue(planes.seed());
+        let copies = process.queue(planes.seed());
         let policy_gc_delay = Duration::from_secs(10);
         // No progress is told here: what counts are the data's writes.
         let config = FederatorConfig {

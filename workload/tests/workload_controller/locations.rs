@@ -103,7 +103,8 @@ async fn i8_w7_a_binding_costs_the_workloads_that_name_its_city_and_no_memory() 
     world.put("api", &["ORD"]);
     quiet(5).await;
     let reconciled = || run.metrics.reconciles.with_label_values(&["workloads", "unchanged"]).get();
-    let (from, before) = (position(&world.project), reconciled());
+    let from = position(&world.project);
+    let before = reconciled();
     for n in 0..20 {
         let mut binding = location_binding("LHR", "True");
         binding["metadata"]["name"] = json!(format!("lhr-{n}"));

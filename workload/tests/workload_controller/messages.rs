@@ -45,11 +45,11 @@ fn deployment(workload_uid: &str, available: (&str, &str, &str), updated: i32) -
         "readyReplicas": if status == "True" { 3 } else { 0 },
         "conditions": [support::condition("Available", status, reason, message)],
     });
-    Digest::of(&plane(), Kind::WorkloadDeployment, &wd)
+    Digest::new(&plane(), Kind::WorkloadDeployment, &wd)
 }
 
 fn seen(workload: &Object, deployments: Option<Digest>, by: Authority) -> Snapshot {
-    let digest = Digest::of(&plane(), Kind::Workload, workload);
+    let digest = Digest::new(&plane(), Kind::Workload, workload);
     Snapshot {
         type_state: None,
         key: Key {
@@ -74,7 +74,7 @@ fn seen(workload: &Object, deployments: Option<Digest>, by: Authority) -> Snapsh
 /// What the conditions of the Workload say.
 fn told(seen: &Snapshot, workload: &Object, quoted: (&str, &str)) -> String {
     let facts = seen.workload.as_ref().and_then(|it| it.workload()).unwrap();
-    let status = Summary::of(seen, facts, "u").render(workload, quoted, Timestamp::UNIX_EPOCH);
+    let status = Summary::new(seen, facts, "u").render(workload, quoted, Timestamp::UNIX_EPOCH);
     let conditions = ["Available", "Progressing"].map(|kind| {
         let (status, reason, message) = said(find(&status, kind).unwrap());
         format!("{kind}={status}, {reason}: {message}")
@@ -161,7 +161,8 @@ fn w3_w7_i11_messages() {
         let workload = web(cities);
         told(&seen(&workload, wd, by), &workload, quoted)
     };
-    let (cells, bindings) = (Authority::Cells, Authority::LocationBindings);
+    let cells = Authority::Cells;
+    let bindings = Authority::LocationBindings;
     let many = ["A", "B", "C", "D", "E", "F", "G", "H", "I", "J"];
     let mut refused = seen(&web(&["DFW"]), None, cells);
     let message = "failed to create workloaddeployments".to_owned();

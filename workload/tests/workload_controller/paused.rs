@@ -46,7 +46,7 @@ pub fn web(cities: &[&str], image: &str, restarted: Option<&str>, is_paused: boo
 /// What is seen of `web` beside these WDs, whose deletion a live read has confirmed.
 pub fn seen(web: &Object, deployments: &[Object]) -> Snapshot {
     let plane = PlaneId::Project(PlaneName::new("alpha").unwrap());
-    let digest = |kind: Kind, object: &Object| Digest::of(&plane, kind, object);
+    let digest = |kind: Kind, object: &Object| Digest::new(&plane, kind, object);
     let deployments = deployments.iter();
     Snapshot {
         key: Key { plane: plane.clone(), kind: Kind::Workload, namespace: SPACE.into(), name: "web".into() },
@@ -68,7 +68,7 @@ pub fn seen(web: &Object, deployments: &[Object]) -> Snapshot {
 
 /// What is planned where the status says already what it is to say.
 pub fn planned(mut seen: Snapshot) -> WorkloadPlan {
-    seen.learnt.status_settled = seen.facts().map(|facts| Summary::of(&seen, facts, "u").content());
+    seen.learnt.status_settled = seen.facts().map(|facts| Summary::new(&seen, facts, "u").content());
     plan(&seen)
 }
 

@@ -22,7 +22,8 @@ async fn w1_each_placement_and_city_has_a_deployment() {
     assert_eq!(wd["spec"]["workloadRef"], json!({"name": "web", "uid": uid(&workload)}));
     assert_eq!(wd["spec"]["template"], world.workload("web")["spec"]["template"]);
     assert_eq!(wd["spec"].get("replicas"), None, "the scale subresource's");
-    let (labels, owner) = (&wd["metadata"]["labels"], &wd["metadata"]["ownerReferences"][0]);
+    let labels = &wd["metadata"]["labels"];
+    let owner = &wd["metadata"]["ownerReferences"][0];
     assert_eq!(labels[WORKLOAD_UID], uid(&workload).as_str());
     assert_eq!((&labels[WORKLOAD_NAME], &labels[SERVICE_NAME.0]), (&json!("web"), &json!(SERVICE_NAME.1)));
     assert_eq!((&owner["uid"], &owner["controller"]), (&json!(uid(&workload)), &json!(true)));
@@ -69,7 +70,8 @@ async fn w1_one_city_is_restarted_alone_and_a_later_restart_of_all_reaches_it() 
         wd["spec"]["template"]["metadata"]["annotations"][RESTARTED_AT].clone()
     };
     let before = world.wd("web-us-ord").unwrap();
-    let (one, all) = ("2026-01-02T00:00:00Z", "2026-01-03T00:00:00Z");
+    let one = "2026-01-02T00:00:00Z";
+    let all = "2026-01-03T00:00:00Z";
     world.project.patch("WorkloadDeployment", SPACE, "web-us-dfw", &restart(one)).unwrap();
     quiet(5).await;
     assert_eq!((restarted("web-us-dfw"), world.wd("web-us-ord").unwrap()), (json!(one), before));

@@ -62,7 +62,8 @@ impl World {
         let planes = process.planes(client(&self.hub), settings);
         let queue = process.queue(planes.seed());
         let source = source.map(|server| {
-            let (anchor, anchor_kinds) = (PlaneId::Management, watched_at_source());
+            let anchor = PlaneId::Management;
+            let anchor_kinds = watched_at_source();
             let settings = Settings { seed: 8, anchor, anchor_kinds, ..Settings::default() };
             process.planes(client(server), settings)
         });

@@ -48,7 +48,7 @@ pub fn plan(deployment: &Object, standing: Option<&Object>) -> AutoscalerPlan {
     let settings = if deployment.is_terminating() {
         AutoscalingSettings::Fixed
     } else {
-        AutoscalingSettings::of(deployment)
+        AutoscalingSettings::from_deployment(deployment)
     };
     let none = || match ours {
         Some(autoscaler) if !autoscaler.is_terminating() => AutoscalerStep::Delete,
@@ -137,17 +137,17 @@ fn reported(autoscaler: &Object, min: u32, max: u32) -> ConditionUpdate {
             format!("The number of instances is kept between {min} and {max}"),
         ),
         // It names all of them, in any order.
-        (status, reason, _) if reason == Reason::AmbiguousSelector => ConditionUpdate::of(
+        (status, reason, _) if reason == Reason::AmbiguousSelector => ConditionUpdate::new(
             status,
             Reason::AmbiguousSelector,
             "Other autoscalers in the cell select these instances",
         ),
-        (status, reason, message) => ConditionUpdate::of(status, AnyReason::parse(reason), message),
+        (status, reason, message) => ConditionUpdate::new(status, AnyReason::parse(reason), message),
     }
 }
 
 fn pending() -> ConditionUpdate {
-    ConditionUpdate::of("Unknown", Reason::Pending, "The autoscaler has not reported yet")
+    ConditionUpdate::new("Unknown", Reason::Pending, "The autoscaler has not reported yet")
 }
 
 fn taken(foreign: &Object) -> ConditionUpdate {

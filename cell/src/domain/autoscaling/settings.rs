@@ -59,7 +59,7 @@ pub enum AutoscalingTarget {
 
 impl AutoscalingSettings {
     /// Reads the settings of a WD.
-    pub fn of(deployment: &Object) -> Self {
+    pub fn from_deployment(deployment: &Object) -> Self {
         let settings = &deployment.spec()["scaleSettings"];
         let Some((min, max)) = bounds(settings) else { return Self::Fixed };
         if is_stopped(deployment) {
@@ -79,7 +79,7 @@ impl AutoscalingSettings {
         }
         let mut metrics = Vec::new();
         for (at, metric) in settings["metrics"].as_array().into_iter().flatten().enumerate() {
-            match AutoscalingMetric::of(metric) {
+            match AutoscalingMetric::from_metric(metric) {
                 Ok(metric) => metrics.push(metric),
                 Err(fault) => faults.push(format!("metrics[{at}]: {fault}")),
             }
@@ -89,7 +89,7 @@ impl AutoscalingSettings {
 }
 
 impl AutoscalingMetric {
-    fn of(metric: &Value) -> Result<Self, String> {
+    fn from_metric(metric: &Value) -> Result<Self, String> {
         let kinds = given(metric);
         if kinds != ["resource"] {
             return Err("it must be a metric of kind resource, and of no other kind".to_owned());

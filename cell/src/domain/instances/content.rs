@@ -29,7 +29,7 @@ impl Deployment<'_> {
     /// The view of an Instance. One of this WD's with the template's content counts as made from it, whatever
     /// its hash is (C5).
     pub fn view<'b>(&'b self, object: &'b Object) -> Instance<'b> {
-        let view = Instance::of(object);
+        let view = Instance::from_object(object);
         if self.owns(&view) && self.likeness(object) == Likeness::Equal {
             return Instance { template_hash: Some(&self.template_hash), ..view };
         }

@@ -86,7 +86,7 @@ pub struct LabelPatch<'a> {
 
 /// Decides, from all Instances in the WD's namespace, its own and others.
 pub fn plan<'a>(deployment: &Deployment<'a>, desired: u32, instances: &[Instance<'a>]) -> RolloutPlan<'a> {
-    let cell = Standing::of(deployment, instances);
+    let cell = Standing::new(deployment, instances);
     let step = cell.step(deployment, desired);
     let leaving: BTreeSet<&str> = match &step {
         InstanceStep::Delete(them) => them.iter().map(|i| i.uid).collect(),
@@ -116,7 +116,7 @@ struct Standing<'a> {
 }
 
 impl<'a> Standing<'a> {
-    fn of(deployment: &Deployment<'_>, instances: &[Instance<'a>]) -> Self {
+    fn new(deployment: &Deployment<'_>, instances: &[Instance<'a>]) -> Self {
         let mut cell = Self::default();
         for instance in instances {
             match (deployment.owns(instance), ordinal(deployment.name, instance.name)) {
@@ -197,11 +197,10 @@ impl<'a> Standing<'a> {
     /// What a replacement has to wait for (C2).
     fn under_way(&self, deployment: &Deployment<'_>, desired: u32) -> Option<InstanceStep<'a>> {
         self.leaving(..desired).or_else(|| {
-            let unready = |i: &&Instance<'a>| !i.ready && !deployment.outdates(i);
             self.ours
                 .range(..desired)
                 .map(|(_, i)| i)
-                .find(unready)
+                .find(|i| !i.ready && !deployment.outdates(i))
                 .map(|i| InstanceStep::Wait(InstanceWait::NotReady(*i)))
         })
     }

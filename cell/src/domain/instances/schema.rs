@@ -25,13 +25,16 @@ impl TemplateSchema {
             let plural = &Kind::WorkloadDeployment.resource().plural;
             let crd = crds.iter().find(|crd| crd.spec.names.plural == *plural);
             let spec = crd.and_then(|crd| serde_json::to_value(&crd.spec).ok()).unwrap_or_default();
-            Arc::new(TemplateSchema::of_crd_spec(&spec).unwrap_or_else(|| TemplateSchema::of(Value::Null)))
+            Arc::new(
+                TemplateSchema::of_crd_spec(&spec)
+                    .unwrap_or_else(|| TemplateSchema::from_template(Value::Null)),
+            )
         });
         &BUILT_IN
     }
 
     /// Creates a schema from that of `spec.template`.
-    pub fn of(template: Value) -> Self {
+    pub fn from_template(template: Value) -> Self {
         Self { template }
     }
 
@@ -41,7 +44,7 @@ impl TemplateSchema {
         let versions = spec["versions"].as_array()?;
         let version = versions.iter().find(|v| v["name"] == *Kind::WorkloadDeployment.resource().version)?;
         let template = version.pointer("/schema/openAPIV3Schema/properties/spec/properties/template")?;
-        Some(Self::of(template.clone()))
+        Some(Self::from_template(template.clone()))
     }
 
     /// The `spec` of a template, or of an Instance, as the user wrote it: without defaults and nulls.

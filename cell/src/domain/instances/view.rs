@@ -43,7 +43,7 @@ pub struct Deployment<'a> {
 
 impl<'a> Deployment<'a> {
     /// The view of a WD by this version's schema. Fields that it lacks are empty.
-    pub fn of(object: &'a Object) -> Self {
+    pub fn from_object(object: &'a Object) -> Self {
         Self::by(object, TemplateSchema::built_in())
     }
 
@@ -100,7 +100,7 @@ pub struct Instance<'a> {
 
 impl<'a> Instance<'a> {
     /// The view of an Instance.
-    pub fn of(object: &'a Object) -> Self {
+    pub fn from_object(object: &'a Object) -> Self {
         let mut owners = object.metadata.owner_references.iter().flatten();
         Self {
             name: object.name(),

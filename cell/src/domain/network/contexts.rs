@@ -15,9 +15,9 @@ pub fn contexts<'a>(instance: &Object, bindings: impl Iterator<Item = &'a Object
     let known = |name: &str| old.into_iter().flatten().find(|entry| entry["interface"] == name);
     // Before that it is attached to nothing.
     let attached = !gates::of(instance).contains(&gates::NETWORK);
-    let owner = Instance::of(instance).owner;
+    let owner = Instance::from_object(instance).owner;
     let mut own: Vec<_> =
-        bindings.filter(|b| attached && owner.is_some() && Instance::of(b).owner == owner).collect();
+        bindings.filter(|b| attached && owner.is_some() && Instance::from_object(b).owner == owner).collect();
     own.sort_by_key(|binding| (binding.is_terminating(), binding.name().len(), binding.name()));
     let entry = |interface: Interface<'_>| {
         let mut serving = own.iter().filter(|binding| {

@@ -71,7 +71,7 @@ impl<'a> Interface<'a> {
         claims: &mut Claims,
     ) -> Network {
         let what = self.network_words();
-        match Network::of(&what, Some(binding)) {
+        match Network::from_object(&what, Some(binding)) {
             Network::Ready => {}
             not_yet => return not_yet,
         }
@@ -79,7 +79,10 @@ impl<'a> Interface<'a> {
             return Network::Provisioning(format!("{what}: waiting for its context"));
         };
         let context = inputs.contexts.iter().find(|c| (c.namespace(), c.name()) == (space, name));
-        match Network::of(&what.replacen("Network", "Context of network", 1), context.map(AsRef::as_ref)) {
+        match Network::from_object(
+            &what.replacen("Network", "Context of network", 1),
+            context.map(AsRef::as_ref),
+        ) {
             Network::Ready => {}
             not_yet => return not_yet,
         }
@@ -101,12 +104,14 @@ impl<'a> Interface<'a> {
         family: &str,
         claims: &mut Claims,
     ) -> Network {
-        let (space, location) = (context.namespace(), &binding.spec()["location"]);
+        let space = context.namespace();
+        let location = &binding.spec()["location"];
         let what = self.network_words().replacen("Network", "Subnet of network", 1);
         let what = format!("{what} ({family})");
         let carried = context.spec()["ipFamilies"].as_array();
         if carried.is_some_and(|carried| !carried.iter().any(|other| other == family)) {
-            let (network, interface) = (self.network_words(), Quoted(self.name));
+            let network = self.network_words();
+            let interface = Quoted(self.name);
             return Network::NotCarried(format!(
                 "{network} has no {family}, which interface {interface} asks for"
             ));
@@ -121,9 +126,9 @@ impl<'a> Interface<'a> {
         };
         let Some(claim) = inputs.claims.iter().find(fits) else {
             claims.want(inputs, context, location, family);
-            return Network::of(&what, None);
+            return Network::from_object(&what, None);
         };
-        match Network::of(&what, Some(claim)) {
+        match Network::from_object(&what, Some(claim)) {
             Network::Ready => {}
             not_yet => return not_yet,
         }
@@ -131,7 +136,7 @@ impl<'a> Interface<'a> {
             return Network::Provisioning(format!("{what}: waiting for its claim to name it"));
         };
         let subnet = inputs.subnets.iter().find(|s| (s.namespace(), s.name()) == (space, name));
-        Network::of(&what, subnet.map(AsRef::as_ref))
+        Network::from_object(&what, subnet.map(AsRef::as_ref))
     }
 }
 
@@ -147,7 +152,7 @@ pub(super) struct Home<'a> {
 
 impl<'a> Home<'a> {
     /// Returns the home of a WD. Only the federator writes the label.
-    pub(super) fn of(wd: &'a Object) -> Self {
+    pub(super) fn from_deployment(wd: &'a Object) -> Self {
         Self { here: wd.namespace(), upstream: wd.label(UPSTREAM_NAMESPACE) }
     }
 

@@ -52,7 +52,7 @@ impl Networking {
 
     /// Returns the networking of a cell where it is disabled: nothing is requested or waited for.
     pub fn off(location: Location) -> Self {
-        Self { location, plan: NetworkPlan::of(Network::Ready), required: false }
+        Self { location, plan: NetworkPlan::from_network(Network::Ready), required: false }
     }
 
     /// The location to patch into an Instance that has another one or none: never one where its networks are

@@ -35,7 +35,7 @@ pub struct NetworkPlan {
 
 impl NetworkPlan {
     /// Creates a plan without any writes, given how far the network is.
-    pub fn of(network: Network) -> Self {
+    pub fn from_network(network: Network) -> Self {
         Self {
             bindings: Vec::new(),
             claims: Vec::new(),
@@ -49,10 +49,8 @@ impl NetworkPlan {
     /// Whether all networks of an Instance are ready in that location.
     pub fn serves(&self, instance: &Object, place: &str) -> bool {
         let home = self.home(instance);
-        let is_ready = |interface: Interface<'_>| {
-            self.ready.iter().any(|binding| binds(binding, interface.network, place, home))
-        };
-        Interface::all(instance.spec()).all(is_ready)
+        Interface::all(instance.spec())
+            .all(|interface| self.ready.iter().any(|binding| binds(binding, interface.network, place, home)))
     }
 
     /// Whether an Instance runs on that binding and on none that stays.
@@ -75,19 +73,22 @@ impl NetworkPlan {
 /// Decides.
 pub fn plan(inputs: &NetworkFacts<'_>) -> NetworkPlan {
     let wd = inputs.deployment;
-    let home = Home::of(wd);
+    let home = Home::from_deployment(wd);
     let city = wd.spec()["cityCode"].as_str().unwrap_or_default();
-    if let Some(blocker) = inputs.location.blocker(city).filter(|_| !inputs.location.allows()) {
-        return NetworkPlan::of(Network::Misplaced(blocker));
+    if let Some(blocker) = inputs.location.blocker(city)
+        && !inputs.location.allows()
+    {
+        return NetworkPlan::from_network(Network::Misplaced(blocker));
     }
     let place = place(wd, inputs.location).map(|place| place.name);
     let upstream = home.upstream.map(str::to_owned);
-    let mut plan = NetworkPlan { upstream, ..NetworkPlan::of(Network::Ready) };
-    let (mut claims, mut far) = (Claims::default(), Vec::new());
+    let mut plan = NetworkPlan { upstream, ..NetworkPlan::from_network(Network::Ready) };
+    let mut claims = Claims::default();
+    let mut far = Vec::new();
     let mut spares: Vec<&ObjectRef> = inputs
         .bindings
         .iter()
-        .filter(|b| !b.is_terminating() && Instance::of(b).owner == Some(wd.uid()))
+        .filter(|b| !b.is_terminating() && Instance::from_object(b).owner == Some(wd.uid()))
         .collect();
     spares.sort_by_key(|binding| binding.name());
     for interface in Interface::all(&wd.spec()["template"]["spec"]) {
@@ -148,9 +149,10 @@ fn free_name(
 
 /// How far an interface without a binding is.
 fn unserved(inputs: &NetworkFacts<'_>, interface: &Interface<'_>, placed: bool) -> Network {
-    let (what, city) = (interface.network_words(), inputs.deployment.spec()["cityCode"].as_str());
+    let what = interface.network_words();
+    let city = inputs.deployment.spec()["cityCode"].as_str();
     if placed {
-        return Network::of(&what, None);
+        return Network::from_object(&what, None);
     }
     inputs
         .location

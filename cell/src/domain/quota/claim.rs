@@ -85,7 +85,7 @@ pub fn ownership(claim: &Object, instance: &Object, cell: &CellId) -> ClaimOwner
 
 /// The UID of the Instance of `cell` that a claim is marked for.
 fn marked(claim: &Object, cell: &CellId) -> Option<String> {
-    let source = CellSource::of(claim).filter(|source| source.is_of(cell, |_| false))?;
+    let source = CellSource::from_object(claim).filter(|source| source.is_of(cell, |_| false))?;
     Some(source.instance_uid)
 }
 

@@ -13,7 +13,7 @@ pub fn size<T: AsRef<Object>>(spec: &Value, catalog: impl Fn(&str) -> Option<T>)
     let name = spec["runtime"]["resources"]["instanceType"].as_str().filter(|name| !name.is_empty());
     let name = name.unwrap_or(DEFAULT);
     match instance_types::find(name, catalog) {
-        Some(found) => Size::of(found.as_ref()).map_err(|BadSize { resource, value }| {
+        Some(found) => Size::from_instance_type(found.as_ref()).map_err(|BadSize { resource, value }| {
             format!("instance type {}: {resource} {} is not a valid quantity", Quoted(name), Quoted(&value))
         }),
         None => instance_types::built_in(name)

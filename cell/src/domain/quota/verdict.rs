@@ -162,7 +162,7 @@ fn status_of_passed(status: &str) -> &'static str {
 }
 
 fn words(answer: QuotaAnswer<'_>, now: Timestamp) -> ConditionUpdate {
-    let unknown = |reason: Reason, message: &str| ConditionUpdate::of("Unknown", reason, message);
+    let unknown = |reason: Reason, message: &str| ConditionUpdate::new("Unknown", reason, message);
     match answer {
         QuotaAnswer::Off => ConditionUpdate::yes(Reason::QuotaDisabled, "Quota is not enforced in this cell"),
         QuotaAnswer::Asked => unknown(Reason::PendingEvaluation, "Waiting for quota evaluation"),
@@ -197,7 +197,7 @@ fn granted(claim: &Object, now: Timestamp) -> ConditionUpdate {
         ("False", reason, _) if reason == Reason::PendingEvaluation && just_made(claim, now) => {
             words(QuotaAnswer::Asked, now)
         }
-        ("False", reason, message) if reason == Reason::PendingEvaluation => ConditionUpdate::of(
+        ("False", reason, message) if reason == Reason::PendingEvaluation => ConditionUpdate::new(
             "Unknown",
             Reason::QuotaNoBudget,
             &format!(

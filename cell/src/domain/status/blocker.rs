@@ -29,7 +29,7 @@ impl ConditionUpdate {
     }
 
     /// A condition that is not True.
-    pub fn of(status: &str, reason: impl Into<AnyReason>, message: &str) -> Self {
+    pub fn new(status: &str, reason: impl Into<AnyReason>, message: &str) -> Self {
         // Any other status is unknown.
         let status = if status == "False" { "False" } else { "Unknown" };
         Self { status: status.to_owned(), reason: reason.into(), message: message.to_owned() }

@@ -57,7 +57,7 @@ pub fn status(seen: &DeploymentFacts<'_>) -> Value {
         // The schema's word for the project's plane (U1).
         remove(&mut status, FEDERATED);
     }
-    let counts = Counts::of(seen);
+    let counts = Counts::from_snapshot(seen);
     status["replicas"] = json!(counts.listed);
     status["updatedReplicas"] = json!(counts.updated);
     status["currentReplicas"] = json!(counts.current);
@@ -151,13 +151,12 @@ struct Counts {
 }
 
 impl Counts {
-    fn of(seen: &DeploymentFacts<'_>) -> Self {
-        let on_template = |i: &&ObjectRef| {
+    fn from_snapshot(seen: &DeploymentFacts<'_>) -> Self {
+        let is = |kind: &'static str| move |i: &&ObjectRef| is_true(i.status(), kind);
+        let updated = staying(seen).filter(|i| {
             i.status().pointer("/controller/observedTemplateHash").and_then(Value::as_str)
                 == Some(seen.template_hash)
-        };
-        let is = |kind: &'static str| move |i: &&ObjectRef| is_true(i.status(), kind);
-        let updated = staying(seen).filter(on_template);
+        });
         Self {
             listed: staying(seen).count(),
             current: updated.clone().filter(is(PROGRAMMED)).count(),

@@ -50,7 +50,8 @@ pub fn opening(instance: &Object, opens: Opens) -> Option<Value> {
     let generation = instance.metadata.generation?;
     let version = instance.metadata.resource_version.as_deref()?;
     let holds = |kind| holds_for(instance.status(), kind, generation);
-    let (all, mut left) = (list(instance), Vec::new());
+    let all = list(instance);
+    let mut left = Vec::new();
     for gate in all {
         let open = match gate.get("name").and_then(Value::as_str) {
             Some(NETWORK) => opens.network,

@@ -87,7 +87,7 @@ fn ready(seen: &InstanceFacts<'_>, status: &Value) -> ConditionUpdate {
     match find(status, AVAILABLE).map(said) {
         Some(("True", _, _)) => ConditionUpdate::yes(Reason::Available, "Instance is ready"),
         Some((state, reason, message)) if !reason.is_empty() => {
-            ConditionUpdate::of(state, AnyReason::parse(reason), message)
+            ConditionUpdate::new(state, AnyReason::parse(reason), message)
         }
         _ => ConditionUpdate::no(Reason::Pending, "Instance is not available"),
     }
@@ -104,7 +104,7 @@ fn in_place_of_provider(seen: &InstanceFacts<'_>, kind: &str) -> Option<Conditio
     }
     let (_, reason, message) = said(find(seen.instance.status(), kind)?);
     let ours = reason == Reason::PendingQuota || (reason == Reason::Suspended && message == SUSPENDED);
-    ours.then(|| ConditionUpdate::of("Unknown", Reason::Pending, "Waiting for controller"))
+    ours.then(|| ConditionUpdate::new("Unknown", Reason::Pending, "Waiting for controller"))
 }
 
 /// The refusal of quota to an Instance whose gate still stands: one that has passed it runs on (C6). An
@@ -127,7 +127,7 @@ fn waiting(seen: &InstanceFacts<'_>, status: &Value, gates: &[&str]) -> Conditio
     if let Some((state, reason, message)) = find(status, REFERENCED_DATA_READY).map(said)
         && state != "True"
     {
-        all.push(ConditionUpdate::of(state, AnyReason::parse(reason), message));
+        all.push(ConditionUpdate::new(state, AnyReason::parse(reason), message));
     }
     if gates.contains(&NETWORK) {
         all.extend(seen.network.blocker());
@@ -147,14 +147,14 @@ fn unprogrammed(status: &Value) -> Option<ConditionUpdate> {
         let ours = [READY, QUOTA_GRANTED].iter().any(|kind| c["type"] == *kind);
         // A reason that we do not know may be of a condition that is at its best at False.
         (!ours && state != "True" && weight(reason) > 0)
-            .then(|| ConditionUpdate::of(state, AnyReason::parse(reason), message))
+            .then(|| ConditionUpdate::new(state, AnyReason::parse(reason), message))
     });
     let own = programmed
         .filter(|(_, reason, _)| {
             !reason.is_empty()
                 && !matches!(Reason::parse(reason), Some(Reason::Pending | Reason::PendingProgramming))
         })
-        .map(|(state, reason, message)| ConditionUpdate::of(state, AnyReason::parse(reason), message));
+        .map(|(state, reason, message)| ConditionUpdate::new(state, AnyReason::parse(reason), message));
     Some(foremost(known).or(own).unwrap_or_else(not_programmed))
 }
 

@@ -43,7 +43,7 @@ impl Network {
 
     /// The state of one object of the network service: a `NetworkBinding`, `NetworkContext`, `SubnetClaim` or
     /// `Subnet`. `what` names it in messages, as `Network "default"`; `None` where it does not exist yet.
-    pub fn of(what: &str, object: Option<&Object>) -> Self {
+    pub fn from_object(what: &str, object: Option<&Object>) -> Self {
         let Some(object) = object.filter(|o| !o.is_terminating()) else {
             return Self::Provisioning(format!("{what}: waiting for it to be created"));
         };
@@ -115,7 +115,7 @@ pub enum Location {
 impl Location {
     /// Returns which of the cell's locations serves a deployment of `city`, by the cell's `LocationBinding`
     /// objects.
-    pub fn of<'a>(city: &str, bindings: impl IntoIterator<Item = &'a Object>) -> Self {
+    pub fn from_bindings<'a>(city: &str, bindings: impl IntoIterator<Item = &'a Object>) -> Self {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let mut all: Vec<(String, String)> = bindings
             .into_iter()

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::support::*;
 
 fn built(wd: &Object) -> Object {
-    build(&Deployment::of(wd), 4, None, [])
+    build(&Deployment::from_object(wd), 4, None, [])
 }
 
 #[test]
@@ -33,9 +33,9 @@ fn c3_it_is_the_deployment_s() {
     );
     assert_eq!((&*owners[0].name, &*owners[0].uid), (WD, WD_UID));
     assert_eq!((owners[0].controller, owners[0].block_owner_deletion), (Some(true), Some(true)));
-    let view = Instance::of(&instance);
-    assert!(Deployment::of(&wd).owns(&view));
-    assert!(!Deployment::of(&wd).outdates(&view) && !view.ready && !view.terminating);
+    let view = Instance::from_object(&instance);
+    assert!(Deployment::from_object(&wd).owns(&view));
+    assert!(!Deployment::from_object(&wd).outdates(&view) && !view.ready && !view.terminating);
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn its_labels_are_the_template_s_and_those_of_the_wire_contract() {
     }
     assert_eq!(instance.metadata.labels.as_ref().unwrap().len(), 9, "whose it is, a template has no say in");
     // All that the write-back needs, the two that it takes from elsewhere aside.
-    let own = labels(&Deployment::of(&wd), 4);
+    let own = labels(&Deployment::from_object(&wd), 4);
     let wants = INSTANCE_LABELS.into_iter().filter(|k| ![UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE].contains(k));
     assert!(wants.chain([SERVICE_NAME.0]).all(|key| own.contains_key(key)));
     // And so nothing is left to repair.
@@ -80,7 +80,7 @@ fn i1_annotations_and_spec_travel_whole() {
     assert_eq!(instance.annotation("release"), Some("1"));
     let mut spec = instance.spec().clone();
     let controller = spec.as_object_mut().unwrap().remove("controller").unwrap();
-    assert_eq!(controller, json!({"templateHash": Deployment::of(&wd).template_hash}));
+    assert_eq!(controller, json!({"templateHash": Deployment::from_object(&wd).template_hash}));
     from["spec"].as_object_mut().unwrap().remove("controller");
     assert_eq!(spec, from["spec"]);
     assert!(instance.data.get("status").is_none());
@@ -89,7 +89,7 @@ fn i1_annotations_and_spec_travel_whole() {
 #[test]
 fn it_is_told_its_location_and_its_gates_in_their_order() {
     let wd = wd(template(1));
-    let wd = Deployment::of(&wd);
+    let wd = Deployment::from_object(&wd);
     let at = |namespace: Option<&str>| LocationReference {
         name: "dfw-1".to_owned(),
         namespace: namespace.map(str::to_owned),
@@ -114,7 +114,7 @@ fn an_instance_is_looked_at_as_it_stands() {
     object.metadata.owner_references.as_mut().unwrap()[0].controller = Some(false);
     for (status, ready) in [("True", true), ("False", false), ("Unknown", false)] {
         object.data["status"] = json!({"conditions": [{"type": "Ready", "status": status}]});
-        let view = Instance::of(&object);
+        let view = Instance::from_object(&object);
         assert_eq!((view.name, view.uid, view.ready, view.terminating), ("web-4", "uid-of-it", ready, true));
         assert_eq!(view.owner, None, "an owner that is no controller did not make it");
         assert_eq!(view.labels, object.metadata.labels.as_ref());

@@ -23,7 +23,7 @@ fn said() -> Value {
 
 /// The Instance `web-0` that the WD makes of its template, bent.
 fn made(wd: &Object, bend: impl FnOnce(&mut Object)) -> Object {
-    let mut instance = build(&Deployment::of(wd), 0, None, []);
+    let mut instance = build(&Deployment::from_object(wd), 0, None, []);
     bend(&mut instance);
     instance
 }
@@ -56,7 +56,7 @@ fn made_by_go(wd: &Object) -> Object {
 #[test]
 fn c5_another_controllers_instance_of_equal_content_is_not_replaced() {
     let wd = wd(said());
-    let deployment = Deployment::of(&wd);
+    let deployment = Deployment::from_object(&wd);
     let instance = made_by_go(&wd);
     assert_eq!(deployment.likeness(&instance), Likeness::Equal);
     assert!(!deployment.outdates(&deployment.view(&instance)));
@@ -76,7 +76,7 @@ type Bend = fn(&mut Object);
 #[test]
 fn c5_another_controllers_instance_of_other_content_is_replaced() {
     let wd = wd(said());
-    let deployment = Deployment::of(&wd);
+    let deployment = Deployment::from_object(&wd);
     let bends: [(&str, Bend); 7] = [
         ("image", |i| i.data["spec"]["runtime"]["sandbox"]["containers"][0]["image"] = json!("nginx:2")),
         ("quantity", |i| i.data["spec"]["runtime"]["resources"]["requests"]["cpu"] = json!("2")),
@@ -102,15 +102,19 @@ fn c5_our_own_hash_of_this_version_tells_what_was_taken_away() {
     after["metadata"]["labels"] = json!({});
     let instance = made(&wd(before.clone()), |_| {});
     let now = wd(after);
-    assert_eq!(Deployment::of(&now).likeness(&instance), Likeness::Different);
+    assert_eq!(Deployment::from_object(&now).likeness(&instance), Likeness::Different);
     let mut after = before.clone();
     after["spec"]["runtime"]["sandbox"]["containers"][0].as_object_mut().unwrap().remove("env");
     let now = wd(after);
-    assert_eq!(Deployment::of(&now).likeness(&instance), Likeness::Different, "what is empty was said");
+    assert_eq!(
+        Deployment::from_object(&now).likeness(&instance),
+        Likeness::Different,
+        "what is empty was said"
+    );
     let mut after = before;
     after["spec"]["location"] = json!({"name": "elsewhere"});
     let now = wd(after);
-    assert_eq!(Deployment::of(&now).likeness(&instance), Likeness::Extended);
+    assert_eq!(Deployment::from_object(&now).likeness(&instance), Likeness::Extended);
 }
 
 #[test]
@@ -120,18 +124,19 @@ fn c5_what_a_newer_schema_may_have_added_is_in_doubt_until_it_is_known() {
     let mut template = said();
     template["spec"]["tier"] = json!("standard");
     let now = wd(template);
-    assert_eq!(Deployment::of(&now).likeness(&instance), Likeness::Extended);
-    let newer = TemplateSchema::of(
+    assert_eq!(Deployment::from_object(&now).likeness(&instance), Likeness::Extended);
+    let newer = TemplateSchema::from_template(
         json!({"properties": {"spec": {"properties": {"tier": {"default": "standard"}}}}}),
     );
     assert_eq!(Deployment::by(&now, &newer).likeness(&instance), Likeness::Hashed);
     // Where the server shows it on the Instance, too, the hash alone is another.
     let shown = made(&before, |i| i.data["spec"]["tier"] = json!("standard"));
-    assert_eq!(Deployment::of(&now).likeness(&shown), Likeness::Equal);
+    assert_eq!(Deployment::from_object(&now).likeness(&shown), Likeness::Equal);
     assert_eq!(Deployment::by(&now, &newer).likeness(&shown), Likeness::Hashed);
     // A default that changed stays as it was written: it is said then, by both.
-    let changed =
-        TemplateSchema::of(json!({"properties": {"spec": {"properties": {"tier": {"default": "premium"}}}}}));
+    let changed = TemplateSchema::from_template(
+        json!({"properties": {"spec": {"properties": {"tier": {"default": "premium"}}}}}),
+    );
     let was = build(&Deployment::by(&now, &newer), 0, None, []);
     assert_eq!(Deployment::by(&now, &changed).likeness(&was), Likeness::Equal);
 }
@@ -149,9 +154,9 @@ fn c5_a_hash_by_a_plane_with_another_schema_would_replace_what_nobody_changed() 
     let built_in = TemplateSchema::built_in();
     assert_ne!(template_hash(&template, built_in), template_hash(&said(), built_in));
     // A cell that prunes the field sees the template that it had, also where a user has set it.
-    assert_eq!(Deployment::of(&before).likeness(&instance), Likeness::Hashed);
+    assert_eq!(Deployment::from_object(&before).likeness(&instance), Likeness::Hashed);
     // The cell whose CRD has that default ignores it.
-    let newer = TemplateSchema::of(
+    let newer = TemplateSchema::from_template(
         json!({"properties": {"spec": {"properties": {"tier": {"default": "standard"}}}}}),
     );
     let now = wd(template);
@@ -163,7 +168,7 @@ fn c5_a_hash_by_a_plane_with_another_schema_would_replace_what_nobody_changed() 
 fn c5_a_hash_that_is_right_is_enough() {
     let wd = wd(said());
     let instance = made(&wd, |i| i.data["spec"]["runtime"] = json!({"edited": "by hand"}));
-    assert_eq!(Deployment::of(&wd).likeness(&instance), Likeness::Hashed);
+    assert_eq!(Deployment::from_object(&wd).likeness(&instance), Likeness::Hashed);
     assert_eq!(instance.name(), "web-0");
 }
 
@@ -173,5 +178,5 @@ fn c3_an_instance_of_another_owner_keeps_its_hash() {
     let wd = wd(said());
     let mut instance = made_by_go(&wd);
     instance.metadata.owner_references = None;
-    assert_eq!(Deployment::of(&wd).view(&instance).template_hash, Some(GO));
+    assert_eq!(Deployment::from_object(&wd).view(&instance).template_hash, Some(GO));
 }

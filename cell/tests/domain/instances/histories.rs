@@ -94,7 +94,7 @@ impl Cell {
 
     fn publish(&mut self, good: bool) {
         let release = u32::try_from(self.releases.len()).unwrap();
-        self.releases.push((Deployment::of(&wd(template(release))).template_hash, good));
+        self.releases.push((Deployment::from_object(&wd(template(release))).template_hash, good));
         self.turn(release, self.desired);
     }
 
@@ -162,7 +162,10 @@ impl Cell {
     fn pass(&mut self) -> (String, bool) {
         let (hash, good) = self.releases[self.release as usize].clone();
         let wd = wd(template(self.release));
-        let (mut create, mut delete, mut replaced, mut patches) = (None, Vec::new(), None, Vec::new());
+        let mut create = None;
+        let mut delete = Vec::new();
+        let mut replaced = None;
+        let mut patches = Vec::new();
         let said = planned(&wd, self.desired, &self.held, |plan| {
             check(&self.held, &hash, self.desired, plan);
             match &plan.step {
@@ -188,8 +191,8 @@ impl Cell {
         }
         if let Some(ordinal) = create {
             self.add(Held::slot(ordinal).on(self.release));
-            let staying = |h: &&Held| h.is_ours() && h.ordinal().is_some() && !h.terminating;
-            let count = self.held.iter().filter(staying).count();
+            let count =
+                self.held.iter().filter(|h| h.is_ours() && h.ordinal().is_some() && !h.terminating).count();
             assert!(count <= self.desired as usize, "C1: never more than desired: {:#?}", self.held);
         }
         if let Some(ready) = replaced {
@@ -210,7 +213,8 @@ impl Cell {
 
     /// Passes in a cell that is left alone, where deletions take a while, until nothing happens any more.
     fn quiet(&mut self) -> String {
-        let (mut still, mut said) = (0, String::new());
+        let mut still = 0;
+        let mut said = String::new();
         for round in 0..200 {
             let acted;
             (said, acted) = self.pass();
@@ -252,7 +256,7 @@ proptest! {
         let wd = wd(template(cell.release));
         for held in &cell.held {
             prop_assert!(held.ready && !held.terminating && held.hash.as_ref() == Some(hash));
-            let own = labels(&Deployment::of(&wd), held.ordinal().unwrap());
+            let own = labels(&Deployment::from_object(&wd), held.ordinal().unwrap());
             prop_assert!(own.iter().all(|(k, v)| held.labels.get(*k) == Some(v)), "{:?}", held);
         }
     }
@@ -299,8 +303,7 @@ proptest! {
         let leaving: Vec<_> = cell.held.iter().filter(|h| h.terminating).filter_map(Held::ordinal).collect();
         prop_assert!(leaving.len() <= 1, "{:#?}", cell.held);
         let below = leaving.first().map_or(then, |gone| then.min(*gone));
-        let there = |o: u32| cell.held.iter().any(|h| h.ordinal() == Some(o) && h.ready && !h.terminating);
-        prop_assert!((0..below).all(there), "{:#?}", cell.held);
+        prop_assert!((0..below).all(|o| cell.held.iter().any(|h| h.ordinal() == Some(o) && h.ready && !h.terminating)), "{:#?}", cell.held);
         prop_assert_eq!(cell.quiet(), "rest", "and when they go, all is made good");
     }
 

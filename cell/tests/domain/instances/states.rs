@@ -58,7 +58,7 @@ fn acts(plan: &RolloutPlan<'_>) -> (Vec<u32>, Vec<String>) {
 #[test]
 fn c1_c2_c3_c4_no_step_from_any_state_breaks_a_rule() {
     let wd = wd(template(NOW));
-    let hash = Deployment::of(&wd).template_hash;
+    let hash = Deployment::from_object(&wd).template_hash;
     for (desired, held) in states(4) {
         planned(&wd, desired, &held, |plan| check(&held, &hash, desired, plan));
     }
@@ -67,7 +67,7 @@ fn c1_c2_c3_c4_no_step_from_any_state_breaks_a_rule() {
 #[test]
 fn c1_every_state_comes_to_rest_where_templates_become_ready() {
     let wd = wd(template(NOW));
-    let hash = Deployment::of(&wd).template_hash;
+    let hash = Deployment::from_object(&wd).template_hash;
     for (desired, start) in states(3) {
         let mut held = start.clone();
         let mut quiet = 0;

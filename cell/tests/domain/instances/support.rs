@@ -60,7 +60,7 @@ impl Held {
         let wd = wd(template(0));
         match ordinal(WD, name) {
             Some(ordinal) => {
-                let own = labels(&Deployment::of(&wd), ordinal);
+                let own = labels(&Deployment::from_object(&wd), ordinal);
                 Self { labels: own.into_iter().map(|(k, v)| (k.to_owned(), v)).collect(), ..held }
             }
             None => held,
@@ -73,7 +73,7 @@ impl Held {
 
     pub fn on(self, release: u32) -> Self {
         let wd = wd(template(release));
-        Self { hash: Some(Deployment::of(&wd).template_hash), ..self }
+        Self { hash: Some(Deployment::from_object(&wd).template_hash), ..self }
     }
 
     pub fn ready(self) -> Self {
@@ -112,7 +112,7 @@ impl Held {
 /// Plans over what the cell holds, and gives the plan to `look`.
 pub fn planned<T>(wd: &Object, desired: u32, held: &[Held], look: impl FnOnce(&RolloutPlan<'_>) -> T) -> T {
     let views: Vec<_> = held.iter().map(Held::view).collect();
-    look(&plan(&Deployment::of(wd), desired, &views))
+    look(&plan(&Deployment::from_object(wd), desired, &views))
 }
 
 /// A step in a few words.

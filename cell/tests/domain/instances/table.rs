@@ -225,7 +225,8 @@ fn labels_are_put_right_on_what_lives_whatever_the_step_is() {
 #[test]
 fn c9_a_wait_is_said_in_words() {
     use fedhub_cell::domain::instances::InstanceWait;
-    let (held, other) = (new(1), new(1).foreign());
+    let held = new(1);
+    let other = new(1).foreign();
     for (wait, has) in [
         (InstanceWait::Deleting(held.view()), "web-1 to be deleted"),
         (InstanceWait::NotReady(held.view()), "web-1 to become Ready"),

@@ -63,7 +63,9 @@ fn c5_what_the_schema_fills_in_was_said_by_nobody() {
 
 /// The schema of a template whose spec has these fields.
 fn schema(properties: Value) -> TemplateSchema {
-    TemplateSchema::of(json!({"type": "object", "properties": {"spec": {"properties": properties}}}))
+    TemplateSchema::from_template(
+        json!({"type": "object", "properties": {"spec": {"properties": properties}}}),
+    )
 }
 
 #[test]
@@ -106,7 +108,7 @@ fn c5_the_schema_is_read_from_the_crd() {
     let template = json!({"properties": {"spec": {"properties": {"tier": {"default": "standard"}}}}});
     let version = |name: &str, template: &Value| json!({"name": name, "schema": {"openAPIV3Schema": {"properties": {"spec": {"properties": {"template": template}}}}}});
     let spec = json!({"versions": [version("v1", &json!({})), version("v1alpha", &template)]});
-    assert_eq!(TemplateSchema::of_crd_spec(&spec), Some(TemplateSchema::of(template.clone())));
+    assert_eq!(TemplateSchema::of_crd_spec(&spec), Some(TemplateSchema::from_template(template.clone())));
     assert_eq!(TemplateSchema::of_crd_spec(&json!({"versions": [version("v1", &template)]})), None);
     assert_eq!(TemplateSchema::of_crd_spec(&Value::Null), None);
     assert_eq!(

@@ -53,7 +53,8 @@ fn instances() -> Vec<Shown> {
     let crashing = condition("Available", "False", "InstanceCrashing", "Exit code 1");
     let of = |gates: &[&str], conditions: &[Value], quota: &Value, suspended| {
         let instance = instance_with("wd-0", gates, conditions);
-        let (network, instance) = (&Network::Ready, &instance);
+        let network = &Network::Ready;
+        let instance = &instance;
         let facts =
             InstanceFacts { instance, quota, data: None, network, contexts: None, suspended, now: now() };
         of_status(&instance::status(&facts), "Ready")
@@ -139,9 +140,9 @@ fn deployments() -> Vec<(String, String)> {
 fn conditions_and_events_of_the_cell_read_well() {
     let web = but(instance_with("wd-0", &[], &[]), dying);
     let waits = one_of_each![
-        InstanceWait::Deleting(_) => InstanceWait::Deleting(Instance::of(&web)),
-        InstanceWait::NotReady(_) => InstanceWait::NotReady(Instance::of(&web)),
-        InstanceWait::NameTaken(_) => InstanceWait::NameTaken(Instance::of(&web)),
+        InstanceWait::Deleting(_) => InstanceWait::Deleting(Instance::from_object(&web)),
+        InstanceWait::NotReady(_) => InstanceWait::NotReady(Instance::from_object(&web)),
+        InstanceWait::NameTaken(_) => InstanceWait::NameTaken(Instance::from_object(&web)),
         InstanceWait::UnknownPolicy(_) => InstanceWait::UnknownPolicy("Parallel"),
         InstanceWait::NoTemplate => InstanceWait::NoTemplate,
     ];

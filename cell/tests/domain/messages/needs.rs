@@ -113,10 +113,11 @@ pub fn autoscaling() -> Vec<Shown> {
     let stopped = wd(good(), 0, 3);
     let broken = wd(broken, 2, 0);
     let wd = wd(good(), 1, 3);
-    assert!(matches!(AutoscalingSettings::of(&broken), AutoscalingSettings::Invalid(_)));
+    assert!(matches!(AutoscalingSettings::from_deployment(&broken), AutoscalingSettings::Invalid(_)));
     let reported = |status: &str, reason: &str| {
         but(object(Kind::HorizontalPodAutoscaler, "wd"), |o| {
-            let (uid, controller) = ("uid-of-wd".to_owned(), Some(true));
+            let uid = "uid-of-wd".to_owned();
+            let controller = Some(true);
             o.metadata.owner_references =
                 Some(vec![OwnerReference { uid, controller, ..OwnerReference::default() }]);
             let active = condition("ScalingActive", status, reason, "Some detail");

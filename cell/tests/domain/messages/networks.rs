@@ -29,8 +29,11 @@ pub fn stages() -> Vec<Shown> {
     let of = |location: &Location, bindings: &[Object], contexts: &[Object], claims: &[Object]| {
         let [bindings, contexts, claims] = [bindings, contexts, claims]
             .map(|objects| objects.iter().cloned().map(Arc::new).collect::<Vec<ObjectRef>>());
-        let (bindings, contexts, claims) = (&bindings[..], &contexts[..], &claims[..]);
-        let (instances, subnets) = (&[][..], &[][..]);
+        let bindings = &bindings[..];
+        let contexts = &contexts[..];
+        let claims = &claims[..];
+        let instances = &[][..];
+        let subnets = &[][..];
         let facts =
             NetworkFacts { deployment: &wd, instances, bindings, contexts, claims, subnets, location };
         of_update(&plan(&facts).network.blocker().unwrap())
@@ -39,7 +42,8 @@ pub fn stages() -> Vec<Shown> {
     let binding = |status: &str, reason: &str| {
         but(reporting(Kind::NetworkBinding, "wd-net-0", status, reason), |o| {
             o.data["spec"] = json!({"network": network, "location": {"name": "dfw-1"}});
-            let (uid, controller) = ("uid-of-wd".to_owned(), Some(true));
+            let uid = "uid-of-wd".to_owned();
+            let controller = Some(true);
             o.metadata.owner_references =
                 Some(vec![OwnerReference { uid, controller, ..OwnerReference::default() }]);
         })
@@ -57,7 +61,8 @@ pub fn stages() -> Vec<Shown> {
         })
     };
     let claim = but(reporting(Kind::SubnetClaim, "c-0", "True", "Ready"), |o| {
-        let (context, location) = (json!({"name": "c"}), json!({"name": "dfw-1"}));
+        let context = json!({"name": "c"});
+        let location = json!({"name": "dfw-1"});
         o.data["spec"] = json!({
             "subnetClass": "private", "ipFamily": "IPv6", "networkContext": context, "location": location,
         });

@@ -18,7 +18,7 @@ fn consumer() -> ProjectNamespace {
         ("meta.datumapis.com/upstream-cluster-name", "cluster-org_alpha"),
         ("meta.datumapis.com/upstream-namespace", "shop"),
     ];
-    ProjectNamespace::of(&space(&labels)).unwrap()
+    ProjectNamespace::from_hub_namespace(&space(&labels)).unwrap()
 }
 
 fn cell(name: &str, uid: &str) -> CellId {
@@ -61,7 +61,8 @@ fn a_claim_says_who_asks_for_what() {
 
 #[test]
 fn a_namespace_without_both_labels_names_no_consumer() {
-    let (plane, name) = ("meta.datumapis.com/upstream-cluster-name", "meta.datumapis.com/upstream-namespace");
+    let plane = "meta.datumapis.com/upstream-cluster-name";
+    let name = "meta.datumapis.com/upstream-namespace";
     for labels in [
         &[][..],
         &[(plane, "cluster-a")],
@@ -69,7 +70,7 @@ fn a_namespace_without_both_labels_names_no_consumer() {
         &[(plane, "cluster-"), (name, "shop")],
         &[(plane, "cluster-a"), (name, "")],
     ] {
-        assert_eq!(ProjectNamespace::of(&space(labels)), None, "{labels:?}");
+        assert_eq!(ProjectNamespace::from_hub_namespace(&space(labels)), None, "{labels:?}");
     }
 }
 

@@ -60,7 +60,8 @@ fn c9_the_most_important_reason_is_said_on_the_deployment() {
         &[condition("ReferencedDataReady", "False", "AwaitingPropagation", "ConfigMap/a is not here")],
     ));
     let network = |n: fn(String) -> Network| n("Network \"x\": words".to_owned());
-    let (fine, unasked) = (Network::Ready, Location::Unasked);
+    let fine = Network::Ready;
+    let unasked = Location::Unasked;
     let elsewhere = Location::Elsewhere { name: "ord-1".to_owned(), city: "ORD".to_owned() };
     let several = Location::Ambiguous(vec!["a".to_owned(), "b".to_owned()]);
     let broken = || unready("wd-0", "ImageUnavailable", "no such image");
@@ -195,11 +196,10 @@ fn replicas_are_ready_when_all_that_are_wanted_are() {
     ));
     // C6: what has passed its gates waits for nothing.
     let denied = |kind: &str, reason: &str| {
-        let bend = |i: &mut Object| {
+        Arc::new(but(ready("wd-1").as_ref().clone(), |i| {
             let all = i.data["status"]["conditions"].as_array_mut().unwrap();
             all.push(condition(kind, "False", reason, "x"));
-        };
-        Arc::new(but(ready("wd-1").as_ref().clone(), bend))
+        }))
     };
     let over = denied("QuotaGranted", "QuotaExceeded");
     let lost = denied("ReferencedDataReady", "SourceNotFound");

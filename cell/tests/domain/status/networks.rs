@@ -12,7 +12,7 @@ fn what_the_network_service_says_is_one_of_four() {
             o.data = json!({"status": {"conditions": [condition("Ready", status, reason, message)]}});
         })
     };
-    let said = |o: Option<&Object>| Network::of("Network \"x\"", o);
+    let said = |o: Option<&Object>| Network::from_object("Network \"x\"", o);
     let words = |w: &str| format!("Network \"x\": {w}");
     assert_eq!(said(Some(&ready("True", "Ready", ""))), Network::Ready);
     assert_eq!(
@@ -37,8 +37,10 @@ fn what_the_network_service_says_is_one_of_four() {
 
 #[test]
 fn the_worst_of_several_is_said() {
-    let (a, b) = (Network::Provisioning("a".to_owned()), Network::Provisioning("b".to_owned()));
-    let (lost, failed) = (Network::NotFound("c".to_owned()), Network::Failed("d".to_owned()));
+    let a = Network::Provisioning("a".to_owned());
+    let b = Network::Provisioning("b".to_owned());
+    let lost = Network::NotFound("c".to_owned());
+    let failed = Network::Failed("d".to_owned());
     assert_eq!(Network::worst([]), Network::Ready);
     assert_eq!(Network::worst([Network::Ready, a.clone(), b.clone()]), a);
     assert_eq!(Network::worst([failed.clone(), a, lost, b]), failed);
@@ -54,17 +56,21 @@ fn a_cell_serves_a_city_with_exactly_one_location() {
             }
         })
     };
-    let (a, b) = (binding("a", Some("dfw-1"), "DFW"), binding("b", None, "ORD"));
+    let a = binding("a", Some("dfw-1"), "DFW");
+    let b = binding("b", None, "ORD");
     let going = but(binding("c", None, "DFW"), dying);
-    assert_eq!(Location::of("DFW", []), Location::Missing);
-    assert_eq!(Location::of("DFW", [&a, &going]), Location::Serving("dfw-1".to_owned()));
+    assert_eq!(Location::from_bindings("DFW", []), Location::Missing);
+    assert_eq!(Location::from_bindings("DFW", [&a, &going]), Location::Serving("dfw-1".to_owned()));
     assert_eq!(
-        Location::of("DFW", [&b]),
+        Location::from_bindings("DFW", [&b]),
         Location::Elsewhere { name: "b".to_owned(), city: "ORD".to_owned() }
     );
     let both = Location::Ambiguous(vec!["b".to_owned(), "dfw-1".to_owned()]);
-    assert_eq!((Location::of("DFW", [&a, &b]), Location::of("DFW", [&b, &a])), (both.clone(), both.clone()));
-    assert!(!both.allows() && !Location::of("DFW", [&b]).allows());
+    assert_eq!(
+        (Location::from_bindings("DFW", [&a, &b]), Location::from_bindings("DFW", [&b, &a])),
+        (both.clone(), both.clone())
+    );
+    assert!(!both.allows() && !Location::from_bindings("DFW", [&b]).allows());
     assert!(Location::Missing.allows() && Location::Unasked.allows());
 }
 

@@ -99,14 +99,15 @@ where
 
 /// The names of the objects of a kind.
 async fn names(session: Session, kind: Kind) -> Result<Vec<String>, Problem> {
-    let (client, resource) = (session.client, kind.resource());
+    let client = session.client;
+    let resource = kind.resource();
     let api: Api<DynamicObject> = if kind.namespaced() {
         Api::namespaced_with(client, &session.namespace, resource)
     } else {
         Api::all_with(client, resource)
     };
     let list = api.list_metadata(&ListParams::default()).await;
-    let list = list.map_err(|error| Problem::of(error, "list names"))?;
+    let list = list.map_err(|error| Problem::from_error(error, "list names"))?;
     Ok(list.items.iter().map(ResourceExt::name_any).collect())
 }
 

@@ -177,7 +177,8 @@ impl<'a> Run<'a> {
         let response = self.client.send(self.request(step)?).await.map_err(|error| error.to_string())?;
         let code = response.status().as_u16();
         let mut body = response.into_body();
-        let (mut text, mut events) = (Vec::new(), Vec::new());
+        let mut text = Vec::new();
+        let mut events = Vec::new();
         while events.len() < count {
             let frame = timeout(PATIENCE, body.frame()).await;
             let frame = frame.map_err(|_| format!("no more than these events came: {}", json!(events)))?;

@@ -33,7 +33,8 @@ pub(super) async fn answer(
     match (method.as_str(), segments.as_slice()) {
         ("GET", []) => Ok(summary(fleet)),
         ("POST", ["populate"]) => {
-            let (fleet, population) = (fleet.clone(), read::<Population>(body)?);
+            let fleet = fleet.clone();
+            let population = read::<Population>(body)?;
             // It takes seconds, in which the others' requests are to be answered.
             let filled = tokio::task::spawn_blocking(move || fleet.populate(&population)).await;
             filled.map_err(|error| Refusal::internal(error.to_string()))??;

@@ -122,7 +122,8 @@ impl Outages {
     pub(super) fn refusal(&self, plane: &ApiServer, path: &str) -> Option<Refusal> {
         let mut start = self.start();
         let start = start.as_mut()?;
-        let (since, starting) = (start.at.elapsed(), Duration::from_millis(start.outage.starting_millis));
+        let since = start.at.elapsed();
+        let starting = Duration::from_millis(start.outage.starting_millis);
         if since < starting / 2 {
             return Some(Refusal::of_code(403));
         }
@@ -180,7 +181,8 @@ mod tests {
             ApiServer::builder(name).resources(served).build()
         });
         let of = |plane: &ApiServer, path: &str| outages.refusal(plane, path).map(|refusal| refusal.code);
-        let (core, custom) = ("/api/v1/namespaces/default", "/apis/g/v1/namespaces/n/widgets?watch=true");
+        let core = "/api/v1/namespaces/default";
+        let custom = "/apis/g/v1/namespaces/n/widgets?watch=true";
         assert_eq!((of(&a, core), of(&a, custom)), (None, None), "it never was away");
         let outage =
             Outage { millis: 5, starting_millis: 2000, initializing_millis: 500, ..Outage::default() };

@@ -60,8 +60,11 @@ impl Population {
 impl Fleet {
     /// Fills the planes whose Projects stand. What has the same names already is overwritten.
     pub fn populate(&self, population: &Population) -> Result<(), Refusal> {
-        let stands = |plane: &&ApiServer| self.management().get("Project", "", plane.name()).is_some();
-        let planes: Vec<&ApiServer> = self.projects().values().filter(stands).collect();
+        let planes: Vec<&ApiServer> = self
+            .projects()
+            .values()
+            .filter(|plane| self.management().get("Project", "", plane.name()).is_some())
+            .collect();
         let cities = &self.inner.cities;
         if (planes.is_empty() || cities.is_empty()) && population.deployments > 0 {
             return Err(Refusal::bad_request("there is no plane or no city to put them in"));
@@ -125,7 +128,8 @@ impl<'a> Home<'a> {
         let place = self.place();
         let ours = self.plane.put(objects::project_deployment(wd, self.namespace, place.as_ref()))?;
         let Some(place) = place else { return Ok(()) };
-        let (uid, generation) = (meta::get(&ours, "uid"), meta::get(&ours, "generation"));
+        let uid = meta::get(&ours, "uid");
+        let generation = meta::get(&ours, "generation");
         let policy = objects::policy(place.hub_namespace, wd.city);
         if self.hub.get("PropagationPolicy", place.hub_namespace, meta::text(&policy, "name")).is_none() {
             self.hub.put(policy)?;

@@ -37,7 +37,7 @@ enum Way<'a> {
 }
 
 impl<'a> Way<'a> {
-    fn of(path: &'a str) -> Self {
+    fn from_path(path: &'a str) -> Self {
         let below = |prefix: &str| {
             path.strip_prefix(prefix).filter(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
         };
@@ -115,9 +115,10 @@ where
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
         let whole = request.uri().path_and_query().map_or("/", PathAndQuery::as_str).to_owned();
-        let way = Way::of(&whole);
+        let way = Way::from_path(&whole);
         if let Way::Control(rest) = way {
-            let (fleet, rest) = (self.fleet.clone(), rest.to_owned());
+            let fleet = self.fleet.clone();
+            let rest = rest.to_owned();
             return Box::pin(controlled(fleet, rest, request));
         }
         let (Way::Hub(rest) | Way::Management(rest) | Way::Project(_, rest)) = way else {
@@ -171,7 +172,7 @@ mod tests {
     fn every_path_has_its_plane() {
         let projects = "/apis/resourcemanager.miloapis.com/v1alpha1/projects";
         let project = format!("{projects}/p-1/control-plane");
-        let of = |path: &str| format!("{:?}", Way::of(path));
+        let of = |path: &str| format!("{:?}", Way::from_path(path));
         for (path, way) in [
             ("/hub/api/v1?x=1".to_owned(), Way::Hub("/api/v1?x=1")),
             ("/hub".to_owned(), Way::Hub("")),

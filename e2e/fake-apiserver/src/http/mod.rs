@@ -69,7 +69,9 @@ pub async fn serve<S>(
         while connections.try_join_next().is_some() {}
         match listener.accept().await {
             Ok((tcp, _)) => {
-                let (tls, settings, service) = (tls.clone(), settings.clone(), service.clone());
+                let tls = tls.clone();
+                let settings = settings.clone();
+                let service = service.clone();
                 let counted = census.connection();
                 connections.spawn(async move {
                     // A client that goes away, or speaks something else, is no concern of the others'.

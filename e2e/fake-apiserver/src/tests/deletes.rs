@@ -26,7 +26,8 @@ async fn preconditions() {
             resource_version: version.map(Into::into),
         })
     };
-    let (uid, version) = (made.metadata.uid.unwrap(), made.metadata.resource_version.unwrap());
+    let uid = made.metadata.uid.unwrap();
+    let version = made.metadata.resource_version.unwrap();
     for wrong in [
         only(Some("x"), None),
         only(None, Some("1")),

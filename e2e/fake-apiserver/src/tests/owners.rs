@@ -24,7 +24,8 @@ fn owned(name: &str, namespace: &str, owners: &[&Value]) -> Value {
 #[tokio::test(start_paused = true)]
 async fn what_has_lost_all_owners_goes_too() {
     let server = plane();
-    let (a, b) = (server.put(wd("a")).unwrap(), server.put(wd("b")).unwrap());
+    let a = server.put(wd("a")).unwrap();
+    let b = server.put(wd("b")).unwrap();
     let child = server.put(owned("of-a", "n", &[&a])).unwrap();
     server.put(owned("of-child", "n", &[&child])).unwrap();
     server.put(owned("of-both", "n", &[&a, &b])).unwrap();

@@ -15,7 +15,8 @@ fn condition(field: &str, value: Value) -> Value {
 async fn values_that_a_schema_refuses_are_not_stored() {
     let server = plane();
     assert_eq!(ask(&server, "POST", WDS, wd("a")).await.0, 201);
-    let (main, status) = (format!("{WDS}/a"), format!("{WDS}/a/status"));
+    let main = format!("{WDS}/a");
+    let status = format!("{WDS}/a/status");
     let long = "ü".repeat(32_769);
     for (path, patch, says) in [
         (

@@ -40,8 +40,8 @@ impl Lines {
                 break;
             }
             let meta = &event["object"]["metadata"];
-            let (kind, name) =
-                (event["type"].as_str().unwrap_or("?"), meta["name"].as_str().unwrap_or_default());
+            let kind = event["type"].as_str().unwrap_or("?");
+            let name = meta["name"].as_str().unwrap_or_default();
             seen.push(format!("{kind} {name}@{}", meta["resourceVersion"].as_str().unwrap_or_default()));
         }
         seen
@@ -54,7 +54,8 @@ async fn where_a_watch_starts() {
     let a = version(&server.put(map("a")).unwrap());
     let b = version(&server.put(map("b")).unwrap());
     let from = |version: &str| format!("resourceVersion={version}");
-    let (added_a, added_b) = (format!("ADDED a@{a}"), format!("ADDED b@{b}"));
+    let added_a = format!("ADDED a@{a}");
+    let added_b = format!("ADDED b@{b}");
     for (query, expected) in [
         (String::new(), vec![added_a.clone(), added_b.clone()]),
         (from("0"), vec![added_a.clone(), added_b.clone()]),

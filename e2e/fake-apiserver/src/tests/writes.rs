@@ -156,7 +156,9 @@ async fn dry_runs_answer_in_full_and_store_nothing() {
     server.put(wd("old")).unwrap();
     server.put(json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "namespace": "n", "name": "held", "finalizers": ["a/b"] } }))
         .unwrap();
-    let (hash, revision, mark) = (server.objects_hash(), server.revision(), server.mark());
+    let hash = server.objects_hash();
+    let revision = server.revision();
+    let mark = server.mark();
     let mut put = server.get("WorkloadDeployment", "n", "old").unwrap();
     put["spec"]["replicas"] = json!(5);
     let all = json!({ "dryRun": ["All"] });

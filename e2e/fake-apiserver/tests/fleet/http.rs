@@ -35,7 +35,8 @@ async fn served() -> Served {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let identity = Identity::generate(&["127.0.0.1".to_owned(), "localhost".to_owned()]).unwrap();
-    let (serving, service) = (identity.clone(), fleet.service());
+    let serving = identity.clone();
+    let service = fleet.service();
     let census = fleet.census();
     tokio::spawn(async move {
         let settings = speak::Settings { streams: 7 };
@@ -189,7 +190,8 @@ async fn a_kubeconfig_leads_to_its_plane() {
 async fn i8_a_fault_of_one_plane_leaves_the_others_on_its_connection_alone() {
     let served = served().await;
     let mut wire = served.tls(b"h2").await;
-    let (bad, good) = (format!("{PROJECT}/api/v1/namespaces"), PROJECT.replace("p-00001", "p-00000"));
+    let bad = format!("{PROJECT}/api/v1/namespaces");
+    let good = PROJECT.replace("p-00001", "p-00000");
     let good = format!("{good}/api/v1/namespaces");
     let faults = "/control/planes/p-00001/faults";
     for (fault, code) in [
@@ -273,7 +275,8 @@ async fn a_server_that_goes_away_cuts_everybody_off_and_comes_back_with_what_it_
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let identity = Identity::generate(&["127.0.0.1".to_owned(), "localhost".to_owned()]).unwrap();
-    let (serving, of) = (identity.clone(), fleet.clone());
+    let serving = identity.clone();
+    let of = fleet.clone();
     tokio::spawn(async move { of.serve(listener, &serving, &speak::Settings::default()).await.unwrap() });
     let served = Served { fleet, identity, address };
     let path = format!("{PROJECT}/apis/compute.datumapis.com/v1alpha/instances");

@@ -28,10 +28,12 @@ fn fleet() -> Fleet {
 async fn run(fleet: &Fleet, seconds: u64) -> (Vec<String>, Metrics) {
     let marks: Vec<_> = fleet.planes().map(|server| (server.clone(), server.mark())).collect();
     let mut process = Process::on(fleet.hub());
-    let companions = |kind| Watched::labelled(kind, REFERENCED_DATA, "true").if_served();
     let settings = fedhub_planes::Settings {
         seed: 7,
-        anchor_kinds: watched::all(&HUB_KINDS).into_iter().chain(DATA_KINDS.map(companions)).collect(),
+        anchor_kinds: watched::all(&HUB_KINDS)
+            .into_iter()
+            .chain(DATA_KINDS.map(|kind| Watched::labelled(kind, REFERENCED_DATA, "true").if_served()))
+            .collect(),
         project_kinds: fedhub_workload::on_projects(false, false),
         ..fedhub_planes::Settings::default()
     };
@@ -60,8 +62,7 @@ async fn run(fleet: &Fleet, seconds: u64) -> (Vec<String>, Metrics) {
     let asked = |(server, mark): &(fedhub_fake_apiserver::ApiServer, fedhub_fake_apiserver::Mark)| {
         let since = server.requests_since(*mark);
         let writes = since.into_iter().filter(|e| !matches!(e.verb, "get" | "list" | "watch"));
-        let short = |e: fedhub_fake_apiserver::AuditEntry| format!("{} {} {:?}", e.verb, e.resource, e.name);
-        writes.map(short).collect::<Vec<_>>()
+        writes.map(|e| format!("{} {} {:?}", e.verb, e.resource, e.name)).collect::<Vec<_>>()
     };
     let writes = marks.iter().flat_map(asked).collect();
     let metrics = run.metrics.clone();

@@ -21,10 +21,11 @@ fn said(cluster: &ApiServer, kind: &str, space: &str, name: &str, condition: &st
 }
 
 fn status_writes(cluster: &ApiServer, resource: &str) -> usize {
-    let of = |entry: &&fedhub_fake_apiserver::AuditEntry| {
-        entry.is_write() && entry.resource == resource && entry.code == 200
-    };
-    cluster.audit().iter().filter(of).count()
+    cluster
+        .audit()
+        .iter()
+        .filter(|entry| entry.is_write() && entry.resource == resource && entry.code == 200)
+        .count()
 }
 
 #[tokio::test(start_paused = true)]
@@ -43,8 +44,10 @@ async fn an_instance_comes_up_after_its_start_time_with_two_writes() {
     cell.put(open).unwrap();
     // A conflict is no end.
     cell.fault(Fault::Status(409).on("patch", "instances/status").times(1));
-    let up = || said(&cell, "Instance", "ns-a", "web-0", "Available") == "True/Available";
-    until("the Instance is available", up).await;
+    until("the Instance is available", || {
+        said(&cell, "Instance", "ns-a", "web-0", "Available") == "True/Available"
+    })
+    .await;
     assert!(began.elapsed() >= START && began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
     quiet(60).await;
     assert_eq!(status_writes(&cell, "instances"), 2);
@@ -163,15 +166,14 @@ async fn claims_are_granted_up_to_the_limit_and_a_refused_one_when_it_is_made_an
     ["a", "b", "c", "d"].into_iter().for_each(make);
     let said = |name: &str| said(&plane, "ResourceClaim", "shop", name, "Granted");
     let all = |expected: [&str; 4]| {
-        let of = |(name, expected): (&str, &str)| {
+        ["a", "b", "c", "d"].into_iter().zip(expected).all(|(name, expected)| {
             said(name)
                 == match expected {
                     "yes" => "True/QuotaAvailable",
                     "no" => "False/QuotaExceeded",
                     _ => "",
                 }
-        };
-        ["a", "b", "c", "d"].into_iter().zip(expected).all(of)
+        })
     };
     until("two are granted", || all(["yes", "yes", "no", "no"])).await;
     quiet(5).await;

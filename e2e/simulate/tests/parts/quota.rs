@@ -43,7 +43,7 @@ fn what_an_annotation_says() {
         (Some("invalid"), Limit::Invalid),
         (Some("-1"), Limit::Invalid),
     ] {
-        assert_eq!(Limit::of(annotation), limit);
+        assert_eq!(Limit::from_annotation(annotation), limit);
     }
 }
 

@@ -51,7 +51,8 @@ fn a_claim_gets_a_subnet_with_a_prefix_or_the_one_that_it_asks_for() {
         let status = &done.data["status"];
         assert_eq!(says(status, "Programmed"), "True/Programmed");
         assert_eq!(says(status, "Ready"), "True/Ready");
-        let (given, named) = (&status["prefixLength"], &status["subnetRef"]["name"]);
+        let given = &status["prefixLength"];
+        let named = &status["subnetRef"]["name"];
         assert_eq!((given, named), (&json!(length), &json!("default-dfw-0")));
         let address: std::net::IpAddr = status["startAddress"].as_str().unwrap().parse().unwrap();
         assert!(asked.is_null() || asked == address.to_string());

@@ -13,7 +13,8 @@ pub const NECESSARY: f64 = 6.0;
 
 /// History, finalizer and annotations, the WDs, status: in this order.
 pub async fn place(project: Client, workload: DynamicObject) -> Result<(), Error> {
-    let (space, name) = (workload.namespace().unwrap_or_default(), workload.name_any());
+    let space = workload.namespace().unwrap_or_default();
+    let name = workload.name_any();
     let create = |api: Api<DynamicObject>, manifest: Value| async move {
         let object = object(manifest)?;
         let made = api.create(&PostParams::default(), &object).await;
@@ -64,7 +65,9 @@ fn history(workload: &DynamicObject) -> Value {
 }
 
 fn deployment(workload: &DynamicObject, city: &str) -> Value {
-    let (name, uid, spec) = (workload.name_any(), workload.uid(), &workload.data["spec"]);
+    let name = workload.name_any();
+    let uid = workload.uid();
+    let spec = &workload.data["spec"];
     json!({
         "apiVersion": "compute.datumapis.com/v1alpha", "kind": "WorkloadDeployment",
         "metadata": {

@@ -102,8 +102,11 @@ struct Lap {
 impl Chain<'_> {
     /// Laps one after the other. Requests are counted, so the most of any lap is judged.
     async fn laps(&self, prefix: &str, options: &Options) -> Result<Laps, Error> {
-        let (count, namespaces) = (options.scaled(DEPLOYMENTS), options.scaled(NAMESPACES));
-        let (mut ratios, mut seconds, mut laps) = (Vec::new(), Vec::new(), Vec::new());
+        let count = options.scaled(DEPLOYMENTS);
+        let namespaces = options.scaled(NAMESPACES);
+        let mut ratios = Vec::new();
+        let mut seconds = Vec::new();
+        let mut laps = Vec::new();
         for at in 0..options.counts() {
             let lap = Box::pin(self.lap(&format!("{prefix}{at}"), namespaces, count)).await?;
             ratios.push(lap.ratio);
@@ -130,7 +133,8 @@ impl Chain<'_> {
                 "apiVersion": "networking.datumapis.com/v1alpha", "kind": "LocationBinding", "metadata": {"name": LOCATION},
                 "spec": {"locationRef": {"name": LOCATION}, "topology": {"topology.datum.net/city-code": city}},
             });
-            let (api, applied) = (api_all(client, Kind::LocationBinding), PatchParams::apply("fedhub-bench"));
+            let api = api_all(client, Kind::LocationBinding);
+            let applied = PatchParams::apply("fedhub-bench");
             let patched = api.patch(LOCATION, &applied, &Patch::Apply(location)).await;
             patched.map_err(Error::api(format!("apply the location of {}", cell.name)))?;
             Fedhub::cell(layout, cell.name)?.start_with(&once).await?;
@@ -141,7 +145,8 @@ impl Chain<'_> {
     }
 
     async fn lap(&self, prefix: &str, namespaces: usize, count: usize) -> Result<Lap, Error> {
-        let (environment, instances) = (self.environment, count * REPLICAS);
+        let environment = self.environment;
+        let instances = count * REPLICAS;
         let spaces = loader::spaces(&environment.project, prefix, namespaces).await?;
         self.settled().await?;
         let since = Timestamp::now();
@@ -157,7 +162,7 @@ impl Chain<'_> {
         self.settled().await?;
         self.delete(&spaces).await?;
         let requests = self.requests(since, &spaces)?;
-        let table = Table::of(&requests, self.features, instances, count);
+        let table = Table::new(&requests, self.features, instances, count);
         environment.progress.step(format!(
             "{:.2} requests for an Instance, of {} necessary",
             table.each(),
@@ -176,12 +181,12 @@ impl Chain<'_> {
     /// Makes the WDs, in turn over the namespaces and in each in turn over the cities.
     async fn create(&self, spaces: &[Space], prefix: &str, count: usize) -> Result<(), Error> {
         let cities: Vec<_> = cells().map(|(_, city)| city).collect();
-        let each = |index: usize, mut wd: Value| {
+        loader::deployments_with(&self.environment.project, spaces, prefix, count, |index, mut wd| {
             wd["spec"]["cityCode"] = json!(cities[index / spaces.len() % cities.len()]);
             wd["spec"]["scaleSettings"]["minReplicas"] = json!(REPLICAS);
             wd
-        };
-        loader::deployments_with(&self.environment.project, spaces, prefix, count, each).await
+        })
+        .await
     }
 
     /// Deletes the WDs as a user does, and waits until nothing is left of them on any plane.
@@ -243,21 +248,22 @@ struct Watches {
 
 impl Watches {
     async fn begin(chain: &Chain<'_>, prefix: &str) -> Result<Self, Error> {
-        let (project, hub) = (&chain.environment.project, &chain.environment.hub);
+        let project = &chain.environment.project;
+        let hub = &chain.environment.hub;
         let in_cells = |kind, is_done: fn(&Seen) -> bool| {
-            try_join_all(chain.cells.iter().map(move |cell| Arrivals::of(cell, kind, prefix, is_done)))
+            try_join_all(chain.cells.iter().map(move |cell| Arrivals::watch(cell, kind, prefix, is_done)))
         };
         let marked = |seen: &Seen| seen.metadata.finalizers.iter().any(|it| it == FINALIZER);
         Ok(Self {
-            created: Arrivals::of(project, Kind::Deployment, prefix, |_| true).await?,
-            marked: Arrivals::of(project, Kind::Deployment, prefix, marked).await?,
-            on_hub: Arrivals::of(hub, Kind::Deployment, prefix, |_| true).await?,
+            created: Arrivals::watch(project, Kind::Deployment, prefix, |_| true).await?,
+            marked: Arrivals::watch(project, Kind::Deployment, prefix, marked).await?,
+            on_hub: Arrivals::watch(hub, Kind::Deployment, prefix, |_| true).await?,
             in_cell: in_cells(Kind::Deployment, |_| true).await?,
             made: in_cells(Kind::Instance, |_| true).await?,
             available: in_cells(Kind::Instance, |seen| is_true(&seen.status, "Available")).await?,
             ready: in_cells(Kind::Instance, is_ready).await?,
-            copied: Arrivals::of(hub, Kind::Instance, prefix, is_ready).await?,
-            projected: Arrivals::of(project, Kind::Instance, prefix, is_ready).await?,
+            copied: Arrivals::watch(hub, Kind::Instance, prefix, is_ready).await?,
+            projected: Arrivals::watch(project, Kind::Instance, prefix, is_ready).await?,
         })
     }
 

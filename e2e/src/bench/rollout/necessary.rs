@@ -161,7 +161,7 @@ pub struct Table {
 
 impl Table {
     /// Sorts requests into the table. Watches are left out.
-    pub fn of(requests: &[Request], features: Features, instances: usize, deployments: usize) -> Self {
+    pub fn new(requests: &[Request], features: Features, instances: usize, deployments: usize) -> Self {
         let mut table = Self {
             features,
             instances: number(instances),
@@ -236,12 +236,14 @@ mod tests {
 
     /// Returns exactly the requests that a life needs.
     fn life(features: Features) -> Vec<Request> {
-        let each = |row: &Row| {
-            (0..row.times(features))
-                .map(|_| request(row.plane, row.verbs[0], row.resource))
-                .collect::<Vec<_>>()
-        };
-        NECESSARY.iter().flat_map(each).collect()
+        NECESSARY
+            .iter()
+            .flat_map(|row| {
+                (0..row.times(features))
+                    .map(|_| request(row.plane, row.verbs[0], row.resource))
+                    .collect::<Vec<_>>()
+            })
+            .collect()
     }
 
     #[test]
@@ -249,7 +251,7 @@ mod tests {
         for (features, each) in [(Features::Off, 9.0), (Features::QuotaAndNetworking, 14.0)] {
             assert_eq!(life(features).len(), necessary(features) as usize);
             let two: Vec<_> = [life(features), life(features)].concat();
-            let table = Table::of(&two, features, 2, 1);
+            let table = Table::new(&two, features, 2, 1);
             assert_eq!((table.each(), table.ratio()), (each, 1.0));
         }
     }
@@ -266,7 +268,7 @@ mod tests {
             request(Plane::Project, "create", "events"),
             request(Plane::Cell, "watch", "instances"),
         ]);
-        let table = Table::of(&all, Features::Off, 1, 1);
+        let table = Table::new(&all, Features::Off, 1, 1);
         assert_eq!(table.each(), 13.0);
         let json = table.json();
         assert_eq!(

@@ -32,7 +32,7 @@ pub async fn run(arguments: Alerts) -> anyhow::Result<ExitCode> {
         done = alerts::run(&servers) => done.map_err(anyhow::Error::from),
         interrupted = interruption() => interrupted,
     };
-    let leaks = evidence::leaks(&[Layout::of(&servers.name)?])?;
+    let leaks = evidence::leaks(&[Layout::from_name(&servers.name)?])?;
     let passed = leaks.is_empty() && done.is_ok();
     target::leave(&servers, target.keep, target.name.is_some() || !passed).await?;
     target::print(&leaks);

@@ -58,7 +58,7 @@ pub async fn run(arguments: Chaos) -> anyhow::Result<ExitCode> {
         done = chaos::run(&options) => done.map_err(anyhow::Error::from),
         interrupted = interruption() => interrupted,
     };
-    let leaks = evidence::leaks(&[Layout::of(&options.servers.name)?])?;
+    let leaks = evidence::leaks(&[Layout::from_name(&options.servers.name)?])?;
     let recovered = leaks.is_empty() && done.as_ref().is_ok_and(|report| report.failure.is_none());
     target::leave(&options.servers, target.keep, target.name.is_some() || !recovered).await?;
     target::print(&leaks);

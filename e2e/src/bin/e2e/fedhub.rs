@@ -85,7 +85,7 @@ enum Action {
 /// Does it.
 pub async fn run(arguments: Fedhub) -> anyhow::Result<()> {
     let Fedhub { action, once, second, cell, services, instance } = arguments;
-    let layout = Layout::of(&instance.instance)?;
+    let layout = Layout::from_name(&instance.instance)?;
     let fedhub = match cell {
         Some(cell) if services => fedhub::Fedhub::services(&layout, &cell)?,
         Some(cell) => fedhub::Fedhub::cell(&layout, &cell)?,

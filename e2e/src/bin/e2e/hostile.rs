@@ -29,7 +29,7 @@ pub struct Hostile {
 /// Serves until it is asked to end.
 pub async fn run(arguments: Hostile) -> anyhow::Result<()> {
     let Hostile { plane, kubeconfig, seconds, instance } = arguments;
-    let layout = Layout::of(&instance.instance)?;
+    let layout = Layout::from_name(&instance.instance)?;
     let hostile = hostile::Hostile::listen(&layout, &plane, &kubeconfig).await?;
     say(hostile.control());
     tokio::select! {

@@ -25,7 +25,7 @@ pub struct Killer {
 
 /// Serves until it is asked to end.
 pub async fn run(arguments: Killer) -> anyhow::Result<()> {
-    let layout = Layout::of(&arguments.instance.instance)?;
+    let layout = Layout::from_name(&arguments.instance.instance)?;
     let killer = killer::Killer::listen(&layout, &arguments.order).await?;
     say(killer.url());
     tokio::select! {

@@ -200,7 +200,7 @@ async fn help(command: Command) -> anyhow::Result<ExitCode> {
         Command::Chart => chart::check(&Progress::stderr()).await?,
         Command::Gateway { callers, kubeconfig, projects, seconds, instance } => {
             let projects = projects.into_iter().collect();
-            let layout = Layout::of(&instance.instance)?;
+            let layout = Layout::from_name(&instance.instance)?;
             let gateway = Gateway::listen(&layout, &projects, callers.as_deref(), &kubeconfig).await?;
             tokio::select! {
                 () = gateway.serve() => {}
@@ -222,7 +222,7 @@ async fn help(command: Command) -> anyhow::Result<ExitCode> {
         Command::Fedhub(arguments) => fedhub::run(arguments).await?,
         Command::Conformance { plane, instance } => conform(&plane, &instance.instance).await?,
         Command::Writes { since, planes, namespaces, instance } => {
-            let layout = Layout::of(&instance.instance)?;
+            let layout = Layout::from_name(&instance.instance)?;
             for plane in planes {
                 for event in writes::since(&layout, &plane, since, &namespaces)? {
                     say(event.line(&plane));
@@ -256,7 +256,7 @@ async fn on_process(planes: &Planes, action: ProcessAction, process: &str) -> Re
 }
 
 async fn conform(plane: &str, instance: &str) -> anyhow::Result<()> {
-    let steps = conformance::run(&Layout::of(instance)?, plane).await?;
+    let steps = conformance::run(&Layout::from_name(instance)?, plane).await?;
     for step in &steps {
         say(step.line());
     }

@@ -55,7 +55,7 @@ pub async fn run(arguments: Page) -> anyhow::Result<ExitCode> {
         done = status_page::run(&servers, arguments.pictures.as_deref()) => done.map_err(anyhow::Error::from),
         interrupted = interruption() => interrupted,
     };
-    let instance = [Layout::of(&servers.name)?];
+    let instance = [Layout::from_name(&servers.name)?];
     let mut complaints = evidence::leaks(&instance)?;
     // What the page reads is read with rights that `deploy/` grants.
     complaints.extend(evidence::missing_rights(&instance)?);

@@ -40,7 +40,7 @@ pub enum Propagation {
 pub async fn run(arguments: Propagation) -> anyhow::Result<()> {
     match arguments {
         Propagation::Measure { plane, namespace, instance } => {
-            let layout = Layout::of(&instance.instance)?;
+            let layout = Layout::from_name(&instance.instance)?;
             for took in propagation::measure(&layout, &plane, &namespace).await? {
                 say(format!("{took:.3}"));
             }

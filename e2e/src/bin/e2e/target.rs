@@ -53,7 +53,7 @@ pub fn print(complaints: &[String]) {
 /// Takes planes and fedhub down, or keeps them. With `evidence`, logs and audit logs stay.
 pub async fn leave(servers: &servers::Options, keep: bool, evidence: bool) -> anyhow::Result<()> {
     let servers::Options { name, progress, .. } = servers;
-    if !Layout::of(name)?.root().is_dir() {
+    if !Layout::from_name(name)?.root().is_dir() {
         return Ok(());
     }
     if keep {

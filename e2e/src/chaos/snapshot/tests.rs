@@ -57,7 +57,7 @@ fn world(round: &str, mark: u8) -> Vec<Found> {
 fn changed(change: impl Fn(&mut Vec<Found>)) -> Vec<String> {
     let mut other = world("round 2", 20);
     change(&mut other);
-    Snapshot::of(&world("round 1", 10), "round 1").differences(&Snapshot::of(&other, "round 2"))
+    Snapshot::new(&world("round 1", 10), "round 1").differences(&Snapshot::new(&other, "round 2"))
 }
 
 #[test]

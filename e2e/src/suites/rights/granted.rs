@@ -72,8 +72,11 @@ fn granted(known: &Roles, bindings: impl IntoIterator<Item = Binding>, plane: &P
             Holder::on(plane).filter(|holder| is_bound(*holder, &binding.subjects)).collect();
         for rule in rules {
             for holder in &holders {
-                let of = |right| Grant { role: role.clone(), right, everywhere };
-                grants.extend(of_rule(rule, *holder, plane).into_iter().map(of));
+                grants.extend(of_rule(rule, *holder, plane).into_iter().map(|right| Grant {
+                    role: role.clone(),
+                    right,
+                    everywhere,
+                }));
             }
         }
     }
@@ -82,7 +85,8 @@ fn granted(known: &Roles, bindings: impl IntoIterator<Item = Binding>, plane: &P
 
 /// Whether a subject is the service account, or the group of those of its namespace.
 fn is_bound(holder: Holder, subjects: &[Subject]) -> bool {
-    let (user, group) = (holder.user(), holder.group());
+    let user = holder.user();
+    let group = holder.group();
     subjects.iter().any(|subject| match &*subject.kind {
         "ServiceAccount" => {
             let namespace = subject.namespace.as_deref().unwrap_or_default();
@@ -144,8 +148,10 @@ mod tests {
         let other = json!({ "kind": "ServiceAccount", "namespace": "other", "name": "fedhub" });
         let plane = Plane::named(HUB).unwrap();
         let lines = |binding| {
-            let line = |Grant { role, right, .. }: &Grant| format!("{}: {right}", role.name);
-            granted(&known, [binding], plane).iter().map(line).collect::<Vec<_>>()
+            granted(&known, [binding], plane)
+                .iter()
+                .map(|Grant { role, right, .. }: &Grant| format!("{}: {right}", role.name))
+                .collect::<Vec<_>>()
         };
         let all = |role: &str| {
             ["get b", "get b.a", "list b", "list b.a"].map(|it| format!("{role}: {it} on the hub for fedhub"))

@@ -171,7 +171,8 @@ mod tests {
     use super::*;
 
     fn right(verb: &str, resource: &str) -> Right {
-        let (verb, resource) = (verb.to_owned(), resource.to_owned());
+        let verb = verb.to_owned();
+        let resource = resource.to_owned();
         Right { plane: "the hub", identity: "fedhub", group: String::new(), resource, verb }
     }
 

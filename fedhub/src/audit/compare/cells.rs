@@ -22,14 +22,15 @@ pub fn compare(context: &Context<'_>, findings: &mut Findings<'_>) {
 /// does not have was some project's.
 fn plane_of(context: &Context<'_>, namespace: &str) -> Option<String> {
     match context.world.hub.namespaces.get("", namespace) {
-        Some(there) => ProjectNamespace::of(&there.object).map(|home| home.plane.to_string()),
+        Some(there) => ProjectNamespace::from_hub_namespace(&there.object).map(|home| home.plane.to_string()),
         None if context.world.only.is_some() => None,
         None => Some(String::new()),
     }
 }
 
 fn draft(cell: &str, discrepancy: Discrepancy, kind: Kind, stored: &Stored, words: &str) -> Draft {
-    let (namespace, name) = (stored.object.namespace(), stored.object.name());
+    let namespace = stored.object.namespace();
+    let name = stored.object.name();
     Draft {
         discrepancy,
         subject: key(PlaneId::Cell, kind, namespace, name),
@@ -42,7 +43,8 @@ fn draft(cell: &str, discrepancy: Discrepancy, kind: Kind, stored: &Stored, word
 /// WDs that the hub does not have. Karmada takes a while to delete what the hub no longer has.
 fn deployments(context: &Context<'_>, cell: &str, read: &Cell, findings: &mut Findings<'_>) {
     for wd in read.deployments.iter().filter(|wd| wd.object.label(UPSTREAM_NAMESPACE).is_some()) {
-        let (namespace, name) = (wd.object.namespace(), wd.object.name());
+        let namespace = wd.object.namespace();
+        let name = wd.object.name();
         let on_hub = context.world.hub.deployments.get(namespace, name).is_some();
         if let (false, Some(plane)) = (on_hub, plane_of(context, namespace)) {
             let words = "the hub has no WD of its name";
@@ -54,7 +56,8 @@ fn deployments(context: &Context<'_>, cell: &str, read: &Cell, findings: &mut Fi
 /// Instances of WDs that the hub has, without a copy.
 fn instances(context: &Context<'_>, cell: &str, read: &Cell, findings: &mut Findings<'_>) {
     for instance in read.instances.iter().filter(|it| !it.object.is_terminating()) {
-        let (namespace, name) = (instance.object.namespace(), instance.object.name());
+        let namespace = instance.object.namespace();
+        let name = instance.object.name();
         let deployment = deployment_name(&instance.object);
         let has_wd = deployment.is_some_and(|wd| context.world.hub.deployments.get(namespace, wd).is_some());
         let has_copy = context.world.hub.instances.get(namespace, name).is_some();
@@ -68,7 +71,7 @@ fn instances(context: &Context<'_>, cell: &str, read: &Cell, findings: &mut Find
 /// Copies on the hub whose mark names an Instance that this very cell does not have.
 fn copies(context: &Context<'_>, cell: &str, read: &Cell, findings: &mut Findings<'_>) {
     for copy in context.world.hub.instances.iter().filter(|it| !it.object.is_terminating()) {
-        let Some(source) = CellSource::of(&copy.object) else { continue };
+        let Some(source) = CellSource::from_object(&copy.object) else { continue };
         let is_its = !read.uid.is_empty() && source.cell_uid.as_deref() == Some(&read.uid);
         let original = read.instances.get(copy.object.namespace(), copy.object.name());
         let stands = original.is_some_and(|it| it.object.uid() == source.instance_uid);

@@ -32,7 +32,7 @@ pub struct Findings<'a> {
 
 impl<'a> Findings<'a> {
     /// Creates an empty list of findings.
-    pub fn of(world: &'a World) -> Self {
+    pub fn from_world(world: &'a World) -> Self {
         Self { world, all: BTreeMap::new() }
     }
 
@@ -75,10 +75,10 @@ pub struct Context<'a> {
 
 impl<'a> Context<'a> {
     /// Indexes what was read.
-    pub fn of(world: &'a World) -> Self {
+    pub fn from_world(world: &'a World) -> Self {
         let mut hub_namespaces = BTreeMap::<_, Vec<_>>::new();
         for namespace in world.hub.namespaces.iter() {
-            if let Some(home) = ProjectNamespace::of(&namespace.object) {
+            if let Some(home) = ProjectNamespace::from_hub_namespace(&namespace.object) {
                 hub_namespaces.entry(home).or_default().push(namespace);
             }
         }

@@ -24,7 +24,7 @@ pub enum Differs {
 
 impl Differs {
     /// Compares two values that messages call `name`.
-    pub fn of(name: &str, wanted: &Value, current: &Value) -> Self {
+    pub fn new(name: &str, wanted: &Value, current: &Value) -> Self {
         if wanted == current {
             return Self::Not;
         }
@@ -60,7 +60,8 @@ fn is_of_values(wanted: &Value, current: &Value) -> bool {
 
 /// What of the metadata is not as wanted.
 pub fn metadata(wanted: &Object, current: &Object) -> Vec<String> {
-    let (wanted, current) = (&wanted.metadata, &current.metadata);
+    let wanted = &wanted.metadata;
+    let current = &current.metadata;
     let mut all = pairs("label", wanted.labels.as_ref(), current.labels.as_ref());
     all.extend(pairs("annotation", wanted.annotations.as_ref(), current.annotations.as_ref()));
     if wanted.owner_references != current.owner_references {
@@ -75,7 +76,8 @@ fn pairs(
     current: Option<&BTreeMap<String, String>>,
 ) -> Vec<String> {
     let none = BTreeMap::new();
-    let (wanted, current) = (wanted.unwrap_or(&none), current.unwrap_or(&none));
+    let wanted = wanted.unwrap_or(&none);
+    let current = current.unwrap_or(&none);
     let differ = wanted.iter().filter(|(key, value)| current.get(*key) != Some(value));
     let said = differ.map(|(key, value)| match current.get(key) {
         Some(other) => format!("the {what} {key} is {}, not {}", Quoted(other), Quoted(value)),
@@ -87,7 +89,8 @@ fn pairs(
 
 /// How an object differs from what it is to be, all in all: metadata and spec.
 pub fn objects(wanted: &Object, current: &Object) -> (Differs, String) {
-    let (words, spec) = (metadata(wanted, current), Differs::of("spec", wanted.spec(), current.spec()));
+    let words = metadata(wanted, current);
+    let spec = Differs::new("spec", wanted.spec(), current.spec());
     let overall = if words.is_empty() { spec.clone() } else { Differs::InValues(String::new()) };
     let named = words.iter().map(String::as_str).chain([spec.text()]).filter(|text| !text.is_empty());
     (overall, named.take(NAMED).collect::<Vec<_>>().join("; "))
@@ -95,12 +98,13 @@ pub fn objects(wanted: &Object, current: &Object) -> (Differs, String) {
 
 /// How a status differs from what it is to be: its conditions by their types.
 pub fn statuses(wanted: &Value, current: &Value) -> Differs {
-    let differs = Differs::of("status", wanted, current);
+    let differs = Differs::new("status", wanted, current);
     let conditions = |status: &Value| -> BTreeMap<String, Value> {
         let all = status["conditions"].as_array().into_iter().flatten();
         all.filter_map(|it| Some((it["type"].as_str()?.to_owned(), it.clone()))).collect()
     };
-    let (theirs, ours) = (conditions(wanted), conditions(current));
+    let theirs = conditions(wanted);
+    let ours = conditions(current);
     let other =
         theirs.iter().filter(|(kind, value)| ours.get(*kind) != Some(value)).map(|(kind, _)| kind.as_str());
     let other: Vec<&str> =
@@ -135,7 +139,7 @@ mod tests {
             (json!({"a": 1, "b": {"c": 2}, "d": [{"e": 4}]}), in_values("d/0/e")),
             (json!({"a": 1, "b": {"c": 2}, "d": []}), in_values("d")),
         ] {
-            assert_eq!(Differs::of("spec", &wanted, &current), expected, "{current}");
+            assert_eq!(Differs::new("spec", &wanted, &current), expected, "{current}");
         }
     }
 

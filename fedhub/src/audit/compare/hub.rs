@@ -14,7 +14,7 @@ use fedhub_workload::referenced_data::snapshot::token;
 
 use super::context::{Context, Draft, Findings, key, key_of};
 use crate::audit::finding::Discrepancy;
-use crate::audit::world::{Objects, Part, Project, Stored, changed};
+use crate::audit::world::{Part, Project, Stored, changed};
 
 const WD: Kind = Kind::WorkloadDeployment;
 
@@ -58,7 +58,8 @@ impl<'a> Space<'a> {
 
     /// A hub WD that is no project WD's: an orphan, a second one, or another's.
     fn deployment(&self, hub: &Stored, has_twin: bool) -> Option<Draft> {
-        let (object, name) = (&hub.object, hub.object.name());
+        let object = &hub.object;
+        let name = hub.object.name();
         let living = self.project.deployments.get(&self.home.namespace, name);
         let origin = source(self.home, name);
         let plane = PlaneId::Project(self.home.plane.clone());
@@ -137,12 +138,15 @@ impl<'a> Space<'a> {
     fn companions(&self) -> Vec<Draft> {
         let hub = &self.context.world.hub;
         let all = [(Kind::ConfigMap, &hub.config_maps), (Kind::Secret, &hub.secrets)];
-        let within = |(kind, of): (Kind, &'a Objects)| of.within(self.name()).map(move |it| (kind, it));
-        all.into_iter().flat_map(within).filter_map(|(kind, stored)| self.companion(kind, stored)).collect()
+        all.into_iter()
+            .flat_map(|(kind, of)| of.within(self.name()).map(move |it| (kind, it)))
+            .filter_map(|(kind, stored)| self.companion(kind, stored))
+            .collect()
     }
 
     fn companion(&self, kind: Kind, stored: &Stored) -> Option<Draft> {
-        let (facts, name) = (stored.digest.companion()?, stored.object.name());
+        let facts = stored.digest.companion()?;
+        let name = stored.object.name();
         let is_used = |wd: &Stored| {
             let references = wd.digest.deployment().and_then(|facts| facts.references());
             let token = token(&self.home.namespace, wd.object.name());

@@ -35,7 +35,7 @@ pub fn compare(context: &Context<'_>, findings: &mut Findings<'_>) {
         let Some(namespace) = context.world.hub.namespaces.get("", instance.object.namespace()) else {
             continue;
         };
-        let Some(home) = ProjectNamespace::of(&namespace.object) else {
+        let Some(home) = ProjectNamespace::from_hub_namespace(&namespace.object) else {
             let subject = key_of(PlaneId::Hub, INSTANCE, instance);
             let since = changed(&instance.object, Part::Spec).max(changed(&namespace.object, Part::Spec));
             let rests_on = vec![key_of(PlaneId::Hub, Kind::Namespace, namespace)];
@@ -46,7 +46,8 @@ pub fn compare(context: &Context<'_>, findings: &mut Findings<'_>) {
         };
         if let Some(project) = context.world.projects.get(&home.plane) {
             let it = Copy { context, home: &home, project, namespace, name: instance.object.name() };
-            let (city, draft) = (it.city(instance), it.compare());
+            let city = it.city(instance);
+            let draft = it.compare();
             city.into_iter().chain(draft).for_each(|draft| findings.add(home.plane.as_str(), draft));
         }
     }
@@ -81,8 +82,9 @@ impl<'a> Copy<'a> {
 
     /// The name of the WD: of the hub Instance, else of the projection.
     fn deployment(&self) -> Option<&'a str> {
-        let of = |stored: &'a Stored| stored.digest.instance()?.deployment(stored.object.name());
-        self.instance().or_else(|| self.projection()).and_then(of)
+        self.instance()
+            .or_else(|| self.projection())
+            .and_then(|stored| stored.digest.instance()?.deployment(stored.object.name()))
     }
 
     fn hub_wd(&self) -> Option<&'a Stored> {
@@ -103,7 +105,8 @@ impl<'a> Copy<'a> {
 
     /// All that the projector decides by; what was read is taken for live reads.
     pub fn snapshot(&self) -> Snapshot {
-        let (world, instance) = (self.context.world, self.instance());
+        let world = self.context.world;
+        let instance = self.instance();
         let digest = |stored: Option<&Stored>| stored.map(|stored| stored.digest.clone());
         let object = |stored: Option<&'a Stored>| stored.map(|stored| stored.object.clone());
         let facts = instance.and_then(|it| it.digest.instance());
@@ -168,7 +171,8 @@ impl<'a> Copy<'a> {
     /// A copy of another city than its WDs, where these agree.
     fn city(&self, instance: &Stored) -> Option<Draft> {
         let hub = self.hub_wd().filter(|hub| hub.object.annotation(MOVING).is_none())?;
-        let (is, wanted) = (instance.object.label(INSTANCE_CITY)?, hub.digest.city()?);
+        let is = instance.object.label(INSTANCE_CITY)?;
+        let wanted = hub.digest.city()?;
         let agree = self.owner().is_some_and(|owner| owner.digest.city() == Some(wanted));
         let detail = || format!("it is of city {}, and its WD of {}", Quoted(is), Quoted(wanted));
         (is != wanted && agree && !instance.object.is_terminating()).then(|| Draft {
@@ -178,7 +182,8 @@ impl<'a> Copy<'a> {
     }
 
     fn compare(&self) -> Option<Draft> {
-        let (seen, instance) = (self.snapshot(), self.instance()?);
+        let seen = self.snapshot();
+        let instance = self.instance()?;
         if seen.down.as_ref().is_some_and(|down| too_early(down, seen.now).is_some()) {
             return None;
         }
@@ -267,7 +272,8 @@ fn ownership(wanted: &Object, current: &Object) -> Option<(Discrepancy, String)>
         let all = object.metadata.owner_references.iter().flatten();
         all.filter(|it| of_deployment(it)).cloned().collect()
     };
-    let (wanted, current) = (owners(wanted), owners(current));
+    let wanted = owners(wanted);
+    let current = owners(current);
     let right = wanted.first()?;
     match current.first() {
         None => Some((Discrepancy::ProjectionOwnerless, "it has no owner reference to its WD".to_owned())),
@@ -282,7 +288,8 @@ fn ownership(wanted: &Object, current: &Object) -> Option<(Discrepancy, String)>
 /// A projection whose WD is not in the project any more: its garbage collection takes it (P6), unless that
 /// does not run.
 fn wd_gone(plane: &PlaneName, project: &Project, projection: &Stored) -> Option<Draft> {
-    let (object, facts) = (&projection.object, projection.digest.instance()?);
+    let object = &projection.object;
+    let facts = projection.digest.instance()?;
     let deployment = facts.deployment(object.name())?;
     let lives = project.deployments.get(object.namespace(), deployment).is_some();
     let plane = PlaneId::Project(plane.clone());
@@ -309,7 +316,7 @@ fn left(context: &Context<'_>, plane: &PlaneName, project: &Project, projection:
     if spaces.iter().any(stands) {
         return None;
     }
-    let marked = ProjectedFrom::of(object).map(|mark| mark.namespace.to_owned());
+    let marked = ProjectedFrom::from_projection(object).map(|mark| mark.namespace.to_owned());
     let space = spaces.iter().find(|space| marked.as_deref() == Some(space.object.name()));
     let since = changed(object, Part::Spec);
     let subject = key_of(PlaneId::Project(plane.clone()), INSTANCE, projection);

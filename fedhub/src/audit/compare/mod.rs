@@ -20,7 +20,8 @@ use context::{Context, Findings};
 
 /// All findings, by project plane, object and discrepancy.
 pub fn audit(world: &World) -> Vec<Finding> {
-    let (context, mut findings) = (Context::of(world), Findings::of(world));
+    let context = Context::from_world(world);
+    let mut findings = Findings::from_world(world);
     wds::compare(&context, &mut findings);
     instances::compare(&context, &mut findings);
     hub::compare(&context, &mut findings);

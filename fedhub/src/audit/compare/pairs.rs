@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use fedhub_api::cells::{CellDown, is_city_lost};
 use fedhub_core::names::{CITY_CODE, PlaneName};
-use fedhub_core::object::{Key, Kind, ObjectRef, ObjectView, PlaneId};
+use fedhub_core::object::{Key, Kind, ObjectView, PlaneId};
 use fedhub_engine::Bodies;
 use fedhub_federator::snapshot::{KnownPolicy, LiveRead, Snapshot, Wd};
 use fedhub_federator::teardown::Teardown;
@@ -59,12 +59,13 @@ impl<'a> Pair<'a> {
     /// All that the federator decides by. What was read is taken for a live read; whether a move has arrived
     /// is not asked.
     pub fn snapshot(&self, writes: WriteState, service: ServiceState) -> Option<Snapshot> {
-        let (context, hub) = (self.context, self.hub());
+        let context = self.context;
+        let hub = self.hub();
         let project = Wd::new(self.wd.digest.clone())?;
         let on_hub = hub.and_then(|hub| Wd::new(hub.digest.clone()));
         let city = project.city.as_deref().unwrap_or_default();
-        let serves = |cluster: &&ObjectRef| cluster.label(CITY_CODE) == Some(city);
-        let cells: Vec<_> = context.clusters.iter().filter(serves).collect();
+        let cells: Vec<_> =
+            context.clusters.iter().filter(|cluster| cluster.label(CITY_CODE) == Some(city)).collect();
         let its_city = on_hub.as_ref().and_then(|hub| hub.city.as_deref()).unwrap_or(city);
         let policies = context.world.hub.policies.within(self.space);
         Some(Snapshot {
@@ -76,7 +77,7 @@ impl<'a> Pair<'a> {
                 .map(|policy| KnownPolicy { object: Arc::clone(&policy.object), normalization: None })
                 .collect(),
             cells: cells.len(),
-            cell_down: cells.first().and_then(|cell| CellDown::of(cell)),
+            cell_down: cells.first().and_then(|cell| CellDown::from_cluster(cell)),
             cell_lost: project.terminating && is_city_lost(&context.clusters, its_city),
             spec_normalization: None,
             status_normalization: None,

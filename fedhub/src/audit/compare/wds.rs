@@ -83,13 +83,17 @@ impl Pair<'_> {
     }
 
     fn differences(&self, seen: &Snapshot) -> Vec<Draft> {
-        if let Some(refusal) = conflict(seen).filter(|_| !seen.project.terminating) {
+        if let Some(refusal) = conflict(seen)
+            && !seen.project.terminating
+        {
             // What an earlier WD of this name left is found on the hub.
             let orphan = self
                 .hub()
                 .is_some_and(|hub| is_orphaned(&hub.object, Some(self.wd.object.as_ref()), &seen.source()));
-            let draft = || self.draft(Discrepancy::HubConflict, refusal.to_string());
-            return (!orphan).then(draft).into_iter().collect();
+            return (!orphan)
+                .then(|| self.draft(Discrepancy::HubConflict, refusal.to_string()))
+                .into_iter()
+                .collect();
         }
         let plan = plan(seen);
         if seen.project.terminating {

@@ -108,8 +108,7 @@ mod tests {
 
     fn cluster(name: &str, city: Option<&str>, id: &Value) -> Object {
         let mut cluster = bare(Kind::Cluster, "", name);
-        let label = |city: &str| [(CITY_CODE.to_owned(), city.to_owned())].into();
-        cluster.metadata.labels = city.map(label);
+        cluster.metadata.labels = city.map(|city| [(CITY_CODE.to_owned(), city.to_owned())].into());
         cluster.data = json!({"spec": {"id": id}});
         cluster
     }

@@ -79,8 +79,8 @@ fn interpreter(name: &PlaneName, hub: &HubFacts) -> Vec<Finding> {
         // That Karmada's kinds are missing is said already.
         Read::Failed(_) | Read::Absent | Read::Skipped => return Vec::new(),
     };
-    let (ours, carried) =
-        (&hub.interpreter, hub.interpreter["metadata"]["name"].as_str().unwrap_or_default());
+    let ours = &hub.interpreter;
+    let carried = hub.interpreter["metadata"]["name"].as_str().unwrap_or_default();
     let target =
         |it: &Value| (it["spec"]["target"]["kind"].clone(), it["spec"]["target"]["apiVersion"].clone());
     let of_deployments: Vec<&Object> = all.iter().filter(|it| target(&it.data) == target(ours)).collect();
@@ -129,7 +129,8 @@ fn policies(name: &PlaneName, hub: &HubFacts) -> Finding {
             ours["metadata"]["name"].as_str().unwrap_or_default()
         )
     };
-    let (mut missing, mut different) = (Vec::new(), Vec::new());
+    let mut missing = Vec::new();
+    let mut different = Vec::new();
     for (ours, read) in &hub.policies {
         match read.found() {
             None => missing.push(words(ours)),

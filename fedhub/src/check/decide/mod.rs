@@ -56,7 +56,7 @@ pub fn decide(facts: &Facts) -> Vec<Finding> {
 /// Whether operators paused anything (I12): where that is not read, fedhub writes nothing at all.
 fn paused(facts: &Facts) -> Option<Finding> {
     const CHECK: CheckId = CheckId::Paused;
-    let management = PlaneName::of(Part::Management);
+    let management = PlaneName::from_part(Part::Management);
     Some(match &facts.paused {
         Read::Skipped | Read::Absent => return None,
         Read::Found(paused) if paused.is_empty() => Finding::ok(CHECK, &management, "no plane is paused"),

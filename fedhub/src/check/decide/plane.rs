@@ -37,7 +37,8 @@ pub fn decide(facts: &Facts, plane: &PlaneFacts) -> Vec<Finding> {
 
 fn reachable(plane: &PlaneFacts) -> Finding {
     const CHECK: CheckId = CheckId::Reachable;
-    let (name, server) = (&plane.name, &plane.server);
+    let name = &plane.name;
+    let server = &plane.server;
     match &plane.version {
         Read::Found(version) => Finding::ok(CHECK, name, format!("{server}, {version}")),
         Read::Failed(ReadError { failure: Failure::Forbidden, .. }) => {
@@ -79,16 +80,18 @@ fn credentials(facts: &Facts, plane: &PlaneFacts) -> Finding {
     const CHECK: CheckId = CheckId::Credentials;
     let name = &plane.name;
     let left = |end: &CredentialEnd| end.at.map(|at| at.duration_since(facts.now));
-    let words = |end: &CredentialEnd| match end.at {
-        Some(at) => format!("{} until {}", end.of, stamp(at)),
-        None => format!("{} that cannot be parsed", end.of),
-    };
     let all = |is: &dyn Fn(&&CredentialEnd) -> bool| {
         let mut found: Vec<&CredentialEnd> = plane.ends.iter().filter(is).collect();
         found.sort_by_key(|end| end.at);
         // A bundle may hold many of one day.
         found.dedup();
-        found.into_iter().map(words).collect::<Vec<_>>()
+        found
+            .into_iter()
+            .map(|end| match end.at {
+                Some(at) => format!("{} until {}", end.of, stamp(at)),
+                None => format!("{} that cannot be parsed", end.of),
+            })
+            .collect::<Vec<_>>()
     };
     let expired = all(&|end| left(end).is_some_and(|left| left <= SignedDuration::ZERO));
     let soon = all(&|end| left(end).is_some_and(|left| left > SignedDuration::ZERO && left < end.notice()));
@@ -213,7 +216,9 @@ fn served_crds(ours: &Ours, name: &PlaneName, served: &Served) -> Finding {
         };
         return Finding::failed(CHECK, name, found, REMEDY);
     }
-    let (mut faults, mut worst, mut unread) = (Vec::new(), State::Ok, 0);
+    let mut faults = Vec::new();
+    let mut worst = State::Ok;
+    let mut unread = 0;
     for kind in &ours.kinds {
         let crd = format!("{}.{}", kind.plural, ours.group);
         if !served.resources.contains(&kind.plural) {

@@ -71,7 +71,6 @@ fn plane(name: PlaneName) -> PlaneFacts {
 }
 
 fn in_order() -> Facts {
-    let policy = |ours: Value| (ours.clone(), Read::Found(object(ours)));
     let mut karmada: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (version, plural) in KARMADA.iter().chain([&SINCE_1_14]) {
         karmada.entry((*version).to_owned()).or_default().push((*plural).to_owned());
@@ -83,18 +82,23 @@ fn in_order() -> Facts {
         cities: Read::Found([("DFW".to_owned(), 3)].into()),
         interpreters: Read::Found(vec![object(interpreter.clone())]),
         interpreter,
-        policies: policies().unwrap().into_iter().map(policy).collect(),
+        policies: policies()
+            .unwrap()
+            .into_iter()
+            .map(|ours| (ours.clone(), Read::Found(object(ours))))
+            .collect(),
         cells: Read::Found(entries(&json!({"cell-dfw": "DFW/uid-cell", "cell-ord": "ORD/uid-2"}))),
     };
-    let (management, project) = (PlaneName::of(Part::Management), PlaneName::project(Part::Project, "a"));
+    let management = PlaneName::from_part(Part::Management);
+    let project = PlaneName::project(Part::Project, "a");
     Facts {
         now: now(),
         pre: false,
         paused: Read::Found(PausedPlanes::default()),
         planes: vec![
             plane(management.clone()),
-            plane(PlaneName::of(Part::Hub)),
-            plane(PlaneName::of(Part::Cell)),
+            plane(PlaneName::from_part(Part::Hub)),
+            plane(PlaneName::from_part(Part::Cell)),
             plane(project),
             plane(PlaneName::project(Part::Project, "b")),
         ],

@@ -45,8 +45,10 @@ pub async fn gather(args: &CheckArgs, run: &RunArgs) -> anyhow::Result<Facts> {
     let mut targets = Vec::new();
     let ours = ours()?;
     for (part, source) in servers(run) {
-        let (name, ours) = (PlaneName::of(part), Arc::new(belonging(&ours, args.pre, run, part)));
-        let (rights, is_admitting) = (rights(run, part)?, !args.pre && admitting(run) == Some(part));
+        let name = PlaneName::from_part(part);
+        let ours = Arc::new(belonging(&ours, args.pre, run, part));
+        let rights = rights(run, part)?;
+        let is_admitting = !args.pre && admitting(run) == Some(part);
         targets.push(Target { name, config: read(&source), rights, ours, is_admitting });
     }
     let roots = roots(run);
@@ -69,10 +71,12 @@ pub async fn gather(args: &CheckArgs, run: &RunArgs) -> anyhow::Result<Facts> {
         let found = planes_of(run, connection(root), root).list().await;
         // A Project that is not Ready has no plane that would have to answer.
         let found = found.map(|all| all.into_iter().filter(|it| it.ready).collect::<Vec<_>>());
-        facts.discovered.push((PlaneName::of(root), found.clone().map(|found| found.len())));
-        let (rights, ours) = (rights(run, part)?, Arc::new(belonging(&ours, args.pre, run, part)));
+        facts.discovered.push((PlaneName::from_part(root), found.clone().map(|found| found.len())));
+        let rights = rights(run, part)?;
+        let ours = Arc::new(belonging(&ours, args.pre, run, part));
         for found in found.found().cloned().unwrap_or_default() {
-            let (name, rights) = (PlaneName::project(part, &found.name), rights.clone());
+            let name = PlaneName::project(part, &found.name);
+            let rights = rights.clone();
             let is_admitting = !args.pre && admitting(run) == Some(part);
             projects.push(Target { name, config: found.config, rights, ours: ours.clone(), is_admitting });
         }
@@ -169,9 +173,11 @@ async fn ask(
     what: &'static str,
 ) -> anyhow::Result<Vec<(PlaneFacts, Connection)>> {
     let mut progress = Progress::new(what, targets.len());
-    let (mut tasks, room) = (JoinSet::new(), Arc::new(Semaphore::new(args.concurrency.into())));
+    let mut tasks = JoinSet::new();
+    let room = Arc::new(Semaphore::new(args.concurrency.into()));
     for (at, target) in targets.into_iter().enumerate() {
-        let (room, timeout) = (room.clone(), args.timeout);
+        let room = room.clone();
+        let timeout = args.timeout;
         tasks.spawn(async move {
             // It is never closed.
             let _room = room.acquire().await;

@@ -73,7 +73,8 @@ pub async fn get(plane: &Plane, path: &str) -> Read<(Value, Option<Timestamp>)> 
     let Ok(request) = request else { return Read::Skipped };
     let answer = async {
         let response = plane.client.send(request).await?;
-        let (status, date) = (response.status(), date(response.headers()));
+        let status = response.status();
+        let date = date(response.headers());
         let body =
             if status.is_success() { response.into_body().collect().await?.to_bytes() } else { Bytes::new() };
         Ok::<_, kube::Error>((status, date, body))
@@ -135,7 +136,8 @@ async fn admission(plane: &Plane) -> Read<Admission> {
     };
     let exempt = exempt(&configuration);
     let api: Api<SelfSubjectReview> = Api::all(plane.client.clone());
-    let (params, review) = (PostParams::default(), SelfSubjectReview::default());
+    let params = PostParams::default();
+    let review = SelfSubjectReview::default();
     within(plane.timeout, api.create(&params, &review)).await.map(|review| {
         let user = review.status.and_then(|status| status.user_info?.username);
         Admission { user: user.unwrap_or_default(), exempt }

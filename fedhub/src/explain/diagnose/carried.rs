@@ -29,7 +29,8 @@ pub fn inactive(chain: &Chain) -> Option<Diagnosis> {
 
 /// A project that is suspended is not written, so that nothing of it moves.
 pub fn suspended(chain: &Chain) -> Option<Diagnosis> {
-    let (wd, hub) = (chain.wd()?, chain.hub.wd.found()?);
+    let wd = chain.wd()?;
+    let hub = chain.hub.wd.found()?;
     let by_project = hub.annotation(SUSPENDED) == Some("true") && wd.annotation(SUSPENDED) != Some("true");
     // The annotation of the WD itself may have been taken off a moment ago.
     let usual = SignedDuration::try_from(Hop::HubWd.limits().usual).unwrap_or(SignedDuration::ZERO);
@@ -80,7 +81,7 @@ pub fn refused(chain: &Chain) -> Option<Diagnosis> {
 
 /// The cell, as the hub knows it.
 pub fn cell(chain: &Chain) -> Option<Diagnosis> {
-    let down = chain.clusters().find_map(CellDown::of)?;
+    let down = chain.clusters().find_map(CellDown::from_cluster)?;
     let cause = if down.lost { Cause::CellLost } else { Cause::CellNotReady };
     let since: Option<Timestamp> = down.since.parse().ok();
     Some(Diagnosis::blocked(cause, since, down.to_string()))
@@ -89,7 +90,8 @@ pub fn cell(chain: &Chain) -> Option<Diagnosis> {
 /// Karmada's decision on where the WD goes.
 pub fn binding(chain: &Chain) -> Option<Diagnosis> {
     let hub = chain.hub.wd.found()?;
-    let (since, hop) = (written_at(hub), Hop::Binding);
+    let since = written_at(hub);
+    let hop = Hop::Binding;
     let Some(binding) = chain.hub.binding.found() else {
         let claim = hub.annotation(CLAIMED_BY).or_else(|| hub.label(CLAIMED_BY));
         return Some(if let Some(policy) = claim {
@@ -131,7 +133,8 @@ fn sent_generation(work: &Object) -> Option<i64> {
 
 /// Karmada's Work, and whether it was applied.
 pub fn work(chain: &Chain) -> Option<Diagnosis> {
-    let (hub, binding) = (chain.hub.wd.found()?, chain.hub.binding.found()?);
+    let hub = chain.hub.wd.found()?;
+    let binding = chain.hub.binding.found()?;
     let since = written_at(hub);
     let works = chain.hub.works.found();
     if let Some(work) = works.into_iter().flatten().next()

@@ -60,7 +60,8 @@ pub struct Diagnosis {
 impl Diagnosis {
     /// Nothing is behind.
     pub fn in_sync() -> Self {
-        let (cause, evidence) = (Cause::InSync, String::new());
+        let cause = Cause::InSync;
+        let evidence = String::new();
         Self { cause, hop: cause.hop(), state: State::InSync, since: None, evidence, limits: None }
     }
 

@@ -41,8 +41,14 @@ pub fn kept_back(chain: &Chain) -> Option<Diagnosis> {
         None if cells.is_empty() => refusal.to_string(),
         None => format!("{refusal}: {cells}"),
     };
-    let told = || chain.wd().and_then(|wd| condition_turned_at(wd, "Available"));
-    Some(Diagnosis::blocked(cause, object.map_or_else(told, written_at), evidence).at(hop))
+    Some(
+        Diagnosis::blocked(
+            cause,
+            object.map_or_else(|| chain.wd().and_then(|wd| condition_turned_at(wd, "Available")), written_at),
+            evidence,
+        )
+        .at(hop),
+    )
 }
 
 /// The first thing that the federator has still to do for the WD.
@@ -57,28 +63,8 @@ fn to_do(chain: &Chain, pair: &Pair<'_>, seen: &Snapshot) -> Option<Diagnosis> {
     let behind =
         |cause, hop, evidence: &str| Some(Diagnosis::fedhub_behind(chain, cause, hop, since, evidence));
     let Plan { intents, verdict } = plan(seen);
-    let marked = intents.iter().find_map(|intent| match intent {
-        Intent::Mark { finalizer, annotations, .. } => Some((finalizer.is_some(), annotations.as_slice())),
-        _ => None,
-    });
-    let (adds_finalizer, annotations) = marked.unwrap_or_default();
-    // What the WD has of an annotation that the plan writes.
-    let replaced = |name: &str| {
-        let writes = annotations.iter().any(|(key, _)| *key == name);
-        writes.then(|| wd.annotation(name))
-    };
-    let named = replaced(FEDERATION_NAMESPACE);
-    let recorded = replaced(HUB_NAMESPACE_UID);
-    if adds_finalizer || named == Some(None) || recorded == Some(None) {
-        return behind(Cause::FederatorBehind, Hop::ProjectWd, "the federator has not marked the WD yet");
-    }
-    if let Some(named) = named.flatten() {
-        let evidence =
-            format!("the WD names {named}, and the hub namespace of its project namespace is {}", pair.space);
-        return behind(Cause::NamespaceRecreated, Hop::HubNamespace, &evidence);
-    }
-    if recorded.is_some() || seen.hub.is_none() && loss::stands(seen) {
-        return Some(lost(chain, pair));
+    if let Some(diagnosis) = unmarked(chain, pair, seen, &intents) {
+        return Some(diagnosis);
     }
     match written(&intents, Kind::Namespace) {
         Some(Write::Create(_)) => {
@@ -109,15 +95,47 @@ fn to_do(chain: &Chain, pair: &Pair<'_>, seen: &Snapshot) -> Option<Diagnosis> {
         Intent::Render(draft) if draft.part == DraftPart::Object => Some(draft),
         _ => None,
     })?;
-    let wanted = match render(seen, verdict.as_ref(), draft, &pair.bodies())? {
-        Intent::Put { write: Write::Replace { object, .. }, .. } => object,
-        _ => return behind(Cause::FederatorBehind, Hop::HubWd, "the hub WD is not there yet"),
+    let rendered = render(seen, verdict.as_ref(), draft, &pair.bodies())?;
+    let Intent::Put { write: Write::Replace { object: wanted, .. }, .. } = rendered else {
+        return behind(Cause::FederatorBehind, Hop::HubWd, "the hub WD is not there yet");
     };
     let difference = differ::metadata(&wanted, hub.wd.found()?).into_iter().next()?;
     let evidence = format!("the hub WD is not as fedhub writes it: {difference}");
     // The report of a cell may be what changes it.
     let since = since.max(hub.wd.found().and_then(reported_at));
     Some(Diagnosis::fedhub_behind(chain, Cause::FederatorBehind, Hop::HubWd, since, evidence))
+}
+
+/// What the federator has still to record on the WD, before it writes anything to the hub for it (I2).
+fn unmarked(chain: &Chain, pair: &Pair<'_>, seen: &Snapshot, intents: &[Intent]) -> Option<Diagnosis> {
+    let wd = &pair.wd.object;
+    let behind = |cause, hop, evidence: &str| {
+        Some(Diagnosis::fedhub_behind(chain, cause, hop, changed_at(wd), evidence))
+    };
+    let marked = intents.iter().find_map(|intent| match intent {
+        Intent::Mark { finalizer, annotations, .. } => Some((finalizer.is_some(), annotations.as_slice())),
+        _ => None,
+    });
+    let (adds_finalizer, annotations) = marked.unwrap_or_default();
+    // What the WD has of an annotation that the plan writes.
+    let replaced = |name: &str| {
+        let writes = annotations.iter().any(|(key, _)| *key == name);
+        writes.then(|| wd.annotation(name))
+    };
+    let named = replaced(FEDERATION_NAMESPACE);
+    let recorded = replaced(HUB_NAMESPACE_UID);
+    if adds_finalizer || named == Some(None) || recorded == Some(None) {
+        return behind(Cause::FederatorBehind, Hop::ProjectWd, "the federator has not marked the WD yet");
+    }
+    if let Some(named) = named.flatten() {
+        let evidence =
+            format!("the WD names {named}, and the hub namespace of its project namespace is {}", pair.space);
+        return behind(Cause::NamespaceRecreated, Hop::HubNamespace, &evidence);
+    }
+    if recorded.is_some() || seen.hub.is_none() && loss::stands(seen) {
+        return Some(lost(chain, pair));
+    }
+    None
 }
 
 /// The write of an object of that kind on the hub.

@@ -36,7 +36,8 @@ pub fn cell_wd(chain: &Chain) -> Option<Diagnosis> {
         let evidence = format!("the cell has the WD of generation {}", source_generation(wd));
         return Some(Diagnosis::behind(chain, Cause::KarmadaSlow, Hop::CellWd, since, evidence));
     }
-    let (observed, own) = (&wd.status()["observedGeneration"], wd.metadata.generation);
+    let observed = &wd.status()["observedGeneration"];
+    let own = wd.metadata.generation;
     let evidence =
         format!("the cell's WD has the generation {}, observed is {observed}", own.unwrap_or_default());
     (observed.as_i64() != own)
@@ -51,7 +52,8 @@ fn misconfigured(wd: &Object) -> Option<Diagnosis> {
 
 /// What the hub has of the cell's status, where the cell was not read.
 fn observed(chain: &Chain, hub: &Object) -> Option<Diagnosis> {
-    let (observed, generation) = (&hub.status()["observedGeneration"], chain.generation());
+    let observed = &hub.status()["observedGeneration"];
+    let generation = chain.generation();
     let evidence = format!("the cell has reported on generation {observed}, the project's is {generation}");
     (observed.as_i64() != Some(generation)).then(|| {
         Diagnosis::behind(chain, Cause::CellControllerBehind, Hop::CellWd, written_at(hub), evidence)
@@ -60,7 +62,8 @@ fn observed(chain: &Chain, hub: &Object) -> Option<Diagnosis> {
 
 /// The status on its way from the cell through the hub to the project.
 pub fn status(chain: &Chain) -> Option<Diagnosis> {
-    let (wd, hub) = (chain.wd()?, chain.hub.wd.found()?);
+    let wd = chain.wd()?;
+    let hub = chain.hub.wd.found()?;
     let generation = Some(chain.generation());
     let of = |object: &Object| object.status()["observedGeneration"].as_i64();
     let cell = chain.cell().and_then(|cell| cell.wd.found());
@@ -120,7 +123,8 @@ pub fn conditions(chain: &Chain) -> Option<Diagnosis> {
         ["Available", "ReplicasReady"].into_iter().find(|kind| find(wd.status(), kind).is_none());
     if let Some(kind) = unreported {
         let evidence = format!("the WD has no condition {kind} yet");
-        let (cause, since) = (Cause::InstancesChanging, written_at(wd));
+        let cause = Cause::InstancesChanging;
+        let since = written_at(wd);
         return Some(Diagnosis::behind(chain, cause, Hop::Instances, since, evidence));
     }
     of_wd(chain, wd, &instances)
@@ -137,8 +141,10 @@ pub fn torn_down(overdue: &Value) -> Diagnosis {
 /// What keeps a WD from being ready that has reported: first what needs action, then what its Instances say,
 /// then a stage.
 fn of_wd(chain: &Chain, wd: &Object, instances: &[&Object]) -> Option<Diagnosis> {
-    let not_true = |kind| find(wd.status(), kind).filter(|it| said(it).0 != "True");
-    let own: Vec<&Value> = ["Available", "ReplicasReady"].into_iter().filter_map(not_true).collect();
+    let own: Vec<&Value> = ["Available", "ReplicasReady"]
+        .into_iter()
+        .filter_map(|kind| find(wd.status(), kind).filter(|it| said(it).0 != "True"))
+        .collect();
     let worst = own.iter().find(|it| needs_action(said(it).1)).map(|it| judged(chain, it, None));
     let of_instances: Vec<Diagnosis> = instances.iter().filter_map(|it| of_instance(chain, it)).collect();
     if worst.as_ref().is_some_and(|it| it.cause == Cause::QuotaDenied) {
@@ -152,8 +158,9 @@ fn of_wd(chain: &Chain, wd: &Object, instances: &[&Object]) -> Option<Diagnosis>
     // A stage lasts as long as none of the Instances moves.
     let moved = |it: &&Object| condition_turned_at(it, "Ready").max(created_at(it)).max(deleted_at(it));
     let moved = instances.iter().filter_map(moved).max();
-    let stage = || own.first().filter(|_| !is_idle).map(|it| judged(chain, it, moved));
-    worst.or_else(|| of_instances.into_iter().max_by_key(|it| it.state)).or_else(stage)
+    worst
+        .or_else(|| of_instances.into_iter().max_by_key(|it| it.state))
+        .or_else(|| own.first().filter(|_| !is_idle).map(|it| judged(chain, it, moved)))
 }
 
 /// The Instance that is explained is nowhere.
@@ -203,7 +210,8 @@ fn of_instance(chain: &Chain, instance: &Object) -> Option<Diagnosis> {
 /// since `moved`.
 fn judged(chain: &Chain, condition: &Value, moved: Option<Timestamp>) -> Diagnosis {
     let (_, reason, message) = said(condition);
-    let (cause, since) = (Cause::of_reason(Reason::parse(reason)), turned_at(condition).max(moved));
+    let cause = Cause::of_reason(Reason::parse(reason));
+    let since = turned_at(condition).max(moved);
     let evidence = if message.is_empty() { reason.to_owned() } else { format!("{reason}: {message}") };
     let passes = !needs_action(reason);
     if (passes && cause != Cause::WdSuspended) || cause == Cause::QuotaPending {
@@ -250,16 +258,19 @@ fn projection(chain: &Chain, copy: &Object) -> Option<Diagnosis> {
     let stands = projections.iter().find(|it| it.name() == name).copied();
     let Some(projection) = stands else {
         let evidence = format!("the copy {name} has no Instance in the project");
-        let (cause, since) = (Cause::ProjectionMissing, created_at(copy));
+        let cause = Cause::ProjectionMissing;
+        let since = created_at(copy);
         return Some(Diagnosis::fedhub_behind(chain, cause, Hop::Projections, since, evidence));
     };
     let of_another = projection.annotation(PROJECTED_FROM).and_then(|from| from.rsplit('/').next());
     if of_another.is_some_and(|uid| uid != copy.uid()) {
         let evidence = format!("Instance {name} of the project is that of an earlier copy");
-        let (cause, since) = (Cause::ProjectorBehind, created_at(copy));
+        let cause = Cause::ProjectorBehind;
+        let since = created_at(copy);
         return Some(Diagnosis::fedhub_behind(chain, cause, Hop::Projections, since, evidence));
     }
-    let (ready, shown) = (find(copy.status(), "Ready"), find(projection.status(), "Ready"));
+    let ready = find(copy.status(), "Ready");
+    let shown = find(projection.status(), "Ready");
     let same = |a: Option<&Value>, b: Option<&Value>| a.map(|it| said(it).0) == b.map(|it| said(it).0);
     let evidence = format!("Instance {name} shows another Ready than its copy on the hub");
     (ready.is_some() && !same(ready, shown)).then(|| {

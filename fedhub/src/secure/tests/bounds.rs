@@ -9,7 +9,8 @@ async fn i8_one_address_has_some_turns_of_the_reviews_and_others_have_theirs() {
         let release = release.clone();
         let cluster = Cluster::default();
         tower::service_fn(move |request: Request<Body>| {
-            let (mut released, cluster) = (release.subscribe(), cluster.clone());
+            let mut released = release.subscribe();
+            let cluster = cluster.clone();
             async move {
                 if request.uri().path().ends_with("tokenreviews") {
                     let _closed = released.wait_for(|released| *released).await;
@@ -18,7 +19,7 @@ async fn i8_one_address_has_some_turns_of_the_reviews_and_others_have_theirs() {
             }
         })
     };
-    let reviews = &Reviews::of(kube::Client::new(slow, "default"));
+    let reviews = &Reviews::new(kube::Client::new(slow, "default"));
     let hostile = IpAddr::from([10, 0, 0, 7]);
     let flood =
         (0..100).map(|n| async move { reviews.check(hostile, &format!("token-{n}"), "/metrics").await });

@@ -4,9 +4,10 @@ use super::*;
 
 #[tokio::test]
 async fn i14_a_page_that_may_be_read_is_asked_for_without_its_body_too() {
-    let (directory, ca) = (tempfile::tempdir().unwrap(), authority());
+    let directory = tempfile::tempdir().unwrap();
+    let ca = authority();
     write(directory.path(), &ca);
-    let server = Server::of(&flags(directory.path())).await;
+    let server = Server::from_args(&flags(directory.path())).await;
     let tls = client(&ca.pem(), None);
     for (line, token, code) in [
         ("HEAD /metrics", None, 401),

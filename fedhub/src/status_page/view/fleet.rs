@@ -116,7 +116,8 @@ fn share(snapshot: &Snapshot) -> Markup {
 #[allow(clippy::cast_precision_loss)] // Planes are far from 2^52.
 fn shares(snapshot: &Snapshot) -> Vec<(PlaneState, f64, f64)> {
     let all = snapshot.planes.len().max(1) as f64;
-    let (mut at, mut shares) = (0.0, Vec::new());
+    let mut at = 0.0;
+    let mut shares = Vec::new();
     for &state in PlaneState::VARIANTS.iter().rev() {
         let count = snapshot.planes.iter().filter(|row| row.state == state).count();
         if count > 0 {

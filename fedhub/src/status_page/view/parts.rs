@@ -154,7 +154,9 @@ pub fn sparkline(trend: &Trend, what: &str, covered: Duration) -> Markup {
 fn line(trend: &Trend, highest: f32) -> (String, Option<(f32, f32)>) {
     let step = (WIDTH - 2.0 * MARGIN) / (KEPT - 1) as f32;
     let first = KEPT.saturating_sub(trend.0.len());
-    let (mut path, mut last, mut drawing) = (String::new(), None, false);
+    let mut path = String::new();
+    let mut last = None;
+    let mut drawing = false;
     for (at, sample) in trend.0.iter().enumerate() {
         let Some(value) = sample else {
             drawing = false;

@@ -23,7 +23,7 @@ struct Part {
 }
 
 impl Part {
-    fn of(snapshot: &Snapshot, query: &PlanesQuery) -> Self {
+    fn new(snapshot: &Snapshot, query: &PlanesQuery) -> Self {
         let selects = |row: &&PlaneRow| {
             query.state.is_none_or(|state| row.state == state) && row.name.contains(&query.name)
         };
@@ -36,7 +36,7 @@ impl Part {
 }
 
 pub fn page(snapshot: &Snapshot, query: &PlanesQuery) -> Framed {
-    let part = Part::of(snapshot, query);
+    let part = Part::new(snapshot, query);
     let live = html! {
         (summary(&part, snapshot.planes.len()))
         @if part.rows.is_empty() {

@@ -11,7 +11,7 @@ use http_body_util::BodyExt;
 use super::frame::{SCRIPT, STYLE, hash};
 use super::*;
 use crate::status_page::concerns::concerns;
-use crate::status_page::data::{Attention, Explained};
+use crate::status_page::data::Attention;
 use crate::status_page::data::{PlaneRow, PlaneState};
 use fixtures::{HOSTILE, broken, busy, calm, detail, explained, fleet_of};
 
@@ -29,8 +29,11 @@ async fn body(page: &Page<'_>) -> String {
 
 /// Every page there is, by a name for its file.
 async fn pages() -> Vec<(&'static str, String)> {
-    let (calm, busy, broken) = (calm(), busy(), broken());
-    let (all, needy) = (PlanesQuery::default(), detail(&HOSTILE.replace('/', "")));
+    let calm = calm();
+    let busy = busy();
+    let broken = broken();
+    let all = PlanesQuery::default();
+    let needy = detail(&HOSTILE.replace('/', ""));
     let many = fleet_of(10_000);
     let filtered = PlanesQuery { name: "no-such".to_owned(), ..all.clone() };
     let second = PlanesQuery { page: 2, ..all.clone() };
@@ -40,10 +43,10 @@ async fn pages() -> Vec<(&'static str, String)> {
         namespace: "shop".to_owned(),
         name: name.to_owned(),
     };
-    let (asked, hostile, nothing) =
-        (query("web"), query(HOSTILE), ObjectQuery { kind: "wd".to_owned(), ..ObjectQuery::default() });
-    let chain = |explained: Explained| ObjectAnswer::Explained(Box::new(explained));
-    let answers = explained().map(chain);
+    let asked = query("web");
+    let hostile = query(HOSTILE);
+    let nothing = ObjectQuery { kind: "wd".to_owned(), ..ObjectQuery::default() };
+    let answers = explained().map(|explained| ObjectAnswer::Explained(Box::new(explained)));
     vec![
         ("fleet-calm", body(&Page::Fleet(&calm)).await),
         ("fleet-busy", body(&Page::Fleet(&busy)).await),
@@ -76,8 +79,10 @@ async fn pages() -> Vec<(&'static str, String)> {
 /// do not match.
 fn parsed(name: &str, page: &str) -> (BTreeSet<String>, Vec<String>) {
     const VOID: [&str; 5] = ["meta", "link", "input", "wbr", "br"];
-    let (mut rest, mut open, mut names, mut links) =
-        (page.strip_prefix("<!DOCTYPE html>").unwrap(), Vec::new(), BTreeSet::new(), Vec::new());
+    let mut rest = page.strip_prefix("<!DOCTYPE html>").unwrap();
+    let mut open = Vec::new();
+    let mut names = BTreeSet::new();
+    let mut links = Vec::new();
     while let Some(at) = rest.find('<') {
         let (tag, after) =
             rest[at + 1..].split_once('>').unwrap_or_else(|| panic!("{name}: a tag has no end"));
@@ -140,10 +145,12 @@ async fn every_page_is_well_formed_and_nothing_that_tenants_chose_becomes_markup
                 None => assert!(elements.contains(it.as_str()), "{name}: <{it}>"),
             }
         }
-        let is_own = |link: &String| {
-            link.starts_with(crate::status_page::route::ROOT) || link == "#main" || link == "data:,"
-        };
-        assert!(links.iter().all(is_own), "{name}: {links:?}");
+        assert!(
+            links.iter().all(|link| {
+                link.starts_with(crate::status_page::route::ROOT) || link == "#main" || link == "data:,"
+            }),
+            "{name}: {links:?}"
+        );
         assert!(!page.contains(fedhub_terminal::turns), "{name}");
         assert!(!page.contains(HOSTILE) && !page.contains("<script>alert"), "{name}");
         for one in ["<h1", "<main", "fedhub</title>", "lang=\"en\"", "class=\"skip\"", "id=\"live\""] {

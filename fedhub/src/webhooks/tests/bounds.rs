@@ -30,7 +30,8 @@ async fn w4_rules_that_take_long_stop_nothing_else_and_are_not_waited_for() {
     let mut world = world(Discovery::Kubeconfigs).await;
     world.webhooks.rules = Rules::new(None).judging_by(slow);
     let all = world.webhooks.rules.left();
-    let (user, workload) = (user("net"), workload());
+    let user = user("net");
+    let workload = workload();
     let others = async {
         let completed = world.create(MUTATE, user.clone(), &workload).await;
         let room = world.webhooks.rules.left();
@@ -100,8 +101,9 @@ pub(super) struct Server {
 
 impl Server {
     pub(super) async fn new(client_ca: Option<&Authority>, trust_network: bool) -> Self {
-        let (world, ca, directory) =
-            (world(Discovery::Kubeconfigs).await, authority(), tempfile::tempdir().unwrap());
+        let world = world(Discovery::Kubeconfigs).await;
+        let ca = authority();
+        let directory = tempfile::tempdir().unwrap();
         write(directory.path(), &ca);
         let file = |name: &str| directory.path().join(name);
         if let Some(ca) = client_ca {
@@ -115,8 +117,9 @@ impl Server {
             client_ca: client_ca.map(|_| file("clients.crt")),
             trust_network,
         };
-        let (planes, metrics) = (world.planes.clone(), Metrics::new().unwrap());
-        let https = Webhooks::of(&args, Discovery::Kubeconfigs, planes, None, metrics).unwrap();
+        let planes = world.planes.clone();
+        let metrics = Metrics::new().unwrap();
+        let https = Webhooks::from_args(&args, Discovery::Kubeconfigs, planes, None, metrics).unwrap();
         Self { world, https, ca, never: CancellationToken::new() }
     }
 
@@ -124,7 +127,8 @@ impl Server {
     /// ended it.
     async fn connect<T>(&self, talk: impl AsyncFnOnce(TlsStream<DuplexStream>) -> T) -> (T, Duration) {
         let (ours, theirs) = tokio::io::duplex(1 << 16);
-        let (tls, name) = (client(&self.ca.pem(), None), ServerName::try_from("localhost").unwrap());
+        let tls = client(&self.ca.pem(), None);
+        let name = ServerName::try_from("localhost").unwrap();
         let began = Instant::now();
         let served = async {
             self.https.connection(theirs, [127, 0, 0, 1].into(), &self.never).await;
@@ -174,11 +178,13 @@ async fn i8_slow_bodies_keep_no_review_waiting_and_end_soon() {
     });
     let other = async {
         tokio::time::sleep(Duration::from_secs(1)).await;
-        let talk = async |mut stream: TlsStream<DuplexStream>| {
-            stream.write_all(&whole()).await.unwrap();
-            (status(&mut stream).await, began.elapsed())
-        };
-        server.connect(talk).await.0
+        server
+            .connect(async |mut stream| {
+                stream.write_all(&whole()).await.unwrap();
+                (status(&mut stream).await, began.elapsed())
+            })
+            .await
+            .0
     };
     let (slow, (answer, after)) = tokio::join!(join_all(slow), other);
     assert_eq!(answer, "HTTP/1.1 200 OK");

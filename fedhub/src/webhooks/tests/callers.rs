@@ -17,7 +17,7 @@ impl World {
         path: &str,
         review: &Value,
     ) -> (u16, String) {
-        let route = Route::of(path, self.webhooks.discovery).unwrap();
+        let route = Route::from_path(path, self.webhooks.discovery).unwrap();
         let caller = Caller { address: [10, 0, 0, 7].into(), certificate };
         let answer = self.webhooks.respond(&caller, &route, Body::from(review.to_string())).await;
         let code = answer.status().as_u16();
@@ -124,7 +124,8 @@ async fn asked(
     let tasks = TaskTracker::new();
     let any = "127.0.0.1:0".parse().unwrap();
     let at = https.serve(any, Duration::from_mins(1), never.clone(), &tasks).await.unwrap();
-    let (tls, name) = (client(&ca.pem(), shows), ServerName::try_from("localhost").unwrap());
+    let tls = client(&ca.pem(), shows);
+    let name = ServerName::try_from("localhost").unwrap();
     let ask = async {
         let stream = tokio::net::TcpStream::connect(at).await?;
         let mut stream = tls.connect(name, stream).await?;
@@ -141,7 +142,8 @@ async fn asked(
 
 #[tokio::test]
 async fn i6_a_certificate_is_asked_for_and_bound_where_it_is_shown() {
-    let (clients, others) = (authority(), authority());
+    let clients = authority();
+    let others = authority();
     let own = || Some(signed_as(&clients, &["fedhub://planes/project-a"]));
     assert_eq!(asked(&clients, false, own()).await.unwrap(), "HTTP/1.1 200");
     assert_eq!(asked(&clients, false, Some(signed(&clients))).await.unwrap(), "HTTP/1.1 403");

@@ -7,28 +7,31 @@ async fn w4_each_discovery_says_which_plane_asks() {
     let bare = "/validate-compute-datumapis-com-v1alpha-workload";
     let single = world(Discovery::Single).await;
     assert_eq!(single.create(bare, user("net"), &workload()).await["allowed"], true);
-    assert!(Route::of(VALIDATE, Discovery::Single).is_err());
-    assert!(Route::of(bare, Discovery::Kubeconfigs).is_err());
+    assert!(Route::from_path(VALIDATE, Discovery::Single).is_err());
+    assert!(Route::from_path(bare, Discovery::Kubeconfigs).is_err());
     // The catalogue may be on no project plane: nobody is asked about a type.
     let catalog = "/validate-compute-datumapis-com-v1alpha-instancetype";
     for discovery in [Discovery::Single, Discovery::Milo, Discovery::Kubeconfigs] {
-        assert_eq!(Route::of(catalog, discovery).unwrap().plane, None);
+        assert_eq!(Route::from_path(catalog, discovery).unwrap().plane, None);
     }
     assert!(
-        Route::of("/planes/a_b/validate-compute-datumapis-com-v1alpha-workload", Discovery::Kubeconfigs)
-            .is_err()
+        Route::from_path(
+            "/planes/a_b/validate-compute-datumapis-com-v1alpha-workload",
+            Discovery::Kubeconfigs
+        )
+        .is_err()
     );
     for wrong in [
         "/",
         "/validate-compute-datumapis-com-v1alpha-instance",
         "/mutate-compute-datumapis-com-v1alpha-instancetype",
     ] {
-        assert!(Route::of(wrong, Discovery::Single).is_err(), "{wrong}");
+        assert!(Route::from_path(wrong, Discovery::Single).is_err(), "{wrong}");
     }
 
     let milo = world(Discovery::Milo).await;
     // A tenant's path is no word of the server's.
-    assert!(Route::of(VALIDATE, Discovery::Milo).is_err());
+    assert!(Route::from_path(VALIDATE, Discovery::Milo).is_err());
     let of = |of: Value, name: Value| {
         let mut user = user("net");
         user["extra"]["iam.miloapis.com/parent-type"] = of;
@@ -84,7 +87,7 @@ async fn w4_the_scale_of_a_wd_is_reviewed_and_no_plane_is_asked() {
         "/mutate-compute-datumapis-com-v1alpha-workload-scale",
         "/validate-compute-datumapis-com-v1alpha-workload-scale",
     ] {
-        assert!(Route::of(none, Discovery::Single).is_err(), "{none}");
+        assert!(Route::from_path(none, Discovery::Single).is_err(), "{none}");
     }
 }
 

@@ -75,7 +75,7 @@ fn no_role_may_do_what_is_not_its_business() {
         }
     }
     // Without the component that is about them, not even their names.
-    let plain = Plane::of("a cell", &["cell"]);
+    let plain = Plane::new("a cell", &["cell"]);
     for resource in ["configmaps", "secrets"] {
         assert!(!plain.allows(Who::Cell, Some("fedhub-cells"), "", resource, "list"), "{resource}");
     }

@@ -61,7 +61,8 @@ fn on_hub_of_management(plane: &Plane, who: Who) {
 
 #[test]
 fn the_management_role_may_do_what_it_does() {
-    let (who, own) = (Who::Management, Some("fedhub-system"));
+    let who = Who::Management;
+    let own = Some("fedhub-system");
     let management = management();
     elects(&management, who);
     management.needs(who, own, "", "secrets", "list watch");
@@ -69,12 +70,13 @@ fn the_management_role_may_do_what_it_does() {
     management.needs(who, own, "events.k8s.io", "events", "create patch");
     on_hub_of_management(&hub(), who);
     on_project(&project(), who, false);
-    let milo = Plane::of("a Milo", &["components/milo"]);
+    let milo = Plane::new("a Milo", &["components/milo"]);
     on_project(&milo, Who::User("fedhub"), true);
     milo.needs(Who::User("fedhub"), None, "resourcemanager.miloapis.com", "projects", "list watch");
     // W9: who is entitled is for the Milo to say.
     for verb in ["create", "update", "patch", "delete"] {
-        let (who, group) = (Who::User("fedhub"), "services.miloapis.com");
+        let who = Who::User("fedhub");
+        let group = "services.miloapis.com";
         assert!(!milo.allows(who, None, group, "serviceentitlements", verb), "{verb}");
     }
 }
@@ -86,7 +88,8 @@ fn the_management_role_reads_the_catalogue_where_it_is() {
         name: "the management plane with the catalogue",
         objects: overlay("base", &["instance-types"]),
     };
-    let milo = Plane::of("a Milo with the catalogue", &["components/milo", "components/milo-instance-types"]);
+    let milo =
+        Plane::new("a Milo with the catalogue", &["components/milo", "components/milo-instance-types"]);
     for (plane, who) in [(with, Who::Management), (milo, Who::User("fedhub"))] {
         plane.watches(who, &watched_at_source());
         plane.needs(who, None, COMPUTE, "instancetypes", "get");
@@ -142,7 +145,7 @@ fn the_cell_role_may_do_what_it_does() {
     let management = management();
     management.needs(who, Some("fedhub-cells"), "", "secrets", "list watch");
     management.needs(who, Some("fedhub-cells"), "events.k8s.io", "events", "create patch");
-    let milo = Plane::of("a Milo", &["components/milo", "components/milo-for-cells"]);
+    let milo = Plane::new("a Milo", &["components/milo", "components/milo-for-cells"]);
     claims(&milo, Who::User("fedhub-cell"));
     milo.needs(Who::User("fedhub-cell"), None, "resourcemanager.miloapis.com", "projects", "list watch");
     milo.needs(Who::User("fedhub-cell"), None, "events.k8s.io", "events", "create patch");
@@ -173,12 +176,12 @@ fn each_role_may_ask_who_reads_its_metrics_where_that_is_served() {
 #[test]
 fn one_process_may_do_what_both_roles_do() {
     let who = Who::Management;
-    let cluster = Plane::of("the cluster", &["overlays/single-cluster"]);
+    let cluster = Plane::new("the cluster", &["overlays/single-cluster"]);
     let args = run(&["--enable-management-controllers", "--enable-cell-controllers", "--networking"]);
     in_cell_of(&cluster, who, &args);
     on_project(&cluster, who, false);
     let both = ["components/hub", "components/hub-for-cells", "components/both-roles"];
-    let hub = Plane::of("the hub", &both);
+    let hub = Plane::new("the hub", &both);
     on_hub_of_management(&hub, who);
     on_hub_of_cell(&hub, who);
 }
@@ -186,7 +189,8 @@ fn one_process_may_do_what_both_roles_do() {
 /// With a component of its own, and for its own `ServiceAccount` alone.
 #[test]
 fn the_management_role_may_renew_its_own_token_where_that_is_wanted() {
-    let (who, own) = (Who::Management, Some("fedhub-system"));
+    let who = Who::Management;
+    let own = Some("fedhub-system");
     for plane in [management(), hub(), project(), cell()] {
         for who in [Who::Management, Who::Cell] {
             let allowed = plane.allows(who, Some(who.namespace()), "", "serviceaccounts/token", "create");
@@ -194,7 +198,7 @@ fn the_management_role_may_renew_its_own_token_where_that_is_wanted() {
         }
     }
     for directory in ["components/hub", "components/project-plane"] {
-        let plane = Plane::of("a plane", &[directory, "components/own-token"]);
+        let plane = Plane::new("a plane", &[directory, "components/own-token"]);
         plane.needs(who, own, "", "serviceaccounts/token", "create");
         assert!(!plane.allows(who, None, "", "serviceaccounts/token", "create"), "{directory}");
         let rules = plane.rules(who, own);

@@ -56,7 +56,7 @@ pub struct Plane {
 }
 
 impl Plane {
-    pub fn of(name: &'static str, applied: &[&str]) -> Self {
+    pub fn new(name: &'static str, applied: &[&str]) -> Self {
         Self { name, objects: applied.iter().flat_map(|directory| overlay(directory, &[])).collect() }
     }
 
@@ -116,15 +116,15 @@ impl Plane {
 }
 
 pub fn management() -> Plane {
-    Plane::of("the management plane", &["base", "components/management-for-cells"])
+    Plane::new("the management plane", &["base", "components/management-for-cells"])
 }
 
 pub fn hub() -> Plane {
-    Plane::of("the hub", &["components/hub", "components/hub-for-cells"])
+    Plane::new("the hub", &["components/hub", "components/hub-for-cells"])
 }
 
 pub fn project() -> Plane {
-    Plane::of("a project plane", &["components/project-plane", "components/project-plane-for-cells"])
+    Plane::new("a project plane", &["components/project-plane", "components/project-plane-for-cells"])
 }
 
 pub fn cell() -> Plane {

@@ -17,7 +17,7 @@ pub enum Declaration {
 
 impl Declaration {
     /// Reads what an operator declared about the cell of a Cluster; `None` if nothing.
-    pub fn of(cluster: &Object) -> Option<Self> {
+    pub fn from_cluster(cluster: &Object) -> Option<Self> {
         cluster.annotation(LOST).map(Self::read)
     }
 
@@ -36,7 +36,7 @@ pub fn declarations(cluster: &Object) -> BTreeMap<&str, Declaration> {
 
 /// Returns when a Cluster's cell was declared lost.
 pub fn lost_since(cluster: &Object) -> Option<Timestamp> {
-    match Declaration::of(cluster)? {
+    match Declaration::from_cluster(cluster)? {
         Declaration::Lost(since) => Some(since),
         Declaration::Invalid(_) => None,
     }

@@ -23,7 +23,7 @@ pub struct CellDown {
 impl CellDown {
     /// Returns how a cell is down, as the hub says. A cell of which it says nothing yet is not considered
     /// down.
-    pub fn of(cluster: &Object) -> Option<Self> {
+    pub fn from_cluster(cluster: &Object) -> Option<Self> {
         let cell = cluster.name().to_owned();
         if lost_since(cluster).is_some() {
             let since = cluster.annotation(LOST).unwrap_or_default().to_owned();
@@ -42,7 +42,7 @@ impl CellDown {
 
 /// Whether the hub says that a cell is reached; `None` where it says nothing of it yet.
 pub fn is_reachable(cluster: &Object) -> Option<bool> {
-    if CellDown::of(cluster).is_some() {
+    if CellDown::from_cluster(cluster).is_some() {
         return Some(false);
     }
     find(cluster.status(), "Ready").map(|_| true)
@@ -76,7 +76,7 @@ mod tests {
         let of = |status: Value, lost| {
             let mut cluster = Object::clone(&cluster("cell-1", "", lost));
             set_field(&mut cluster, "status", status);
-            CellDown::of(&cluster)
+            CellDown::from_cluster(&cluster)
         };
         let ready = |status: &str| {
             json!({"conditions": [

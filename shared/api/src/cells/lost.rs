@@ -25,7 +25,8 @@ pub fn redeclares(old: Option<&Object>, new: Option<&Object>) -> bool {
     let declared =
         |cluster: Option<&Object>| cluster.is_some_and(|cluster| !declarations(cluster).is_empty());
     let city = |cluster: Option<&Object>| cluster.and_then(|c| c.label(CITY_CODE)).map(str::to_owned);
-    let (before, now) = (city(old), city(new));
+    let before = city(old);
+    let now = city(new);
     let ready = |cluster: Option<&Object>| {
         let ready = find(cluster?.status(), "Ready")?;
         Some((ready["status"].clone(), ready["lastTransitionTime"].clone()))
@@ -39,7 +40,7 @@ pub fn redeclares(old: Option<&Object>, new: Option<&Object>) -> bool {
 pub fn declaring(cluster: &ObjectRef, now: Timestamp, counts: impl Fn(Timestamp) -> bool) -> ObjectRef {
     let mut stale = declarations(cluster);
     stale.retain(|annotation, declaration| {
-        Objection::of(cluster, annotation, declaration, now).is_some()
+        Objection::from_cluster(cluster, annotation, declaration, now).is_some()
             || matches!(declaration, Declaration::Lost(at) if !counts(*at))
     });
     if stale.is_empty() {
@@ -96,15 +97,15 @@ pub fn source_lost_since<C: AsRef<Object>>(clusters: &[C], source: &CellSource) 
 
 /// Whether a city is served, and every cell that serves it is declared lost.
 pub fn is_city_lost<C: AsRef<Object>>(clusters: &[C], code: &str) -> bool {
-    let serves = |cluster: &&C| cluster.as_ref().label(CITY_CODE) == Some(code);
-    let mut cells = clusters.iter().filter(serves).peekable();
+    let mut cells =
+        clusters.iter().filter(|cluster| cluster.as_ref().label(CITY_CODE) == Some(code)).peekable();
     !code.is_empty() && cells.peek().is_some() && cells.all(|cell| lost_since(cell.as_ref()).is_some())
 }
 
 /// Whether a copy on the hub is that of a lost cell: by its mark, and without one, as of older cells, by its
 /// city.
 pub fn is_copy_lost<C: AsRef<Object>>(clusters: &[C], copy: &Object) -> bool {
-    match CellSource::of(copy) {
+    match CellSource::from_object(copy) {
         Some(source) => source_lost_since(clusters, &source).is_some(),
         None => copy.label(INSTANCE_CITY).is_some_and(|code| is_city_lost(clusters, code)),
     }

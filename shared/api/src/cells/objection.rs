@@ -29,7 +29,7 @@ impl Objection {
     /// How far the clocks of operators and of this process may differ.
     const SKEW: SignedDuration = SignedDuration::from_mins(5);
 
-    pub(super) fn of(
+    pub(super) fn from_cluster(
         cluster: &Object,
         annotation: &str,
         declaration: &Declaration,
@@ -61,7 +61,7 @@ impl Declaration {
     /// is there.
     pub fn refusal(cluster: &Object, now: Timestamp) -> Option<String> {
         let refused = declarations(cluster).into_iter().filter_map(|(annotation, declaration)| {
-            let objection = Objection::of(cluster, annotation, &declaration, now)?;
+            let objection = Objection::from_cluster(cluster, annotation, &declaration, now)?;
             let name = cluster.name();
             Some(format!(
                 "the annotation {annotation} of Cluster {name} {objection}: the cell is not declared lost"

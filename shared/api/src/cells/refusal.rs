@@ -51,7 +51,7 @@ pub fn readable(error: &RequestError) -> String {
 
 impl CellRefusal {
     /// Reads an item of `aggregatedStatus`; `None` if it names no failure.
-    pub fn of(item: &Value) -> Option<Self> {
+    pub fn from_item(item: &Value) -> Option<Self> {
         let message = item["appliedMessage"].as_str().filter(|message| !message.is_empty())?;
         (item["applied"] != true).then(|| Self::of_message(message))
     }
@@ -100,7 +100,7 @@ pub enum Hold {
 impl Hold {
     /// Returns what holds an object that has been on its way to its cell for `waited`: the refusal that
     /// Karmada reports, or [`Self::Unknown`] after [`REPORT_DEADLINE`].
-    pub fn of(refusal: Option<CellRefusal>, waited: Duration) -> Option<Self> {
+    pub fn from_refusal(refusal: Option<CellRefusal>, waited: Duration) -> Option<Self> {
         refusal.map(Self::Refused).or_else(|| (waited >= REPORT_DEADLINE).then_some(Self::Unknown))
     }
 }
@@ -130,7 +130,7 @@ mod tests {
     const ALL: &str = "Failed to apply all manifests (0/1): ";
 
     fn of(message: &str) -> Option<CellRefusal> {
-        CellRefusal::of(&json!({"clusterName": "cell-dfw", "appliedMessage": message}))
+        CellRefusal::from_item(&json!({"clusterName": "cell-dfw", "appliedMessage": message}))
     }
 
     #[test]
@@ -176,7 +176,7 @@ mod tests {
             assert_eq!(inner.iter().find(|word| shown.contains(**word)), None, "{shown}");
         }
         let applied = json!({"applied": true, "appliedMessage": format!("{ALL}{web}exceeded quota")});
-        assert_eq!(CellRefusal::of(&applied), None, "of an earlier attempt");
+        assert_eq!(CellRefusal::from_item(&applied), None, "of an earlier attempt");
     }
 
     #[test]
@@ -188,7 +188,7 @@ mod tests {
             (Some(CellRefusal::Occupied), second, Some(Hold::Refused(CellRefusal::Occupied))),
             (Some(CellRefusal::Failed), REPORT_DEADLINE, Some(Hold::Refused(CellRefusal::Failed))),
         ] {
-            assert_eq!(Hold::of(refusal.clone(), waited), expected, "{refusal:?} {waited:?}");
+            assert_eq!(Hold::from_refusal(refusal.clone(), waited), expected, "{refusal:?} {waited:?}");
         }
     }
 

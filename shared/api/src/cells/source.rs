@@ -44,7 +44,7 @@ pub struct CellSource {
 
 impl CellSource {
     /// The mark of an object; `None` where it has none that can be read.
-    pub fn of(object: &Object) -> Option<Self> {
+    pub fn from_object(object: &Object) -> Option<Self> {
         let parts: Vec<&str> = object.annotation(CELL_SOURCE)?.split('/').collect();
         if parts.iter().any(|part| part.is_empty()) {
             return None;
@@ -104,11 +104,11 @@ pub(super) mod tests {
             ("dfw/i?", false),
             ("", false),
         ] {
-            let source = CellSource::of(&marked(text));
+            let source = CellSource::from_object(&marked(text));
             assert_eq!(source.is_some(), readable, "{text}");
             assert!(source.is_none_or(|source| source.to_string() == text));
         }
-        assert_eq!(CellSource::of(&bare(Kind::Instance, "ns-1", "wd-0")), None);
+        assert_eq!(CellSource::from_object(&bare(Kind::Instance, "ns-1", "wd-0")), None);
     }
 
     #[test]
@@ -122,7 +122,7 @@ pub(super) mod tests {
             ("dfw/i", false, false),
             ("ord/i", true, false),
         ] {
-            let source = CellSource::of(&marked(mark)).unwrap();
+            let source = CellSource::from_object(&marked(mark)).unwrap();
             assert_eq!(source.is_of(&cell, |uid| has && uid == "i"), expected, "{mark}");
         }
         let mut instance = bare(Kind::Instance, "ns-1", "wd-0");

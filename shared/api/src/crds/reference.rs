@@ -170,7 +170,9 @@ fn rules(schema: &Value, required: bool) -> Vec<String> {
         let values: Vec<String> = values.iter().map(code).collect();
         rules.push(format!("one of {}", values.join(", ")));
     }
-    if let Some(pattern) = schema.get("pattern").filter(|_| type_of(schema) != "quantity") {
+    if let Some(pattern) = schema.get("pattern")
+        && type_of(schema) != "quantity"
+    {
         rules.push(format!("matches {}", code(pattern)));
     }
     if let Some(keys) = schema["x-kubernetes-list-map-keys"].as_array() {

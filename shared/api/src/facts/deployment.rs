@@ -82,8 +82,9 @@ struct Rare {
 const _: () = assert!(size_of::<Deployment>() <= 128);
 
 impl Deployment {
-    pub(super) fn of(plane: &PlaneId, object: &Object) -> Self {
-        let (spec, status) = (object.spec(), object.status());
+    pub(super) fn new(plane: &PlaneId, object: &Object) -> Self {
+        let spec = object.spec();
+        let status = object.status();
         let on_hub = *plane == PlaneId::Hub;
         let spec_city = spec["cityCode"].as_str();
         let city = if on_hub { object.label(CITY_CODE) } else { spec_city };
@@ -106,8 +107,11 @@ impl Deployment {
             counterpart: mark_hash(object.annotation(counterpart)),
             counterpart_uid: mark_hash(object.annotation(counterpart_uid)),
             claimed_by: mark_hash(object.annotation(CLAIMED_BY).filter(|_| on_hub)),
-            rare: Rare::of(on_hub, object, spec_city.unwrap_or_default()),
-            placed: matches!(plane, PlaneId::Project(_)).then(|| Placed::of(object)).flatten().map(Box::new),
+            rare: Rare::from_object(on_hub, object, spec_city.unwrap_or_default()),
+            placed: matches!(plane, PlaneId::Project(_))
+                .then(|| Placed::from_object(object))
+                .flatten()
+                .map(Box::new),
         }
     }
 
@@ -174,7 +178,7 @@ impl Deployment {
 }
 
 impl Rare {
-    fn of(is_on_hub: bool, object: &Object, spec_city: &str) -> Option<Box<Self>> {
+    fn from_object(is_on_hub: bool, object: &Object, spec_city: &str) -> Option<Box<Self>> {
         let on_hub = |value: Option<&str>| value.filter(|_| is_on_hub).map(Into::into);
         let rare = Self {
             spec_city: on_hub(
@@ -184,7 +188,7 @@ impl Rare {
             resync: on_hub(object.annotation(RESYNC)),
             recalled: on_hub(object.annotation(RECALLED)),
             too_large: object.too_large(),
-            references: if is_on_hub { None } else { References::of(object) },
+            references: if is_on_hub { None } else { References::from_deployment(object) },
         };
         (rare != Self::default()).then(|| Box::new(rare))
     }
@@ -193,11 +197,12 @@ impl Rare {
 /// Whether a status says anything that its schema does not put there by itself (U1): a WD that was just made
 /// has one that tells nothing.
 pub fn reported(status: &Value) -> bool {
-    let is_unsaid = |(key, value): (&String, &Value)| match value {
-        Value::Array(conditions) if key == "conditions" => conditions.iter().all(is_default),
-        value => COUNTERS.contains(&key.as_str()) && *value == 0,
-    };
-    status.as_object().is_some_and(|fields| !fields.iter().all(is_unsaid))
+    status.as_object().is_some_and(|fields| {
+        !fields.iter().all(|(key, value)| match value {
+            Value::Array(conditions) if key == "conditions" => conditions.iter().all(is_default),
+            value => COUNTERS.contains(&key.as_str()) && *value == 0,
+        })
+    })
 }
 
 /// Hash of what a condition says, and of which generation; zero where there is none, or but the schema's.
@@ -260,7 +265,7 @@ mod tests {
             let mut wd =
                 fedhub_core::object::bare(fedhub_core::object::Kind::WorkloadDeployment, "default", "wd");
             wd.data = json!({"status": status});
-            Deployment::of(&PlaneId::Hub, &wd)
+            Deployment::new(&PlaneId::Hub, &wd)
         };
         // The way to the cell is reported, and no cell has reported.
         let mut told = unreported.clone();

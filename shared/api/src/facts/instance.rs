@@ -72,7 +72,7 @@ pub enum StatusOrigin {
 }
 
 impl Instance {
-    pub(super) fn of(plane: &PlaneId, object: &Object) -> Self {
+    pub(super) fn new(plane: &PlaneId, object: &Object) -> Self {
         let status = object.status();
         let cluster = object.label(UPSTREAM_CLUSTER);
         let references = || object.metadata.owner_references.iter().flatten();
@@ -101,7 +101,7 @@ impl Instance {
             facts.source = cell_source(object);
             facts.parent = controller.map_or(0, |controller| uid_hash(&controller.uid));
         } else {
-            let mark = ProjectedFrom::of(object);
+            let mark = ProjectedFrom::from_projection(object);
             let names = |name: &PlaneName| matches!(plane, PlaneId::Project(plane) if plane == name);
             facts.labelled = cluster.and_then(decode_plane).is_some_and(|name| names(&name));
             facts.identity = managed(&object.metadata);
@@ -187,8 +187,9 @@ impl Instance {
 
     /// Whether it is a projection (P4): by its mark, its label or its owner. Else it is a tenant's own.
     pub fn is_projection(&self, owner: Option<&Uid>) -> bool {
-        let by_owner = |owner| self.rare.as_deref().is_some_and(|rare| rare.owners.contains(owner));
-        self.is_marked() || self.labelled || owner.is_some_and(by_owner)
+        self.is_marked()
+            || self.labelled
+            || owner.is_some_and(|owner| self.rare.as_deref().is_some_and(|rare| rare.owners.contains(owner)))
     }
 }
 
@@ -249,14 +250,16 @@ fn namespace_hash(name: &str) -> u32 {
 /// Hash of what a copy says of the cell's Instance (C7): its mark, the label with the UID of the cell's WD,
 /// that of its service, and its owner references to WDs without their UIDs.
 fn cell_source(copy: &Object) -> u64 {
-    let (mark, owner) = (copy.annotation(CELL_SOURCE), copy.label(WORKLOAD_DEPLOYMENT_UID));
+    let mark = copy.annotation(CELL_SOURCE);
+    let owner = copy.label(WORKLOAD_DEPLOYMENT_UID);
     let flag = |flag: Option<bool>| flag.map_or(2, u64::from);
     let hasher = KeyedHasher::default().maybe(mark).maybe(owner).maybe(copy.label(SERVICE_NAME.0));
     let references = copy.metadata.owner_references.iter().flatten().filter(|o| of_deployment(o));
-    let each = |hasher: KeyedHasher, o: &OwnerReference| {
-        hasher.text(&o.name).number(flag(o.controller)).number(flag(o.block_owner_deletion))
-    };
-    references.fold(hasher, each).end()
+    references
+        .fold(hasher, |hasher, o| {
+            hasher.text(&o.name).number(flag(o.controller)).number(flag(o.block_owner_deletion))
+        })
+        .end()
 }
 
 /// Hash of those labels of an Instance that are the same on every plane.
@@ -316,7 +319,7 @@ mod tests {
             instance.metadata.labels =
                 label.map(|l| [(WORKLOAD_DEPLOYMENT_NAME.to_owned(), l.to_owned())].into());
             assert_eq!(deployment_name(&instance), expected, "{label:?} {name}");
-            let digest = Instance::of(&PlaneId::Hub, &instance);
+            let digest = Instance::new(&PlaneId::Hub, &instance);
             assert_eq!(digest.deployment(name), expected, "{label:?} {name}");
         }
     }

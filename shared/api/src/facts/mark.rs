@@ -18,10 +18,12 @@ pub struct ProjectedFrom<'a> {
 
 impl<'a> ProjectedFrom<'a> {
     /// The mark of a projection; `None` where it has none that can be read.
-    pub fn of(projection: &'a Object) -> Option<Self> {
+    pub fn from_projection(projection: &'a Object) -> Option<Self> {
         let mut parts = projection.annotation(PROJECTED_FROM)?.split('/');
         let mut next = || parts.next().filter(|p| !p.is_empty());
-        let (namespace, namespace_uid, instance_uid) = (next()?, next()?, next()?);
+        let namespace = next()?;
+        let namespace_uid = next()?;
+        let instance_uid = next()?;
         // A tenant can write anything there.
         let is_plain = is_hub_namespace(namespace) && is_uid(namespace_uid) && is_uid(instance_uid);
         (next().is_none() && is_plain).then_some(Self { namespace, namespace_uid, instance_uid })
@@ -61,7 +63,7 @@ mod tests {
         ] {
             let mut projection = bare(Kind::Instance, "default", "wd-0");
             projection.metadata.annotations = Some([(PROJECTED_FROM.to_owned(), text.to_owned())].into());
-            let mark = ProjectedFrom::of(&projection);
+            let mark = ProjectedFrom::from_projection(&projection);
             assert_eq!(mark.is_some(), readable, "{text}");
             assert!(mark.is_none_or(|m| m.to_string() == text));
         }

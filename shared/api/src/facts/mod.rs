@@ -85,14 +85,14 @@ impl ObjectFacts for Facts {
         !is_many(kind) || *plane == PlaneId::Cell
     }
 
-    fn of(plane: &PlaneId, kind: Kind, object: &Object) -> Self {
+    fn new(plane: &PlaneId, kind: Kind, object: &Object) -> Self {
         match kind {
             kind if Self::kept_whole(plane, kind) => Self::None,
-            Kind::WorkloadDeployment => Self::Deployment(Box::new(Deployment::of(plane, object))),
-            Kind::Instance => Self::Instance(Instance::of(plane, object)),
-            Kind::Workload => Self::Workload(Box::new(Workload::of(object))),
+            Kind::WorkloadDeployment => Self::Deployment(Box::new(Deployment::new(plane, object))),
+            Kind::Instance => Self::Instance(Instance::new(plane, object)),
+            Kind::Workload => Self::Workload(Box::new(Workload::from_object(object))),
             Kind::ConfigMap | Kind::Secret if *plane == PlaneId::Hub => {
-                Self::Companion(Box::new(Companion::of(object)))
+                Self::Companion(Box::new(Companion::from_object(object)))
             }
             Kind::LocationBinding => Self::Location(ready_city(object).map(Into::into)),
             Kind::Namespace
@@ -230,7 +230,8 @@ mod tests {
 
     #[test]
     fn in_a_cell_what_is_in_order_is_kept() {
-        let (a, budget) = (instance("a", 0), MemoryBudget::of(0));
+        let a = instance("a", 0);
+        let budget = MemoryBudget::from_bytes(0);
         let store = Store::new(PlaneId::Cell, Kind::Instance, budget);
         store.list_begins();
         store.listed(a.clone());
@@ -241,7 +242,7 @@ mod tests {
 
     #[test]
     fn an_object_in_order_costs_at_most_400_bytes() {
-        let store = Store::new(PlaneId::Hub, Kind::Instance, MemoryBudget::of(0));
+        let store = Store::new(PlaneId::Hub, Kind::Instance, MemoryBudget::from_bytes(0));
         for n in 0..10_000u64 {
             let mut o = instance(&format!("a-rather-long-workload-name-dfw-{n}"), n);
             let conditions = vec![json!({"type": "Ready", "message": "long"}); 9];

@@ -128,10 +128,12 @@ impl<'a> WantedDeployment<'a> {
 
 impl Placed {
     /// Reads the facts of a project's WD; `None` if it names no Workload.
-    pub(super) fn of(object: &Object) -> Option<Self> {
-        let (spec, status) = (object.spec(), object.status());
+    pub(super) fn from_object(object: &Object) -> Option<Self> {
+        let spec = object.spec();
+        let status = object.status();
         let text = |value: &'_ Value| value.as_str().unwrap_or_default().to_owned();
-        let (workload, uid) = (text(&spec["workloadRef"]["name"]), text(&spec["workloadRef"]["uid"]));
+        let workload = text(&spec["workloadRef"]["name"]);
+        let uid = text(&spec["workloadRef"]["uid"]);
         if uid.is_empty() {
             return None;
         }
@@ -267,7 +269,7 @@ mod tests {
         let is_wanted = |edit: fn(&mut Object)| {
             let mut wd = wd();
             edit(&mut wd);
-            Placed::of(&wd).unwrap().is(&wanted())
+            Placed::from_object(&wd).unwrap().is(&wanted())
         };
         assert!(is_wanted(|_| {}));
         // The scale subresource's, the runtime class's and other keys are not the Workload's (I9).
@@ -288,9 +290,10 @@ mod tests {
             wd.data["spec"]["template"]["metadata"] = json!({"annotations": annotations});
             wd.metadata.annotations =
                 restart.map(|time| [(WORKLOAD_RESTARTED_AT.to_owned(), time.to_owned())].into());
-            Placed::of(&wd).unwrap()
+            Placed::from_object(&wd).unwrap()
         };
-        let (earlier, later) = ("2026-01-01T00:00:00Z", "2026-01-03T00:00:00Z");
+        let earlier = "2026-01-01T00:00:00Z";
+        let later = "2026-01-03T00:00:00Z";
         for (was_given, asked_for) in [None, Some(earlier), Some(later)]
             .into_iter()
             .flat_map(|one| [None, Some(earlier), Some(later)].map(|other| (one, other)))
@@ -308,7 +311,7 @@ mod tests {
             paused: true,
             ..wanted()
         };
-        let is = Placed::of(&wd()).unwrap();
+        let is = Placed::from_object(&wd()).unwrap();
         for (wanted, has_template) in [
             (paused(json!({"spec": {"a": 1}}), None), true),
             (paused(json!({"spec": {"a": 2}}), None), false),
@@ -320,17 +323,17 @@ mod tests {
         }
         let mut wd = wd();
         wd.metadata.labels = None;
-        assert!(!Placed::of(&wd).unwrap().is(&paused(Value::Null, None)));
+        assert!(!Placed::from_object(&wd).unwrap().is(&paused(Value::Null, None)));
     }
 
     #[test]
     fn a_deployment_without_a_workload_and_one_of_the_hub_cost_nothing() {
         let mut wd = wd();
         let project = PlaneId::Project(PlaneName::new("p").unwrap());
-        assert!(Deployment::of(&project, &wd).placed.is_some());
-        assert!(Deployment::of(&PlaneId::Hub, &wd).placed.is_none());
+        assert!(Deployment::new(&project, &wd).placed.is_some());
+        assert!(Deployment::new(&PlaneId::Hub, &wd).placed.is_none());
         wd.data["spec"]["workloadRef"] = json!(null);
-        assert!(Deployment::of(&project, &wd).placed.is_none());
+        assert!(Deployment::new(&project, &wd).placed.is_none());
     }
 
     #[test]

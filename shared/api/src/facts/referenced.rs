@@ -41,7 +41,7 @@ struct Name {
 }
 
 impl References {
-    pub(super) fn of(wd: &Object) -> Option<Box<Self>> {
+    pub(super) fn from_deployment(wd: &Object) -> Option<Box<Self>> {
         let name = |of: Reference<'_>| Name {
             text: of.name.into(),
             is_secret: of.kind == Kind::Secret,
@@ -115,7 +115,7 @@ pub struct Companion {
 }
 
 impl Companion {
-    pub(super) fn of(object: &Object) -> Self {
+    pub(super) fn from_object(object: &Object) -> Self {
         let list = object.annotation(REFERENCED_BY).unwrap_or("[]");
         let (copied_from, bytes) = object.annotation(COPIED_FROM).and_then(copied_from).unwrap_or_default();
         Self { referenced_by: referenced_by(list), copied_from, bytes }
@@ -166,18 +166,18 @@ mod tests {
     #[test]
     fn w5_facts_of_a_wd_that_refers_to_nothing_take_no_room() {
         let mut wd = bare(Kind::WorkloadDeployment, "shop", "web");
-        assert!(References::of(&wd).is_none());
+        assert!(References::from_deployment(&wd).is_none());
         set_field(
             &mut wd,
             "spec",
             json!({"template": {"spec": {"volumes": [{"secret": {"secretName": "db"}}]}}}),
         );
-        let facts = References::of(&wd).unwrap();
+        let facts = References::from_deployment(&wd).unwrap();
         assert!(facts.any() && facts.contains(Kind::Secret, "db") && !facts.contains(Kind::ConfigMap, "db"));
         assert!(facts.bytes() < 120, "{}", facts.bytes());
         set_field(&mut wd, "spec", json!({}));
         wd.metadata.finalizers = Some(vec![REFERENCED_DATA_FINALIZER.to_owned()]);
-        assert!(References::of(&wd).is_some_and(|facts| facts.held && !facts.any()));
+        assert!(References::from_deployment(&wd).is_some_and(|facts| facts.held && !facts.any()));
     }
 
     #[test]
@@ -187,7 +187,7 @@ mod tests {
             wd.metadata.generation = Some(generation);
             wd.metadata.finalizers = Some(vec![REFERENCED_DATA_FINALIZER.to_owned()]);
             set_field(&mut wd, "status", status);
-            References::of(&wd).unwrap().rolled_out
+            References::from_deployment(&wd).unwrap().rolled_out
         };
         for (generation, status, expected) in [
             (2, json!({}), false),
@@ -207,17 +207,17 @@ mod tests {
         let put = |companion: &mut Object, key: &str, value: &str| {
             companion.metadata.annotations.get_or_insert_default().insert(key.to_owned(), value.to_owned());
         };
-        let none = Companion::of(&companion);
+        let none = Companion::from_object(&companion);
         assert_eq!((none.referenced_by.as_deref(), none.copied_from, none.bytes), (Some(&[][..]), 0, 0));
         put(&mut companion, COPIED_FROM, &copied_from_text("u", "7", 12));
         put(&mut companion, REFERENCED_BY, r#"["shop/web","shop/api","shop/web"]"#);
-        let it = Companion::of(&companion);
+        let it = Companion::from_object(&companion);
         assert_eq!((it.copied_from, it.bytes), (source_hash("u", "7"), 12));
         assert_eq!(it.referenced_by.as_ref().unwrap().len(), 2);
         assert!(it.is_of("shop/api") && !it.is_of("shop/ap"));
         for corrupt in ["", "{}", "[1]", r#"["shop/web""#] {
             put(&mut companion, REFERENCED_BY, corrupt);
-            let it = Companion::of(&companion);
+            let it = Companion::from_object(&companion);
             assert!(it.referenced_by.is_none() && !it.is_of("shop/web"), "{corrupt}");
         }
     }

@@ -73,7 +73,7 @@ pub enum RolloutSaid {
 }
 
 impl RolloutSaid {
-    fn of(object: &Object) -> Self {
+    fn from_object(object: &Object) -> Self {
         let condition = find(object.status(), "Progressing");
         let newest = condition.filter(|it| it["observedGeneration"].as_i64() == object.metadata.generation);
         match newest.and_then(|condition| Reason::parse(said(condition).1)) {
@@ -96,8 +96,9 @@ pub struct Placement {
 }
 
 impl Workload {
-    pub(super) fn of(object: &Object) -> Self {
-        let (spec, template) = (object.spec(), &object.spec()["template"]);
+    pub(super) fn from_object(object: &Object) -> Self {
+        let spec = object.spec();
+        let template = &object.spec()["template"];
         let recorded = object.annotation(RECORDED_TEMPLATE);
         let current = object.annotation(CURRENT_REVISION).and_then(|revision| revision.parse().ok());
         Self {
@@ -113,7 +114,7 @@ impl Workload {
             recorded: revision_history(object.name()).is_none()
                 || current.is_some_and(|current| recorded == Some(&*recorded_template(current, template))),
             status: hash::json(&comparable(object.status())),
-            rollout: RolloutSaid::of(object),
+            rollout: RolloutSaid::from_object(object),
             instance_type: instance_type(template).into(),
             type_conditions: hash::json(&type_conditions(object.status())),
             networks: networks(template, object.namespace()),
@@ -181,11 +182,10 @@ fn missing_networks(object: &Object) -> Option<&str> {
 /// The placements; `None` also where there are more than a Workload may have, with admission or without.
 fn placements(spec: &Value) -> Option<Box<[Placement]>> {
     let placement = |placement: &Value| {
-        let city = |city: &Value| city.as_str().map(Into::into);
         let cities = placement["cityCodes"].as_array().filter(|cities| cities.len() <= MOST_CITIES)?;
         Some(Placement {
             name: placement["name"].as_str()?.into(),
-            cities: cities.iter().map(city).collect::<Option<_>>()?,
+            cities: cities.iter().map(|city| city.as_str().map(Into::into)).collect::<Option<_>>()?,
             scale: hash::json(&placement["scaleSettings"]),
         })
     };
@@ -297,7 +297,7 @@ mod tests {
 
     #[test]
     fn w1_what_cannot_be_read_asks_for_nothing() {
-        assert_eq!(Workload::of(&workload()).placements.unwrap().len(), 1);
+        assert_eq!(Workload::from_object(&workload()).placements.unwrap().len(), 1);
         for (at, value) in [
             ("/spec/placements", json!(null)),
             ("/spec/placements/0/name", json!(1)),
@@ -307,7 +307,7 @@ mod tests {
         ] {
             let mut workload = workload();
             *workload.data.pointer_mut(at).unwrap() = value;
-            assert_eq!(Workload::of(&workload).placements, None, "{at}");
+            assert_eq!(Workload::from_object(&workload).placements, None, "{at}");
         }
     }
 
@@ -321,7 +321,7 @@ mod tests {
             let mut one = placement.clone();
             one["cityCodes"] = vec!["DFW"; cities].into();
             workload.data["spec"]["placements"] = vec![one; placements].into();
-            let read = Workload::of(&workload).placements;
+            let read = Workload::from_object(&workload).placements;
             assert_eq!(read.map(|all| all.len()), expected, "{placements} placements with {cities} cities");
         }
     }
@@ -338,32 +338,36 @@ mod tests {
             let mut workload = workload();
             workload.metadata.annotations =
                 value.map(|value| [(ROLLOUT_PAUSED.to_owned(), value.to_owned())].into());
-            assert_eq!(Workload::of(&workload).paused, expected, "{value:?}");
+            assert_eq!(Workload::from_object(&workload).paused, expected, "{value:?}");
         }
     }
 
     #[test]
     fn w10_a_template_is_recorded_under_the_current_revision_only() {
         let mut workload = workload();
-        assert!(!Workload::of(&workload).recorded);
+        assert!(!Workload::from_object(&workload).recorded);
         let recorded = recorded_template(3, &workload.data["spec"]["template"]);
         let annotations = [(CURRENT_REVISION, "3"), (RECORDED_TEMPLATE, recorded.as_str())];
         workload.metadata.annotations =
             Some(annotations.map(|(key, value)| (key.to_owned(), value.to_owned())).into());
-        assert!(Workload::of(&workload).recorded);
+        assert!(Workload::from_object(&workload).recorded);
         let mut edited = workload.clone();
         edited.metadata.annotations.as_mut().unwrap().insert(CURRENT_REVISION.to_owned(), "1".to_owned());
-        assert!(!Workload::of(&edited).recorded, "the annotation was edited");
+        assert!(!Workload::from_object(&edited).recorded, "the annotation was edited");
         workload.data["spec"]["template"]["spec"]["a"] = json!(1);
-        assert!(!Workload::of(&workload).recorded, "the template was edited");
+        assert!(!Workload::from_object(&workload).recorded, "the template was edited");
     }
 
     #[test]
     fn w3_networks_of_the_workloads_namespace_are_named_once() {
         let mut workload = workload();
         let of = |names: &[(&str, Option<&str>)]| {
-            let interface = |(name, namespace): &(&str, Option<&str>)| json!({"network": {"name": name, "namespace": namespace}});
-            json!(names.iter().map(interface).collect::<Vec<_>>())
+            json!(
+                names
+                    .iter()
+                    .map(|(name, namespace)| json!({"network": {"name": name, "namespace": namespace}}))
+                    .collect::<Vec<_>>()
+            )
         };
         for (interfaces, expected) in [
             (of(&[("b", None), ("a", Some("default")), ("b", Some("default"))]), &["a", "b"][..]),
@@ -373,7 +377,7 @@ mod tests {
             (Value::Null, &[]),
         ] {
             workload.data["spec"]["template"]["spec"]["networkInterfaces"] = interfaces.clone();
-            let networks = Workload::of(&workload).networks;
+            let networks = Workload::from_object(&workload).networks;
             assert_eq!(networks.iter().map(|name| &**name).collect::<Vec<_>>(), expected, "{interfaces}");
         }
     }
@@ -391,7 +395,7 @@ mod tests {
         ] {
             workload.data["status"] = json!({"conditions": [{"type": NETWORK_NOT_FOUND, "status": status,
                 "reason": NETWORK_NOT_FOUND, "message": message, "observedGeneration": generation}]});
-            let missing = Workload::of(&workload).missing_networks;
+            let missing = Workload::from_object(&workload).missing_networks;
             assert_eq!(missing.as_deref(), expected, "{status} {message} {generation}");
         }
     }

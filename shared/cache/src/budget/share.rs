@@ -34,8 +34,7 @@ impl Share {
     pub fn for_plane(shares: &Shares, plane: &PlaneId, of: &Self) -> Self {
         let mut shares = shares.lock();
         shares.retain(|_, share| Arc::strong_count(&share.left) > 1);
-        let fresh = || Self::new(of.bytes() / SHARE);
-        shares.entry(plane.clone()).or_insert_with(fresh).clone()
+        shares.entry(plane.clone()).or_insert_with(|| Self::new(of.bytes() / SHARE)).clone()
     }
 
     /// How many bytes it has, taken or not.

@@ -37,14 +37,14 @@ pub struct Digest<F> {
 
 impl<F: ObjectFacts> Digest<F> {
     /// Digests an object. Which of its fields matter depends on `kind` and `plane`.
-    pub fn of(plane: &PlaneId, kind: Kind, object: &Object) -> Self {
+    pub fn new(plane: &PlaneId, kind: Kind, object: &Object) -> Self {
         Self {
             uid: Uid::new(object.uid()),
             version: Version::new(object.version()),
             terminating: object.is_terminating(),
             weight: u16::try_from(budget::weight(object) >> 10).unwrap_or(u16::MAX),
             content: content(object),
-            facts: F::of(plane, kind, object),
+            facts: F::new(plane, kind, object),
         }
     }
 

@@ -47,7 +47,7 @@ impl<F: ObjectFacts> Store<F> {
     }
 
     fn digest_of(&self, object: &Object) -> Digest<F> {
-        Digest::of(&self.plane, self.kind, object)
+        Digest::new(&self.plane, self.kind, object)
     }
 
     // === Reading ===

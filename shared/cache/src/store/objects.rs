@@ -40,7 +40,9 @@ const MAX_TOMBSTONES: usize = 1024;
 
 impl<F: ObjectFacts> Objects<F> {
     pub(super) fn new(whole: bool) -> Self {
-        let (spaces, index, recently_deleted) = (BTreeMap::new(), BTreeSet::new(), VecDeque::new());
+        let spaces = BTreeMap::new();
+        let index = BTreeSet::new();
+        let recently_deleted = VecDeque::new();
         Self { whole, epoch: 0, synced: false, spaces, index, count: 0, bytes: 0, recently_deleted }
     }
 
@@ -108,7 +110,9 @@ impl<F: ObjectFacts> Objects<F> {
 
     pub(super) fn put(&mut self, new: Known<F>, object: Option<Retention>, own: bool) -> Change<F> {
         let mut kept = Retained { object, notified: None };
-        let (digest, epoch, whole) = (new.digest.clone(), self.epoch, self.whole);
+        let digest = new.digest.clone();
+        let epoch = self.epoch;
+        let whole = self.whole;
         let before = self.find(&new.namespace, &new.name).map(|s| s.digest.facts.index_value());
         self.reindex(&new.namespace, &new.name, before.flatten(), digest.facts.index_value());
         if before.is_some() {

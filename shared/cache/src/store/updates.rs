@@ -37,7 +37,8 @@ impl<F: ObjectFacts> Store<F> {
                 return None;
             }
         }
-        let (namespace, name) = (object.namespace().into(), object.name().into());
+        let namespace = object.namespace().into();
+        let name = object.name().into();
         let object: Option<ObjectRef> = self.whole.then(|| object.into());
         let retention = object.clone().map(Retention::Always);
         Some(objects.put(Known { namespace, name, digest, object }, retention, false))
@@ -86,7 +87,8 @@ impl<F: ObjectFacts> Store<F> {
             // It exists: its deletion was only that it left what the watch selects.
             objects.recently_deleted.retain(|uid| *uid != digest.uid);
         }
-        let (namespace, name) = (object.namespace().into(), object.name().into());
+        let namespace = object.namespace().into();
+        let name = object.name().into();
         let object = object.into();
         let retention = self.place(&object);
         Some(objects.put(Known { namespace, name, digest, object: Some(object) }, retention, false))
@@ -95,7 +97,8 @@ impl<F: ObjectFacts> Store<F> {
     /// The watch reports a deletion.
     pub fn deleted(&self, object: Object) -> Option<Change<F>> {
         let digest = self.digest_of(&object);
-        let (namespace, name) = (object.namespace().into(), object.name().into());
+        let namespace = object.namespace().into();
+        let name = object.name().into();
         self.gone(Known { namespace, name, digest, object: Some(object.into()) })
     }
 
@@ -157,7 +160,8 @@ impl<F: ObjectFacts> Store<F> {
             }
             own = known.own || known.digest != digest;
         }
-        let (namespace, name) = (object.namespace().into(), object.name().into());
+        let namespace = object.namespace().into();
+        let name = object.name().into();
         let retention = self.place(object);
         objects.put(Known { namespace, name, digest, object: Some(object.clone()) }, retention, own);
     }

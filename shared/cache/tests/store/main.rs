@@ -99,7 +99,7 @@ fn f6_an_own_write_does_not_swallow_the_change_of_its_event() {
         o.metadata.labels = Some([(COLOR.to_owned(), color.to_owned())].into());
         o
     };
-    let store = store(MemoryBudget::of(100));
+    let store = store(MemoryBudget::from_bytes(100));
     store.list_begins();
     store.listed(labelled(1, "red"));
     store.list_ends();
@@ -148,7 +148,8 @@ fn what_had_only_left_the_selection_of_a_watch_is_not_taken_for_dead_when_it_is_
 
 #[test]
 fn what_is_in_order_of_a_kind_that_is_kept_whole_is_kept() {
-    let (mut a, budget) = (bare(Kind::Namespace, "", "a"), MemoryBudget::of(0));
+    let mut a = bare(Kind::Namespace, "", "a");
+    let budget = MemoryBudget::from_bytes(0);
     a.metadata.resource_version = Some("1".to_owned());
     let store = Store::new(PlaneId::Management, Kind::Namespace, budget);
     store.list_begins();
@@ -208,7 +209,7 @@ fn an_object_is_kept_from_its_event_until_it_rests() {
 #[test]
 fn i8_a_flood_is_known_and_only_the_newest_of_it_kept_as_far_as_there_is_room() {
     // Half of it is for objects that wait: each takes some 160 bytes.
-    let store = store(MemoryBudget::of(2 << 10));
+    let store = store(MemoryBudget::from_bytes(2 << 10));
     for n in 0..50 {
         store.applied(object(&format!("a{n:02}"), &n.to_string(), n + 1));
     }
@@ -229,8 +230,9 @@ fn i8_a_flood_is_known_and_only_the_newest_of_it_kept_as_far_as_there_is_room() 
 
 #[test]
 fn i8_a_flood_of_one_plane_leaves_room_for_what_changes_on_another() {
-    let budget = MemoryBudget::of(64 << 10);
-    let (flooded, other) = (store(budget.clone()), store(budget));
+    let budget = MemoryBudget::from_bytes(64 << 10);
+    let flooded = store(budget.clone());
+    let other = store(budget);
     for n in 0..4096 {
         flooded.applied(object(&format!("a{n:04}"), &n.to_string(), n + 1));
     }
@@ -241,11 +243,12 @@ fn i8_a_flood_of_one_plane_leaves_room_for_what_changes_on_another() {
 #[test]
 fn i7_echoes_live_and_die_with_their_object() {
     let store = filled(&[object("a", "1", 1)]);
-    let (sent, got) = (json!({"a": 1}), json!({"a": 1, "b": 2}));
-    let echo = ServerNormalization::of(&sent, &got);
+    let sent = json!({"a": 1});
+    let got = json!({"a": 1, "b": 2});
+    let echo = ServerNormalization::new(&sent, &got);
     assert!(store.note_normalization("ns", "a", ObjectPart::Spec, echo));
     assert!(!store.note_normalization("ns", "a", ObjectPart::Spec, echo), "no news");
-    assert!(store.note_normalization("ns", "a", ObjectPart::Status, ServerNormalization::of(&sent, &sent)));
+    assert!(store.note_normalization("ns", "a", ObjectPart::Status, ServerNormalization::new(&sent, &sent)));
     store.applied(object("a", "1", 2));
     assert_eq!(store.normalization("ns", "a", ObjectPart::Spec), Some(echo));
     assert_eq!(store.normalization("ns", "a", ObjectPart::Status), Some(ServerNormalization::Kept));

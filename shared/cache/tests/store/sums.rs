@@ -21,7 +21,8 @@ enum Step {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let (name, length) = (0..6u8, 0..4usize);
+    let name = 0..6u8;
+    let length = 0..4usize;
     prop_oneof![
         3 => (name.clone(), length.clone()).prop_map(|(name, length)| Step::Applied(name, length)),
         3 => (name.clone(), length).prop_map(|(name, length)| Step::Own(name, length)),
@@ -47,7 +48,8 @@ proptest! {
     #[test]
     fn i8_sums_are_those_of_a_store_that_was_filled_at_once(steps in prop::collection::vec(step(), 1..60)) {
         let changed = ServerNormalization::Changed { sent: 1, got: 2 };
-        let (tested, mut version) = (store(MemoryBudget::of(1 << 20)), 0);
+        let tested = store(MemoryBudget::from_bytes(1 << 20));
+        let mut version = 0;
         for step in steps {
             version += 1;
             let namespace = |name: u8| format!("ns-{}", name % 2);
@@ -61,7 +63,8 @@ proptest! {
                     tested.deleted_unread(&namespace(name), &format!("o{name}"));
                 }
                 Step::OwnDeleted(name) => {
-                    let (namespace, name) = (namespace(name), format!("o{name}"));
+                    let namespace = namespace(name);
+                    let name = format!("o{name}");
                     if let Some(digest) = tested.digest(&namespace, &name) {
                         tested.own_deleted(&namespace, &name, &digest.uid.to_string());
                     }
@@ -72,7 +75,7 @@ proptest! {
                     tested.list_ends();
                 }
             }
-            let expected = store(MemoryBudget::of(1 << 20));
+            let expected = store(MemoryBudget::from_bytes(1 << 20));
             let all = tested.select(None, |view| Some((view.namespace.to_owned(), view.name.to_owned(), view.digest.clone())));
             for (namespace, name, digest) in &all {
                 let mut object = object(name, &digest.uid.to_string(), 1);

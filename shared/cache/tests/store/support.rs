@@ -21,7 +21,7 @@ impl ObjectFacts for Color {
         kind == Kind::Namespace
     }
 
-    fn of(_: &PlaneId, _: Kind, object: &Object) -> Self {
+    fn new(_: &PlaneId, _: Kind, object: &Object) -> Self {
         Self(object.label(COLOR).map(Into::into))
     }
 
@@ -46,7 +46,7 @@ pub fn store(budget: MemoryBudget) -> Store {
 }
 
 pub fn filled(objects: &[Object]) -> Store {
-    let store = store(MemoryBudget::of(1 << 20));
+    let store = store(MemoryBudget::from_bytes(1 << 20));
     store.list_begins();
     for o in objects {
         store.listed(o.clone());

@@ -26,8 +26,9 @@ pub const UID_RULE: &str = "a UID has 1 to 63 letters, digits or '-'";
 /// Whether a name that a server gives an object can be one segment of the path of a request, and nothing more
 /// (I14).
 pub fn is_path_segment(name: &str) -> bool {
-    let is_plain = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'.' | b'_' | b':');
-    (1..=NAME_MAX).contains(&name.len()) && !matches!(name, "." | "..") && name.bytes().all(is_plain)
+    (1..=NAME_MAX).contains(&name.len())
+        && !matches!(name, "." | "..")
+        && name.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'.' | b'_' | b':'))
 }
 
 /// Whether `name` may name a Kubernetes object (a DNS-1123 subdomain).
@@ -58,8 +59,8 @@ pub const DNS_LABEL_RULE: &str =
 pub const OBJECT_NAME_RULE: &str = "it must have 1 to 253 lower-case letters, digits, '-' or '.', and each part begin and end with a letter or digit";
 
 /// The most characters that the name of an object of a kind may have, so that Karmada can bring it to a cell.
-/// Two objects are named after it: its binding, see [`binding_name`], and its Work, with a hash of 32 bits in
-/// decimal digits.
+/// Two objects are named after it: its binding, see [`super::binding_name`], and its Work, with a hash of 32
+/// bits in decimal digits.
 pub const fn travelling_name_max(kind: &str) -> usize {
     const WORK: usize = "-4294967295".len();
     let binding = "-".len() + kind.len();

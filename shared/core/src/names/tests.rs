@@ -94,7 +94,8 @@ fn labels_of_older_writers_are_read_by_their_last_segment() {
 #[test]
 fn w1_a_deployment_is_named_by_workload_placement_and_city() {
     assert_eq!(deployment_name("web", "us", "DFW"), "web-us-dfw");
-    let (long, longer) = ("w".repeat(55), "w".repeat(60));
+    let long = "w".repeat(55);
+    let longer = "w".repeat(60);
     assert_eq!(deployment_name(&long, "us", "DFW"), format!("{long}-us-dfw"));
     let cut = deployment_name(&longer, "us", "DFW");
     assert!(cut.len() == 63 && cut.starts_with(&longer[..52]), "{cut}");

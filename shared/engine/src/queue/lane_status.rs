@@ -27,7 +27,8 @@ pub struct LaneStatus {
 impl Queue {
     /// Returns the status of each plane that has keys. The hub is included while it fails as a whole.
     pub fn lane_status(&self) -> BTreeMap<PlaneId, LaneStatus> {
-        let (now, scheduler) = (Instant::now(), self.lock());
+        let now = Instant::now();
+        let scheduler = self.lock();
         let status = |keys, running, circuit: &Circuit| LaneStatus {
             keys,
             running,
@@ -53,7 +54,8 @@ impl Queue {
 
     /// The age of each plane's oldest change that is ready, running or failed; the oldest first.
     pub fn oldest_by_lane(&self) -> Vec<(PlaneId, Duration)> {
-        let (now, scheduler) = (Instant::now(), self.lock());
+        let now = Instant::now();
+        let scheduler = self.lock();
         let age = |(plane, since): (&PlaneId, _)| (plane.clone(), now.saturating_duration_since(since));
         let mut ages: Vec<_> = scheduler.oldest().into_iter().map(age).collect();
         drop(scheduler);

@@ -329,7 +329,8 @@ impl Scheduler {
         let Some(entry) = self.entries.get_mut(key) else { return true };
         let KeyState::Running { began, probes, repeat } = entry.state else { return true };
         entry.state = KeyState::Idle;
-        let (next_since, id) = (entry.next_since.take(), entry.lane.clone());
+        let next_since = entry.next_since.take();
+        let id = entry.lane.clone();
         self.busy = self.busy.saturating_sub(1);
         self.probing = self.probing.saturating_sub(usize::from(probes));
         self.asked_hub(key, &id);

@@ -31,7 +31,9 @@ impl Scheduler {
         if needs_hub && !held {
             return self.await_hub(key, interrupted, now);
         }
-        if let Some(next_since) = again.filter(|_| !held) {
+        if let Some(next_since) = again
+            && !held
+        {
             if !failed {
                 entry.since = next_since;
             }
@@ -51,7 +53,9 @@ impl Scheduler {
             Outcome::RequeueAfter(wait) => Some(wait),
             Outcome::Unchanged | Outcome::Updated | Outcome::AwaitChange | Outcome::Diverged => None,
         };
-        if let Some(wait) = wait.filter(|_| !held) {
+        if let Some(wait) = wait
+            && !held
+        {
             entry.timer = Some(now + wait);
             self.timers.insert((now + wait, Alarm::Key(key.clone())));
         } else if let Some(entry) = self.entries.remove(key) {

@@ -47,11 +47,13 @@ fn fail_all(queue: &Queue, plane: &PlaneId) -> usize {
 
 #[tokio::test(start_paused = true)]
 async fn i8_a_plane_that_fails_is_tried_by_one_key_at_a_time_ever_more_rarely() {
-    let (queue, alpha) = (queue(), project("alpha"));
+    let queue = queue();
+    let alpha = project("alpha");
     fill(&queue, &alpha, 100);
     assert_eq!(fail_all(&queue, &alpha), 4);
     assert_eq!((queue.circuits_open(), queue.pending()), (1, 100));
-    let (mut tried, mut last) = (BTreeSet::new(), Instant::now());
+    let mut tried = BTreeSet::new();
+    let mut last = Instant::now();
     for wait in [1, 2, 4, 8, 16, 32, 60, 60] {
         let job = queue.next().await.unwrap();
         assert!(now(&queue).is_none(), "never more than one probe");
@@ -88,7 +90,8 @@ async fn i8_a_plane_that_fails_is_tried_by_one_key_at_a_time_ever_more_rarely() 
 
 #[tokio::test(start_paused = true)]
 async fn i8_a_refusal_is_an_answer_and_an_answer_closes_the_circuit() {
-    let (queue, alpha) = (queue(), project("alpha"));
+    let queue = queue();
+    let alpha = project("alpha");
     fill(&queue, &alpha, 40);
     fail_all(&queue, &alpha);
     assert_eq!(queue.circuits_open(), 1);
@@ -118,7 +121,8 @@ async fn i8_the_cells_answer_speaks_for_the_cell_and_for_no_project() {
 
 #[tokio::test(start_paused = true)]
 async fn i8_a_probe_that_says_nothing_of_the_plane_is_followed_by_another() {
-    let (queue, alpha) = (queue(), project("alpha"));
+    let queue = queue();
+    let alpha = project("alpha");
     fill(&queue, &alpha, 40);
     fail_all(&queue, &alpha);
     for outcome in [
@@ -137,7 +141,8 @@ async fn i8_a_probe_that_says_nothing_of_the_plane_is_followed_by_another() {
 
 #[tokio::test(start_paused = true)]
 async fn i8_a_watch_that_works_again_closes_the_circuit_at_once() {
-    let (queue, alpha) = (queue(), project("alpha"));
+    let queue = queue();
+    let alpha = project("alpha");
     fill(&queue, &alpha, 40);
     let late = now(&queue).unwrap();
     fail_all(&queue, &alpha);
@@ -162,7 +167,9 @@ async fn asks_hub(queue: &Queue) -> Job {
 
 #[tokio::test(start_paused = true)]
 async fn i8_a_failing_hub_is_tried_by_few_keys_and_opens_no_circuit_of_a_project() {
-    let (queue, a, b) = (queue(), project("a"), project("b"));
+    let queue = queue();
+    let a = project("a");
+    let b = project("b");
     fill(&queue, &a, 2);
     for _ in 0..10 {
         // One or two objects that the hub fails on hold up no others.
@@ -176,7 +183,8 @@ async fn i8_a_failing_hub_is_tried_by_few_keys_and_opens_no_circuit_of_a_project
     assert_eq!((queue.circuits_open(), queue.pending()), (1, 80), "the hub's");
     for _ in 0..5 {
         let start = Instant::now();
-        let (first, second) = (asks_hub(&queue).await, asks_hub(&queue).await);
+        let first = asks_hub(&queue).await;
+        let second = asks_hub(&queue).await;
         assert!(start.elapsed() <= Duration::from_secs(1));
         assert_ne!(first.key.plane, second.key.plane, "one of each plane");
         queue.ended(&first, Outcome::Failed, &unhealthy(&PlaneId::Hub));
@@ -193,7 +201,8 @@ async fn i8_a_failing_hub_is_tried_by_few_keys_and_opens_no_circuit_of_a_project
 
 #[tokio::test(start_paused = true)]
 async fn i8_what_began_before_the_hub_came_back_says_nothing_of_it() {
-    let (queue, planes) = (queue(), ["a", "b", "c", "d"].map(project));
+    let queue = queue();
+    let planes = ["a", "b", "c", "d"].map(project);
     for plane in &planes {
         fill(&queue, plane, 2);
     }
@@ -212,7 +221,8 @@ async fn i8_what_began_before_the_hub_came_back_says_nothing_of_it() {
 
 #[tokio::test(start_paused = true)]
 async fn bounded_nothing_is_kept_of_planes_without_keys() {
-    let (queue, alpha) = (queue(), project("alpha"));
+    let queue = queue();
+    let alpha = project("alpha");
     for _ in 0..20 {
         fill(&queue, &alpha, 40);
         let running = now(&queue).unwrap();
@@ -278,8 +288,9 @@ impl Controller for Fleet {
 /// workers.
 #[tokio::test(start_paused = true)]
 async fn i8_planes_that_hang_leave_workers_to_the_others() {
-    let (queue, fleet, tasks) =
-        (Arc::new(Queue::new(QueueConfig::default())), Arc::new(Fleet::default()), TaskTracker::new());
+    let queue = Arc::new(Queue::new(QueueConfig::default()));
+    let fleet = Arc::new(Fleet::default());
+    let tasks = TaskTracker::new();
     run_workers(&fleet, &queue, &metrics(), 256, &tasks);
     let hanging: Vec<_> = (0..40).map(|n| project(&format!("hangs-{n}"))).collect();
     let fine: Vec<_> = (0..60).map(|n| project(&format!("fine-{n}"))).collect();
@@ -314,8 +325,9 @@ async fn i8_planes_that_hang_leave_workers_to_the_others() {
 #[tokio::test(start_paused = true)]
 async fn i8_planes_that_begin_to_hang_together_are_known_after_one_time_out_each() {
     for (planes, workers) in [(100_usize, 32_usize), (300, 256)] {
-        let (queue, fleet, tasks) =
-            (Arc::new(Queue::new(QueueConfig::default())), Arc::new(Fleet::default()), TaskTracker::new());
+        let queue = Arc::new(Queue::new(QueueConfig::default()));
+        let fleet = Arc::new(Fleet::default());
+        let tasks = TaskTracker::new();
         run_workers(&fleet, &queue, &metrics(), workers, &tasks);
         (0..planes).for_each(|n| fill(&queue, &project(&format!("hangs-{n}")), 20));
         let rounds = u32::try_from(planes.div_ceil(workers)).unwrap();
@@ -338,8 +350,9 @@ async fn i8_planes_that_begin_to_hang_together_are_known_after_one_time_out_each
 /// More planes hang than there are workers: at first this is not known, later they hold a quarter.
 #[tokio::test(start_paused = true)]
 async fn i8_even_more_planes_than_workers_that_hang_leave_some_to_the_others() {
-    let (queue, fleet, tasks) =
-        (Arc::new(Queue::new(QueueConfig::default())), Arc::new(Fleet::default()), TaskTracker::new());
+    let queue = Arc::new(Queue::new(QueueConfig::default()));
+    let fleet = Arc::new(Fleet::default());
+    let tasks = TaskTracker::new();
     run_workers(&fleet, &queue, &metrics(), 32, &tasks);
     (0..100).for_each(|n| fill(&queue, &project(&format!("hangs-{n}")), 20));
     // One time-out for each, 32 at once at most.

@@ -11,7 +11,9 @@ use crate::support::*;
 /// Ends each pass for `span` as diverged, with an event of its own writes during the pass and one after it.
 /// Returns the number of passes.
 async fn diverges(queue: &Queue, span: Duration) -> usize {
-    let (lane, end, mut passes) = (alpha(), Instant::now() + span, 0);
+    let lane = alpha();
+    let end = Instant::now() + span;
+    let mut passes = 0;
     while let Ok(job) = timeout_at(end, queue.next()).await {
         queue.add(key(&lane, "a"), &lane);
         queue.done(&job.unwrap(), Outcome::Diverged);
@@ -24,7 +26,8 @@ async fn diverges(queue: &Queue, span: Duration) -> usize {
 
 #[tokio::test(start_paused = true)]
 async fn i8_a_key_that_its_passes_do_not_bring_into_sync_waits_whatever_they_cause() {
-    let (queue, lane) = (queue(), alpha());
+    let queue = queue();
+    let lane = alpha();
     queue.add(key(&lane, "a"), &lane);
     let passes = diverges(&queue, Duration::from_mins(1)).await;
     assert!((6..=8).contains(&passes), "{passes} in a minute");
@@ -35,7 +38,8 @@ async fn i8_a_key_that_its_passes_do_not_bring_into_sync_waits_whatever_they_cau
 
 #[tokio::test(start_paused = true)]
 async fn i8_who_changes_an_object_that_its_passes_do_not_bring_into_sync_is_answered() {
-    let (queue, lane) = (queue(), alpha());
+    let queue = queue();
+    let lane = alpha();
     queue.add(key(&lane, "a"), &lane);
     diverges(&queue, Duration::from_mins(5)).await;
     advance(Duration::from_secs(6)).await;

@@ -70,10 +70,12 @@ impl World {
     /// With so many workers.
     fn staffed(workers: usize) -> Self {
         let server = ApiServer::hub("hub");
-        let (trouble, service) = (Arc::new(Trouble::default()), server.service());
+        let trouble = Arc::new(Trouble::default());
+        let service = server.service();
         let seen = trouble.clone();
         let failing = service_fn(move |request: Request<kube::client::Body>| {
-            let (trouble, mut service) = (seen.clone(), service.clone());
+            let trouble = seen.clone();
+            let mut service = service.clone();
             async move {
                 trouble.asked.fetch_add(1, Ordering::SeqCst);
                 let mended = trouble.mended.load(Ordering::SeqCst);

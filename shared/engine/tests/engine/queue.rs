@@ -24,7 +24,8 @@ pub fn alpha() -> PlaneId {
 
 #[tokio::test(start_paused = true)]
 async fn a_key_waits_once_and_runs_once() {
-    let (queue, lane) = (queue(), alpha());
+    let queue = queue();
+    let lane = alpha();
     for _ in 0..5 {
         queue.add(key(&lane, "a"), &lane);
     }
@@ -41,7 +42,8 @@ async fn a_key_waits_once_and_runs_once() {
 
 #[tokio::test(start_paused = true)]
 async fn an_event_during_a_pass_dates_the_next_pass() {
-    let (queue, lane) = (queue(), alpha());
+    let queue = queue();
+    let lane = alpha();
     let start = Instant::now();
     queue.add(key(&lane, "a"), &lane);
     let first = now(&queue).unwrap();
@@ -63,7 +65,8 @@ async fn an_event_during_a_pass_dates_the_next_pass() {
 /// turn.
 #[tokio::test(start_paused = true)]
 async fn a_key_that_is_put_off_knows_its_first_event() {
-    let (queue, lane) = (queue(), alpha());
+    let queue = queue();
+    let lane = alpha();
     let start = Instant::now();
     queue.add(key(&lane, "a"), &lane);
     for turn in 0..4 {
@@ -97,7 +100,8 @@ async fn backoffs(queue: &Queue, lane: &PlaneId, times: usize) -> Vec<u128> {
 
 #[tokio::test(start_paused = true)]
 async fn a_success_forgets_the_back_off() {
-    let (queue, lane) = (queue(), alpha());
+    let queue = queue();
+    let lane = alpha();
     queue.add(key(&lane, "a"), &lane);
     for wait in backoffs(&queue, &lane, 5).await {
         assert!((450..=551).contains(&wait), "{wait}");
@@ -106,7 +110,8 @@ async fn a_success_forgets_the_back_off() {
 
 #[tokio::test(start_paused = true)]
 async fn the_back_off_doubles_to_its_maximum_and_an_event_ends_it() {
-    let (queue, lane) = (queue(), alpha());
+    let queue = queue();
+    let lane = alpha();
     queue.add(key(&lane, "a"), &lane);
     let mut wanted = 500_u128;
     let mut job = now(&queue).unwrap();
@@ -132,7 +137,8 @@ async fn the_back_off_doubles_to_its_maximum_and_an_event_ends_it() {
 
 #[tokio::test(start_paused = true)]
 async fn after_is_when_it_says_and_no_failure() {
-    let (queue, lane) = (queue(), alpha());
+    let queue = queue();
+    let lane = alpha();
     queue.add(key(&lane, "a"), &lane);
     let job = now(&queue).unwrap();
     let said = Instant::now();
@@ -152,7 +158,8 @@ async fn after_is_when_it_says_and_no_failure() {
 #[tokio::test(start_paused = true)]
 async fn i8_turns_go_round_and_a_plane_has_its_limit() {
     let queue = Queue::new(QueueConfig { per_plane: 2, ..QueueConfig::default() });
-    let (flood, quiet) = (project("flood"), project("quiet"));
+    let flood = project("flood");
+    let quiet = project("quiet");
     for n in 0..1000 {
         queue.add(key(&flood, &format!("{n}")), &flood);
     }
@@ -169,7 +176,8 @@ async fn i8_turns_go_round_and_a_plane_has_its_limit() {
 #[tokio::test(start_paused = true)]
 async fn ages_are_told_by_plane_the_oldest_first() {
     let queue = queue();
-    let (a, b) = (project("a"), project("b"));
+    let a = project("a");
+    let b = project("b");
     queue.add(key(&a, "x"), &a);
     advance(Duration::from_secs(5)).await;
     queue.add(key(&b, "x"), &b);
@@ -185,7 +193,8 @@ async fn ages_are_told_by_plane_the_oldest_first() {
 #[tokio::test(start_paused = true)]
 async fn forgetting_takes_what_waits_and_leaves_what_runs() {
     let queue = queue();
-    let (a, b) = (project("a"), project("b"));
+    let a = project("a");
+    let b = project("b");
     for name in ["run", "fail", "wait"] {
         queue.add(key(&a, name), &a);
     }
@@ -225,11 +234,13 @@ async fn closing_wakes_all_workers_and_gives_out_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn a_held_queue_keeps_nothing_and_gives_out_what_was_gathered_for_the_next_term() {
-    let (queue, lane) = (queue(), alpha());
+    let queue = queue();
+    let lane = alpha();
     for name in ["late", "timed", "ready"] {
         queue.add(key(&lane, name), &lane);
     }
-    let (running, timed) = (now(&queue).unwrap(), now(&queue).unwrap());
+    let running = now(&queue).unwrap();
+    let timed = now(&queue).unwrap();
     queue.done(&timed, Outcome::RequeueAfter(Duration::from_secs(1)));
     queue.hold();
     assert_eq!(queue.pending(), 1, "what runs");

@@ -163,7 +163,8 @@ fn check(steps: &[Step], limit: usize) -> Result<(), TestCaseError> {
             backoff_max: Duration::from_secs(1),
             seed: 11,
         });
-        let (mut model, mut jobs) = (Model::default(), Vec::<Job>::new());
+        let mut model = Model::default();
+        let mut jobs = Vec::<Job>::new();
         for step in steps {
             let now = Instant::now();
             match step {

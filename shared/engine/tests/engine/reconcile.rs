@@ -52,7 +52,8 @@ impl Reconciler for Script {
 }
 
 fn job() -> Job {
-    let (namespace, name) = ("shop".into(), "wd".into());
+    let namespace = "shop".into();
+    let name = "wd".into();
     let key = Key { plane: PlaneId::Hub, kind: Kind::WorkloadDeployment, namespace, name };
     let now = Instant::now();
     Job {

@@ -94,7 +94,8 @@ async fn i8_a_pass_and_a_half_open_probe_whose_answers_stall_end() {
     let error = plane.get_live(&Pass::unbound(), Kind::Instance, "n", "a").await.unwrap_err();
     assert_eq!((start.elapsed(), error.category()), (HEADERS, Category::Transient));
 
-    let (queue, tasks) = (Arc::new(Queue::new(QueueConfig::default())), TaskTracker::new());
+    let queue = Arc::new(Queue::new(QueueConfig::default()));
+    let tasks = TaskTracker::new();
     run_workers(&Arc::new(Reads(plane.clone())), &queue, &metrics(), 4, &tasks);
     for name in ["a", "b"] {
         queue.add(plane.key(Kind::Instance, "n", name), &plane.id);

@@ -106,7 +106,9 @@ proptest! {
         let faults = runtime.unwrap().block_on(async {
             let first = Duration::from_millis(20);
             let config = QueueConfig { backoff_first: first, backoff_max: first * 4, seed, ..QueueConfig::default() };
-            let (queue, controller, tasks) = (Arc::new(Queue::new(config)), Restless::new(seed), TaskTracker::new());
+            let queue = Arc::new(Queue::new(config));
+            let controller = Restless::new(seed);
+            let tasks = TaskTracker::new();
             run_workers(&controller, &queue, &metrics(), 4 * KEYS, &tasks);
             let mut rng = SmallRng::seed_from_u64(seed ^ 1);
             for _ in 0..300 {
@@ -142,7 +144,8 @@ async fn a_timer_is_watched_by_somebody_while_workers_are_idle() {
         let took = Arc::new(Mutex::new(Vec::new()));
         let start = Instant::now();
         for _ in 0..8 {
-            let (queue, took) = (queue.clone(), took.clone());
+            let queue = queue.clone();
+            let took = took.clone();
             tokio::spawn(async move {
                 while let Some(job) = queue.next().await {
                     took.lock().unwrap().push((job.key.name.clone(), start.elapsed().as_millis()));
@@ -193,8 +196,9 @@ impl Controller for Mixed {
 
 #[tokio::test(start_paused = true)]
 async fn out_of_sync_waits_for_an_event_and_other_errors_are_tried_again() {
-    let (queue, tasks, metrics) =
-        (Arc::new(Queue::new(QueueConfig::default())), TaskTracker::new(), metrics());
+    let queue = Arc::new(Queue::new(QueueConfig::default()));
+    let tasks = TaskTracker::new();
+    let metrics = metrics();
     run_workers(&Arc::new(Mixed), &queue, &metrics, 2, &tasks);
     let lane = project("a");
     for name in ["away", "bug", "fine"] {
@@ -225,8 +229,9 @@ impl Controller for Panics {
 
 #[tokio::test(start_paused = true)]
 async fn a_panic_takes_neither_the_worker_nor_the_key_with_it() {
-    let (queue, tasks, metrics) =
-        (Arc::new(Queue::new(QueueConfig::default())), TaskTracker::new(), metrics());
+    let queue = Arc::new(Queue::new(QueueConfig::default()));
+    let tasks = TaskTracker::new();
+    let metrics = metrics();
     run_workers(&Arc::new(Panics), &queue, &metrics, 1, &tasks);
     let lane = project("a");
     for name in ["bad", "good"] {
@@ -270,7 +275,8 @@ async fn as_many_workers_run_as_there_may_be_and_no_idle_one_is_a_task() {
     const WORKERS: usize = 4;
     const KEYS: usize = 20;
     let queue = Arc::new(Queue::new(QueueConfig::default()));
-    let (controller, tasks) = (Arc::new(Counted::default()), TaskTracker::new());
+    let controller = Arc::new(Counted::default());
+    let tasks = TaskTracker::new();
     run_workers(&controller, &queue, &metrics(), WORKERS, &tasks);
     for round in 1..=2 {
         for n in 0..KEYS {

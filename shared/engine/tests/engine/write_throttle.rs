@@ -23,7 +23,8 @@ fn written_at_once(queue: &Queue, lane: &PlaneId) -> usize {
 
 #[tokio::test(start_paused = true)]
 async fn i8_a_key_that_changes_without_end_has_its_writes_spaced_out() {
-    let (queue, lane) = (queue(), alpha());
+    let queue = queue();
+    let lane = alpha();
     queue.add(key(&lane, "a"), &lane);
     let began = Instant::now();
     assert_eq!(written_at_once(&queue, &lane), 3, "a few changes in a moment are nothing unusual");
@@ -55,7 +56,8 @@ async fn i8_a_key_that_changes_without_end_has_its_writes_spaced_out() {
 async fn i8_writes_are_spaced_out_however_a_pass_ends() {
     let put_off = Outcome::RequeueAfter(Duration::from_millis(1));
     for outcome in [Outcome::Updated, Outcome::AwaitChange, Outcome::Failed, put_off] {
-        let (queue, lane) = (queue(), alpha());
+        let queue = queue();
+        let lane = alpha();
         queue.add(key(&lane, "a"), &lane);
         let mut writes = 0;
         let end = Instant::now() + Duration::from_mins(1);
@@ -85,7 +87,8 @@ fn repeats(queue: &Queue, lane: &PlaneId) -> Vec<Job> {
 
 #[tokio::test(start_paused = true)]
 async fn i8_what_keeps_changing_on_a_plane_has_two_of_its_turns() {
-    let (queue, lane) = (queue(), alpha());
+    let queue = queue();
+    let lane = alpha();
     let mut running = repeats(&queue, &lane);
     assert_eq!((running.len(), queue.depth()), (2, 8));
     assert!(!queue.is_behind(&lane), "they leave turns to others");
@@ -114,7 +117,8 @@ async fn i8_what_keeps_changing_on_a_plane_has_two_of_its_turns() {
 /// A flood of many keys, throttled in one moment: what is due a second later comes as an even stream.
 #[tokio::test(start_paused = true)]
 async fn i8_what_is_throttled_together_is_not_ready_together() {
-    let (queue, lane) = (queue(), alpha());
+    let queue = queue();
+    let lane = alpha();
     for n in 0..100 {
         queue.add(key(&lane, &format!("{n}")), &lane);
     }
@@ -163,7 +167,8 @@ async fn i8_the_hubs_own_keys_and_those_of_a_cell_have_no_neighbours_to_spare() 
 
 #[tokio::test(start_paused = true)]
 async fn i8_passes_that_write_nothing_are_not_spaced_out() {
-    let (queue, lane) = (queue(), alpha());
+    let queue = queue();
+    let lane = alpha();
     queue.add(key(&lane, "a"), &lane);
     for _ in 0..50 {
         let job = now(&queue).unwrap();

@@ -10,7 +10,8 @@ use crate::support::*;
 #[tokio::test(start_paused = true)]
 async fn without_the_management_plane_a_leader_goes_on_until_its_lease_ends_and_comes_back_by_itself() {
     for fault in [Fault::Hang, Fault::Status(503), Fault::Disconnect, Fault::Garbage] {
-        let (management, hub) = (management(), ApiServer::hub("hub"));
+        let management = management();
+        let hub = ApiServer::hub("hub");
         let one = Replica::start(&management, &hub, "one");
         until("one leads", || one.leads()).await;
         quiet(14).await;
@@ -32,7 +33,8 @@ async fn without_the_management_plane_a_leader_goes_on_until_its_lease_ends_and_
 
 #[tokio::test(start_paused = true)]
 async fn a_short_trouble_is_not_noticed() {
-    let (management, hub) = (management(), ApiServer::hub("hub"));
+    let management = management();
+    let hub = ApiServer::hub("hub");
     let one = Replica::start(&management, &hub, "one");
     until("one leads", || one.leads()).await;
     for fault in [Fault::Hang, Fault::Status(429), Fault::Status(500), Fault::LostAnswer] {
@@ -48,7 +50,8 @@ async fn a_short_trouble_is_not_noticed() {
 
 #[tokio::test(start_paused = true)]
 async fn a_lost_answer_to_the_first_claim_is_made_up_for() {
-    let (management, hub) = (management(), ApiServer::hub("hub"));
+    let management = management();
+    let hub = ApiServer::hub("hub");
     management.fault(Fault::LostAnswer.on("create", "leases").times(1));
     let one = Replica::start(&management, &hub, "one");
     assert!(until("one leads", || one.leads()).await < Duration::from_secs(3));
@@ -57,7 +60,8 @@ async fn a_lost_answer_to_the_first_claim_is_made_up_for() {
 
 #[tokio::test(start_paused = true)]
 async fn a_lease_deleted_by_hand_is_put_back_by_its_leader() {
-    let (management, hub) = (management(), ApiServer::hub("hub"));
+    let management = management();
+    let hub = ApiServer::hub("hub");
     let one = Replica::start(&management, &hub, "one");
     until("one leads", || one.leads()).await;
     let two = Replica::start(&management, &hub, "two");
@@ -74,7 +78,8 @@ async fn a_lease_deleted_by_hand_is_put_back_by_its_leader() {
 
 #[tokio::test(start_paused = true)]
 async fn a_lease_taken_by_somebody_else_ends_the_term_and_comes_back_when_it_is_not_renewed() {
-    let (management, hub) = (management(), ApiServer::hub("hub"));
+    let management = management();
+    let hub = ApiServer::hub("hub");
     let one = Replica::start(&management, &hub, "one");
     until("one leads", || one.leads()).await;
     quiet(7).await;
@@ -90,7 +95,8 @@ async fn a_lease_taken_by_somebody_else_ends_the_term_and_comes_back_when_it_is_
 
 #[tokio::test(start_paused = true)]
 async fn a_list_that_comes_back_empty_takes_nobodys_lease() {
-    let (management, hub) = (management(), ApiServer::hub("hub"));
+    let management = management();
+    let hub = ApiServer::hub("hub");
     let one = Replica::start(&management, &hub, "one");
     until("one leads", || one.leads()).await;
     management.fault(Fault::EmptyList.on("list", "leases"));
@@ -107,7 +113,8 @@ async fn a_list_that_comes_back_empty_takes_nobodys_lease() {
 
 #[tokio::test(start_paused = true)]
 async fn a_hand_over_is_found_out_although_the_watch_is_silent() {
-    let (management, hub) = (management(), ApiServer::hub("hub"));
+    let management = management();
+    let hub = ApiServer::hub("hub");
     let one = Replica::start(&management, &hub, "one");
     until("one leads", || one.leads()).await;
     let two = Replica::start(&management, &hub, "two");

@@ -9,7 +9,8 @@ use crate::support::*;
 /// The standby's watch is behind, and it becomes leader: it reads what is paused before its first write.
 #[tokio::test(start_paused = true)]
 async fn i12_a_new_leader_honours_a_pause_that_its_watch_has_not_shown() {
-    let (management, hub) = (management(), ApiServer::hub("hub"));
+    let management = management();
+    let hub = ApiServer::hub("hub");
     let one = Replica::start(&management, &hub, "one");
     until("one leads", || one.leads()).await;
     let pauses = Pauses::stored(client(&management), SPACE);

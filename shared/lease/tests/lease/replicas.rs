@@ -13,7 +13,8 @@ use crate::support::*;
 
 #[tokio::test(start_paused = true)]
 async fn one_leads_at_once_and_renews() {
-    let (management, hub) = (management(), ApiServer::hub("hub"));
+    let management = management();
+    let hub = ApiServer::hub("hub");
     let one = Replica::start(&management, &hub, "one");
     assert!(until("one leads", || one.leads()).await < Duration::from_secs(1));
     assert_eq!(holder(&management), "one");
@@ -35,7 +36,8 @@ async fn one_leads_at_once_and_renews() {
 
 #[tokio::test(start_paused = true)]
 async fn who_cannot_get_into_sync_leads_after_its_warm_up() {
-    let (management, hub) = (management(), ApiServer::hub("hub"));
+    let management = management();
+    let hub = ApiServer::hub("hub");
     hub.fault(Fault::Hang);
     let one = Replica::start(&management, &hub, "one");
     let took = until("one leads", || one.leads()).await;
@@ -67,7 +69,8 @@ async fn who_awaits_a_plane_that_turns_out_to_fail_or_leaves_leads_at_once() {
 
 #[tokio::test(start_paused = true)]
 async fn a_standby_is_warm_and_its_workers_take_no_keys() {
-    let (management, hub) = (management(), ApiServer::hub("hub"));
+    let management = management();
+    let hub = ApiServer::hub("hub");
     let one = Replica::start(&management, &hub, "one");
     until("one leads", || one.leads()).await;
     let two = Replica::start(&management, &hub, "two");
@@ -92,7 +95,8 @@ async fn a_standby_is_warm_and_its_workers_take_no_keys() {
 
 #[tokio::test(start_paused = true)]
 async fn a_hand_over_takes_less_than_a_second_and_waits_for_passes_under_way() {
-    let (management, hub) = (management(), ApiServer::hub("hub"));
+    let management = management();
+    let hub = ApiServer::hub("hub");
     let one = Replica::start(&management, &hub, "one");
     until("one leads", || one.leads()).await;
     let two = Replica::start(&management, &hub, "two");
@@ -108,7 +112,8 @@ async fn a_hand_over_takes_less_than_a_second_and_waits_for_passes_under_way() {
 
 #[tokio::test(start_paused = true)]
 async fn after_a_crash_another_leads_within_the_lease_and_a_second() {
-    let (management, hub) = (management(), ApiServer::hub("hub"));
+    let management = management();
+    let hub = ApiServer::hub("hub");
     let line = Line::default();
     let one = Replica::over(line.to(&management), &hub, "one");
     until("one leads", || one.leads()).await;
@@ -138,7 +143,8 @@ async fn after_a_crash_another_leads_within_the_lease_and_a_second() {
 fn a_leader_that_was_stopped_notices_before_it_writes() {
     let runtime =
         || tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-    let (stopped, running) = (runtime(), runtime());
+    let stopped = runtime();
+    let running = runtime();
     let (management, hub) = stopped.block_on(async { (management(), ApiServer::hub("hub")) });
     let one = stopped.block_on(async {
         let one = Replica::start(&management, &hub, "one");
@@ -185,7 +191,8 @@ fn a_leader_that_was_stopped_notices_before_it_writes() {
 
 #[tokio::test(start_paused = true)]
 async fn a_request_that_has_to_wait_does_not_leave_after_the_term() {
-    let (management, hub) = (management(), ApiServer::hub("hub"));
+    let management = management();
+    let hub = ApiServer::hub("hub");
     let one = Replica::start(&management, &hub, "one");
     until("one leads", || one.leads()).await;
     hub.fault(Fault::Hang.on("create", "namespaces"));
@@ -207,7 +214,8 @@ async fn a_request_that_has_to_wait_does_not_leave_after_the_term() {
 /// What a pass has read may be old by the time of the next term.
 #[tokio::test(start_paused = true)]
 async fn a_pass_of_an_earlier_term_does_not_write_in_a_later_one() {
-    let (management, hub) = (management(), ApiServer::hub("hub"));
+    let management = management();
+    let hub = ApiServer::hub("hub");
     let one = Replica::start(&management, &hub, "one");
     until("one leads", || one.leads()).await;
     one.add("slow");
@@ -224,7 +232,8 @@ async fn a_pass_of_an_earlier_term_does_not_write_in_a_later_one() {
 
 #[tokio::test(start_paused = true)]
 async fn every_replica_counts_the_changes_of_the_leader() {
-    let (management, hub) = (management(), ApiServer::hub("hub"));
+    let management = management();
+    let hub = ApiServer::hub("hub");
     let changes = |replica: &Replica| replica.metrics.lease_transitions.with_label_values(&["fedhub"]).get();
     let one = Replica::start(&management, &hub, "one");
     until("one leads", || one.leads()).await;

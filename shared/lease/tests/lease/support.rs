@@ -177,9 +177,11 @@ pub struct Line(Arc<AtomicBool>);
 
 impl Line {
     pub fn to(&self, server: &ApiServer) -> kube::Client {
-        let (line, server) = (self.clone(), server.service());
+        let line = self.clone();
+        let server = server.service();
         let service = tower::service_fn(move |request: http::Request<kube::client::Body>| {
-            let (line, server) = (line.clone(), server.clone());
+            let line = line.clone();
+            let server = server.clone();
             async move {
                 if line.0.load(Ordering::Relaxed) {
                     std::future::pending::<()>().await;

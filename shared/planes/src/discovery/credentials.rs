@@ -117,7 +117,7 @@ impl Source {
     }
 
     /// Like [`Self::named`], but the pod's own service account if neither is given.
-    pub fn of(file: Option<&Path>, context: Option<&str>) -> Self {
+    pub fn new(file: Option<&Path>, context: Option<&str>) -> Self {
         Self::named(file, context).unwrap_or(Self::InCluster)
     }
 
@@ -141,7 +141,7 @@ impl Source {
                 configured(kubeconfig, context.as_deref()).map_err(failed)?
             }
         };
-        Loaded::of(config)
+        Loaded::from_config(config)
     }
 }
 
@@ -155,12 +155,14 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    fn of(mut config: Config) -> Result<Self, CredentialsError> {
+    fn from_config(mut config: Config) -> Result<Self, CredentialsError> {
         has_authority(&config)?;
         // The content of the file is in `root_cert` already.
         config.root_cert_file = None;
         let auth = &mut config.auth_info;
-        if let Some(file) = auth.token_file.take().filter(|_| auth.token.is_none()) {
+        if let Some(file) = auth.token_file.take()
+            && auth.token.is_none()
+        {
             let token = text(&file)?;
             let token = token.trim();
             if token.is_empty() {
@@ -168,11 +170,14 @@ impl Loaded {
             }
             auth.token = Some(token.to_owned().into());
         }
-        if let Some(file) = auth.client_certificate.take().filter(|_| auth.client_certificate_data.is_none())
+        if let Some(file) = auth.client_certificate.take()
+            && auth.client_certificate_data.is_none()
         {
             auth.client_certificate_data = Some(base64(text(&file)?));
         }
-        if let Some(file) = auth.client_key.take().filter(|_| auth.client_key_data.is_none()) {
+        if let Some(file) = auth.client_key.take()
+            && auth.client_key_data.is_none()
+        {
             auth.client_key_data = Some(base64(text(&file)?).into());
         }
         // As JSON, for a secret is blacked out where it is printed; as a value, for its keys are in order

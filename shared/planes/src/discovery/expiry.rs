@@ -59,8 +59,9 @@ impl CredentialEnd {
 
     /// Whether less than a third of its life remains; also where its beginning or its end is not known.
     pub fn is_due(&self, now: Timestamp) -> bool {
-        let left = |lifetime| self.at.map(|at| at.duration_since(now) < lifetime / 3);
-        self.lifetime().and_then(left).unwrap_or(true)
+        self.lifetime()
+            .and_then(|lifetime| self.at.map(|at| at.duration_since(now) < lifetime / 3))
+            .unwrap_or(true)
     }
 }
 
@@ -163,11 +164,13 @@ fn of_token(token: &str) -> Option<CredentialEnd> {
 
 /// A time of a JSON web token: RFC 7519 allows fractions.
 fn time(claim: &Value) -> Option<Timestamp> {
-    let fraction = || {
-        let since = SignedDuration::try_from_secs_f64(claim.as_f64()?).ok()?;
-        Timestamp::UNIX_EPOCH.checked_add(since).ok()
-    };
-    claim.as_i64().map_or_else(fraction, |seconds| Timestamp::from_second(seconds).ok())
+    claim.as_i64().map_or_else(
+        || {
+            let since = SignedDuration::try_from_secs_f64(claim.as_f64()?).ok()?;
+            Timestamp::UNIX_EPOCH.checked_add(since).ok()
+        },
+        |seconds| Timestamp::from_second(seconds).ok(),
+    )
 }
 
 #[cfg(test)]
@@ -210,7 +213,8 @@ mod tests {
     #[test]
     fn the_end_is_that_of_the_certificate_or_of_the_token() {
         let data = |pem: &str| STANDARD.encode(pem);
-        let (leaf, issuer) = (certificate(2031), certificate(2030));
+        let leaf = certificate(2031);
+        let issuer = certificate(2030);
         let token = jwt(&json!({"exp": 1_893_456_000}));
         for (user, end) in [
             (json!({}), None),
@@ -249,9 +253,11 @@ mod tests {
         let data = |pem: &str| STANDARD.encode(pem);
         let end =
             |of, since: &str, at: &str| CredentialEnd { of, since: since.parse().ok(), at: at.parse().ok() };
-        let (january, since) = ("2026-01-01T00:00:00Z", "2025-12-31T23:00:00Z");
+        let january = "2026-01-01T00:00:00Z";
+        let since = "2025-12-31T23:00:00Z";
         let year = |of, year: i32| end(of, "2020-01-01T00:00:00Z", &format!("{year}-01-01T00:00:00Z"));
-        let (leaf, issuer) = (certificate(2031), certificate(2030));
+        let leaf = certificate(2031);
+        let issuer = certificate(2030);
         for (user, authority, expected) in [
             (json!({"token": "abc"}), None, vec![]),
             (json!({"token": jwt(&json!({"iat": 1_767_222_000}))}), None, vec![]),

@@ -77,7 +77,8 @@ impl Followed {
             return Some(loaded.print);
         }
         let server = self.server.clone();
-        let (print, expires) = (loaded.print, Expiry::read(&loaded.config));
+        let print = loaded.print;
+        let expires = Expiry::read(&loaded.config);
         // Where the kubeconfig names a program that has to be asked, this waits for it.
         let replaced = tokio::task::spawn_blocking(move || server.replace(&loaded.config));
         match replaced.await.map_err(|e| e.to_string()).and_then(|r| r.map_err(|e| errors::chain(&e))) {
@@ -134,7 +135,8 @@ mod tests {
             std::fs::write(&file, kubeconfig.to_string()).unwrap();
         };
         write("one");
-        let (source, metrics) = (Source::file(&file, None), Metrics::new().unwrap());
+        let source = Source::file(&file, None);
+        let metrics = Metrics::new().unwrap();
         let loaded = source.read().unwrap();
         let transport =
             Transport::new(TransportConfig::default(), metrics.clone(), MemoryBudget::unlimited());

@@ -161,7 +161,8 @@ impl Opener {
     }
 
     fn end(&mut self) -> serde_json::Result<Piece> {
-        let (text, object) = (std::mem::take(&mut self.text), self.object.take());
+        let text = std::mem::take(&mut self.text);
+        let object = self.object.take();
         *self = Self::new(self.limit);
         match object {
             Some(cut) => Ok(Piece::Event(serde_json::from_slice(&text)?, cut)),
@@ -185,7 +186,8 @@ mod tests {
     /// Returns the pieces of a stream, checked to be the same however it is cut into chunks.
     fn pieces(text: &str) -> Vec<String> {
         let mut all = [1, 2, 3, 5, 17, usize::MAX].into_iter().map(|chunk| {
-            let (mut opener, mut pieces) = (Opener::new(1000), Vec::new());
+            let mut opener = Opener::new(1000);
+            let mut pieces = Vec::new();
             for mut bytes in text.as_bytes().chunks(chunk.min(text.len())) {
                 while !bytes.is_empty() {
                     let (used, piece) = match opener.push(bytes) {

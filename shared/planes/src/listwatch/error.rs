@@ -42,7 +42,7 @@ impl WatchError {
     /// What failed of a watch, and how.
     pub fn failure(&self) -> (Attempt, AttemptFailure) {
         match self {
-            Self::List(error) => (Attempt::List, AttemptFailure::of(error)),
+            Self::List(error) => (Attempt::List, AttemptFailure::from_error(error)),
             Self::Start(error) if error.code() == Some(410) => (Attempt::Watch, AttemptFailure::Expired),
             Self::Ended(status) if status.code == 410 => (Attempt::Watch, AttemptFailure::Expired),
             Self::WentBack { .. } => (Attempt::Watch, AttemptFailure::Expired),
@@ -52,7 +52,7 @@ impl WatchError {
             {
                 (Attempt::Watch, AttemptFailure::Expired)
             }
-            Self::Start(error) => (Attempt::Watch, AttemptFailure::of(error)),
+            Self::Start(error) => (Attempt::Watch, AttemptFailure::from_error(error)),
             Self::Ended(_) | Self::Broken(_) | Self::NoVersion => (Attempt::Watch, AttemptFailure::Refused),
         }
     }

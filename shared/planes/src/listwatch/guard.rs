@@ -24,7 +24,7 @@ pub struct Guarded(pub Result<Object, Unreadable>);
 impl Guarded {
     /// The object that was cut out of an answer of `plane`. One that is over the limit can be read where its
     /// metadata and status are enough to answer it: those that tenants write.
-    pub fn of(cut: &Cut, kind: Kind, plane: &PlaneId) -> serde_json::Result<Self> {
+    pub fn from_cut(cut: &Cut, kind: Kind, plane: &PlaneId) -> serde_json::Result<Self> {
         let Self(read) = serde_json::from_slice(&cut.text)?;
         let is_tenants = matches!(kind, Kind::Workload | Kind::WorkloadDeployment | Kind::Instance);
         let answered = is_tenants && matches!(plane, PlaneId::Project(_));

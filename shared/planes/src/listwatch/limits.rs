@@ -95,7 +95,8 @@ mod tests {
     /// Returns how many pages of `objects` objects are taken, each named by the number of the last, and why
     /// no more.
     fn take(limits: ListLimits, objects: usize, names: impl Fn(usize) -> String) -> (usize, Excess) {
-        let (mut tally, mut asked) = (Tally::new(limits), None);
+        let mut tally = Tally::new(limits);
+        let mut asked = None;
         for page in 0.. {
             tally.page_begins();
             let next = Some(names(page));

@@ -96,8 +96,10 @@ pub async fn object(
     plane: &PlaneId,
     budget: &MemoryBudget,
 ) -> Result<Guarded, ApiError> {
-    let read = |cut: &Cut| Ok(Guarded::of(cut, kind, plane)?);
-    reader::object(client, request, guard::limit_of(kind, plane), plane, budget, read).await
+    reader::object(client, request, guard::limit_of(kind, plane), plane, budget, |cut| {
+        Ok(Guarded::from_cut(cut, kind, plane)?)
+    })
+    .await
 }
 
 /// Requests for objects of a kind.
@@ -292,7 +294,7 @@ impl Source<'_> {
     }
 
     fn object(&self, cut: &Cut) -> Result<Guarded, ApiError> {
-        Ok(Guarded::of(cut, self.config.kind, &self.config.plane)?)
+        Ok(Guarded::from_cut(cut, self.config.kind, &self.config.plane)?)
     }
 
     fn event(&self, what: &str, cut: &Cut, version: String, mut watch: Box<Watch>) -> Step {

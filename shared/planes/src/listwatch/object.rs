@@ -100,7 +100,8 @@ impl ObjectCutter {
     pub fn push(&mut self, bytes: &[u8]) -> (usize, Option<Cut>) {
         // Most tokens are inside of a member, and are kept or left out with it: those between `copied` and
         // `used`.
-        let (mut copied, mut used) = (0, 0);
+        let mut copied = 0;
+        let mut used = 0;
         while used < bytes.len() {
             let (length, token) = self.lexer.next(&bytes[used..]);
             if token != Token::Space && self.is_inside() {

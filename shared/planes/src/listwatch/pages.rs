@@ -62,14 +62,15 @@ impl BoundedClient {
         name: &str,
         part: Part,
     ) -> Result<Object, ApiError> {
-        let (requests, params) = (requests(kind, namespace), GetParams::default());
+        let requests = requests(kind, namespace);
+        let params = GetParams::default();
         let request = match part {
             Part::Whole => requests.get(name, &params),
             Part::Metadata => requests.get_metadata(name, &params),
         };
         let limit = part.limit(kind);
-        let decode = |cut: &Cut| decode(cut, limit);
-        reader::object(&self.client, request?, limit, &self.plane, &self.budget, decode).await
+        reader::object(&self.client, request?, limit, &self.plane, &self.budget, |cut| decode(cut, limit))
+            .await
     }
 
     /// Reads a list; of all namespaces where `namespace` is empty.

@@ -36,7 +36,8 @@ where
     M: Fn() -> S,
     S: Stream<Item = watcher::Result<Event<K>>>,
 {
-    let (events, attempt) = (Box::pin(make()), connection.attempt());
+    let events = Box::pin(make());
+    let attempt = connection.attempt();
     let state = State { make, events, connection, waits: Backoffs::new(seed), attempt, failed: None };
     stream::unfold(state, |mut state| async {
         if let Some((wait, failure)) = state.failed.take() {

@@ -70,7 +70,7 @@ impl Default for Settings {
             teardown_delay: Duration::from_mins(1),
             withdrawals_per_minute: 20,
             operators: None,
-            budget: MemoryBudget::of(64 << 20),
+            budget: MemoryBudget::from_bytes(64 << 20),
         }
     }
 }

@@ -19,7 +19,7 @@ pub struct ProjectNamespace {
 
 impl ProjectNamespace {
     /// Reads the labels of a hub namespace; only the federator writes those (I6).
-    pub fn of(hub_namespace: &Object) -> Option<Self> {
+    pub fn from_hub_namespace(hub_namespace: &Object) -> Option<Self> {
         let plane = decode_plane(hub_namespace.label(UPSTREAM_CLUSTER)?)?;
         let namespace = hub_namespace.label(UPSTREAM_NAMESPACE).filter(|n| !n.is_empty())?.to_owned();
         Some(Self { plane, namespace })
@@ -40,7 +40,9 @@ impl TenantIndex {
     /// A hub namespace was seen to change.
     pub fn changed(&self, change: &Change) {
         let home = match change {
-            Change::Applied { new, .. } => new.object.as_deref().and_then(ProjectNamespace::of),
+            Change::Applied { new, .. } => {
+                new.object.as_deref().and_then(ProjectNamespace::from_hub_namespace)
+            }
             Change::Deleted { .. } => None,
         };
         let name: &str = &change.known().name;
@@ -111,13 +113,14 @@ mod tests {
             let plane = (UPSTREAM_CLUSTER.to_owned(), encode_plane(&h.plane));
             [plane, (UPSTREAM_NAMESPACE.to_owned(), h.namespace.clone())].into()
         });
-        let digest = Digest::of(&PlaneId::Hub, Kind::Namespace, &namespace);
+        let digest = Digest::new(&PlaneId::Hub, Kind::Namespace, &namespace);
         Known { namespace: "".into(), name: name.into(), digest, object: Some(Arc::new(namespace)) }
     }
 
     #[test]
     fn i6_a_namespace_is_found_by_what_its_labels_say_now() {
-        let (a, b) = (home("a", "default"), home("b", "default"));
+        let a = home("a", "default");
+        let b = home("b", "default");
         let homes = TenantIndex::default();
         let applied = |name, of| homes.changed(&Change::Applied { old: None, new: namespace(name, of) });
         applied("ns-1", Some(&a));

@@ -52,7 +52,7 @@ pub enum AttemptFailure {
 
 impl AttemptFailure {
     /// How a request failed.
-    pub fn of(error: &ApiError) -> Self {
+    pub fn from_error(error: &ApiError) -> Self {
         match error {
             ApiError::TooLarge(_) => Self::TooLarge,
             ApiError::NotSent(_) | ApiError::Transport { failure: TransportFailure::NoAnswer, .. } => {
@@ -186,13 +186,13 @@ mod tests {
             between(waits.after(Attempt::Watch, AttemptFailure::Unreachable, false), MS(longest));
         }
         for longest in [500, 1000, 2000] {
-            between(waits.after(Attempt::List, AttemptFailure::of(&api(403)), false), MS(longest));
+            between(waits.after(Attempt::List, AttemptFailure::from_error(&api(403)), false), MS(longest));
         }
         between(waits.after(Attempt::List, AttemptFailure::Unreachable, false), MS(500));
-        between(waits.after(Attempt::Identity, AttemptFailure::of(&api(404)), false), MS(500));
-        between(waits.after(Attempt::List, AttemptFailure::of(&api(403)), false), MS(4000));
+        between(waits.after(Attempt::Identity, AttemptFailure::from_error(&api(404)), false), MS(500));
+        between(waits.after(Attempt::List, AttemptFailure::from_error(&api(403)), false), MS(4000));
         waits.succeeded(Attempt::List);
-        between(waits.after(Attempt::List, AttemptFailure::of(&api(403)), false), MS(500));
+        between(waits.after(Attempt::List, AttemptFailure::from_error(&api(403)), false), MS(500));
     }
 
     #[test]
@@ -210,14 +210,19 @@ mod tests {
     fn i8_a_wait_that_the_server_asks_for_is_kept_as_it_is() {
         let mut waits = Backoffs::new(1);
         for _ in 0..50 {
-            let failure = AttemptFailure::of(&throttled(1));
+            let failure = AttemptFailure::from_error(&throttled(1));
             assert_eq!(waits.after(Attempt::List, failure, false), Duration::from_secs(1));
-            assert!(waits.after(Attempt::List, AttemptFailure::of(&api(404)), true) <= LONGEST_STARTING);
+            assert!(
+                waits.after(Attempt::List, AttemptFailure::from_error(&api(404)), true) <= LONGEST_STARTING
+            );
         }
         // One that does not say for how long is waited for ever longer.
         let mut waits = Backoffs::new(1);
         for longest in [500, 1000, 2000] {
-            between(waits.after(Attempt::List, AttemptFailure::of(&throttled(0)), false), MS(longest));
+            between(
+                waits.after(Attempt::List, AttemptFailure::from_error(&throttled(0)), false),
+                MS(longest),
+            );
         }
     }
 

@@ -41,8 +41,10 @@ pub struct Stream {
 impl Stream {
     /// Opens a stream, unless there are `limit` already.
     pub fn open(carried: &Arc<Carried>, limit: usize) -> Option<Self> {
-        let more = |n| (n < limit).then_some(n + 1);
-        carried.streams.fetch_update(Ordering::AcqRel, Ordering::Acquire, more).ok()?;
+        carried
+            .streams
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |n| (n < limit).then_some(n + 1))
+            .ok()?;
         Some(Self { carried: carried.clone(), so_far: carried.liveness.so_far(), overdue: None })
     }
 

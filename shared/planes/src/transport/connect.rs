@@ -51,7 +51,7 @@ pub struct Endpoint {
 
 impl Endpoint {
     /// The endpoint of a plane's configuration.
-    pub fn of(config: &Config) -> Self {
+    pub fn from_config(config: &Config) -> Self {
         let uri = &config.cluster_url;
         let auth = &config.auth_info;
         let certificate = (&auth.client_certificate, &auth.client_certificate_data, &auth.client_key);
@@ -105,7 +105,7 @@ pub struct Connector {
 
 impl Connector {
     /// Creates the connector of a plane's configuration.
-    pub fn of(config: &Config, timeout: Duration) -> Result<Self, BoxError> {
+    pub fn from_config(config: &Config, timeout: Duration) -> Result<Self, BoxError> {
         let uri = &config.cluster_url;
         let host = uri.host().unwrap_or_default().trim_matches(['[', ']']).to_owned();
         let tls = if uri.scheme_str() == Some("http") {

@@ -251,7 +251,9 @@ where
             match answer.await.map_err(Into::into) {
                 Ok(answer) => {
                     server.answered();
-                    if let Some(resource) = watched.filter(|_| answer.status().is_success()) {
+                    if let Some(resource) = watched
+                        && answer.status().is_success()
+                    {
                         starts.began(&resource);
                     }
                     Ok(answer)
@@ -323,7 +325,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn i8_one_that_works_again_wakes_the_few_that_have_waited_longest() {
-        let (server, start) = (ServerHealth::new("s"), Instant::now());
+        let server = ServerHealth::new("s");
+        let start = Instant::now();
         // Nobody waits: nobody is woken later by this.
         server.recovered();
         let woken: Vec<_> = (0..10)
@@ -353,7 +356,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn i8_one_plane_that_hangs_does_not_make_its_server_one_that_is_away() {
-        let (server, silence) = (ServerHealth::new("s"), || -> BoxError { "no answer".into() });
+        let server = ServerHealth::new("s");
+        let silence = || -> BoxError { "no answer".into() };
         let began = Instant::now();
         tokio::time::sleep(Duration::from_secs(1)).await;
         server.answered();

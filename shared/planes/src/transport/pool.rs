@@ -95,8 +95,10 @@ struct Inner {
 
 impl Inner {
     fn new(health: ServerHealth, connector: Connector, patience: Duration, keeps_idle: bool) -> Self {
-        let (lanes, dial) = (Mutex::default(), Mutex::default());
-        let (http1, confidential) = (OnceLock::new(), OnceLock::new());
+        let lanes = Mutex::default();
+        let dial = Mutex::default();
+        let http1 = OnceLock::new();
+        let confidential = OnceLock::new();
         Self { health, connector, patience, lanes, dial, http1, confidential, keeps_idle }
     }
 }
@@ -131,8 +133,10 @@ impl Pool {
             return self.clone();
         }
         let Inner { health, connector, patience, .. } = &*self.0;
-        let apart = || Self(Arc::new(Inner::new(health.clone(), connector.clone(), *patience, false)));
-        self.0.confidential.get_or_init(apart).clone()
+        self.0
+            .confidential
+            .get_or_init(|| Self(Arc::new(Inner::new(health.clone(), connector.clone(), *patience, false))))
+            .clone()
     }
 
     fn lanes(&self) -> MutexGuard<'_, Lanes> {

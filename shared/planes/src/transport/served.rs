@@ -53,16 +53,15 @@ impl ServedKinds {
         last.take_if(|answer| answer.since.elapsed() > MOMENT);
         let answer = match &mut *last {
             Some(answer) => answer,
-            None => last.insert(Answer::of(&client()).await?),
+            None => last.insert(Answer::from_client(&client()).await?),
         };
         if answer.versions.contains(version) && !answer.asked.contains(version) {
             let listed = client().list_api_group_resources(version).await?;
-            let is_named = |kind: &Kind| {
+            answer.kinds.extend(Kind::ALL.iter().copied().filter(|kind| {
                 let resource = kind.resource();
                 resource.api_version == version
                     && listed.resources.iter().any(|it| it.name == resource.plural)
-            };
-            answer.kinds.extend(Kind::ALL.iter().copied().filter(is_named));
+            }));
             answer.asked.insert(version);
         }
         Ok(answer.kinds.contains(&kind))
@@ -70,7 +69,7 @@ impl ServedKinds {
 }
 
 impl Answer {
-    async fn of(client: &Client) -> Result<Self, kube::Error> {
+    async fn from_client(client: &Client) -> Result<Self, kube::Error> {
         let listed = client.list_api_groups().await?;
         let named: BTreeSet<_> = listed
             .groups
@@ -103,7 +102,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn w7_i4_kinds_that_are_absent_together_ask_once_and_a_moment_later_again() {
         let server = ApiServer::project_plane("alpha");
-        let (client, discovery) = (server.client(), ServedKinds::default());
+        let client = server.client();
+        let discovery = ServedKinds::default();
         for kind in [Kind::LocationBinding, Kind::Network, Kind::ServiceEntitlement, Kind::Workload] {
             assert_eq!(discovery.clone().names(|| client.clone(), kind).await, Some(false), "{kind:?}");
         }
@@ -125,7 +125,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn i4_what_discovery_does_not_answer_is_not_known() {
         let server = ApiServer::project_plane("alpha");
-        let (client, discovery) = (server.client(), ServedKinds::default());
+        let client = server.client();
+        let discovery = ServedKinds::default();
         for path in ["/apis", "/apis/compute.datumapis.com/v1alpha"] {
             let fault = server.fault(Fault::Status(503).on("get", path));
             assert_eq!(discovery.names(|| client.clone(), Kind::Workload).await, None, "{path}");

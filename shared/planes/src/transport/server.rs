@@ -58,9 +58,9 @@ struct Access {
 }
 
 impl Access {
-    fn of(config: &Config, transport: &Transport) -> Result<Self, UnusableConfig> {
+    fn from_config(config: &Config, transport: &Transport) -> Result<Self, UnusableConfig> {
         let built = || -> Result<Self, BoxError> {
-            let connector = connect::Connector::of(config, transport.limits.connect_timeout)?;
+            let connector = connect::Connector::from_config(config, transport.limits.connect_timeout)?;
             if !token_fits(config) {
                 return Err(
                     "its token holds characters that no request can carry, such as a line break".into()
@@ -68,7 +68,7 @@ impl Access {
             }
             Ok(Self {
                 url: config.cluster_url.clone(),
-                pool: transport.pools.get(connect::Endpoint::of(config), || connector),
+                pool: transport.pools.get(connect::Endpoint::from_config(config), || connector),
                 auth: config.auth_layer()?,
                 headers: config.extra_headers_layer()?,
             })
@@ -109,7 +109,7 @@ impl Transport {
 impl Server {
     fn new(config: &Config, transport: &Transport) -> Result<Self, UnusableConfig> {
         Ok(Self {
-            access: Arc::new(RwLock::new(Arc::new(Access::of(config, transport)?))),
+            access: Arc::new(RwLock::new(Arc::new(Access::from_config(config, transport)?))),
             transport: transport.clone(),
             default_namespace: config.default_namespace.clone(),
             discovery: ServedKinds::default(),
@@ -119,7 +119,7 @@ impl Server {
     /// Sends requests as `config` says from now on, including those of existing clients of this server. A
     /// configuration that makes no client changes nothing.
     pub fn replace(&self, config: &Config) -> Result<(), UnusableConfig> {
-        let access = Arc::new(Access::of(config, &self.transport)?);
+        let access = Arc::new(Access::from_config(config, &self.transport)?);
         *self.access.write() = access;
         Ok(())
     }

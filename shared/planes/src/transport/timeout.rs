@@ -85,7 +85,8 @@ where
     }
 
     fn call(&mut self, mut request: Request<R>) -> Self::Future {
-        let (limits, overdue) = (self.limits, Overdue::default());
+        let limits = self.limits;
+        let overdue = Overdue::default();
         let since = (!is_watch(request.uri())).then(Instant::now);
         request.extensions_mut().insert(overdue.clone());
         let mut answer = Box::pin(self.inner.call(request));
@@ -96,8 +97,14 @@ where
                 return Err(TimedOut::Headers(limits.step).into());
             };
             let watch = since.is_none();
-            let limited = |body| Timed { body: Box::pin(body), limits, watch, since, timer: None, overdue };
-            Ok(answer.map_err(Into::into)?.map(limited))
+            Ok(answer.map_err(Into::into)?.map(|body| Timed {
+                body: Box::pin(body),
+                limits,
+                watch,
+                since,
+                timer: None,
+                overdue,
+            }))
         })
     }
 }
@@ -118,7 +125,9 @@ impl<B> Timed<B> {
     /// Notes that a part of the body was received.
     fn came(&mut self, data: &Bytes) {
         self.timer = None;
-        if let Some(last) = data.last().filter(|_| self.watch) {
+        if let Some(last) = data.last()
+            && self.watch
+        {
             // The data before the last line end was in time; the data after it has begun now at the latest.
             let line_ended = data.contains(&b'\n');
             self.since = match (*last, self.since) {

@@ -27,11 +27,14 @@ pub fn parameter<'a>(query: Option<&'a str>, name: &str) -> Option<&'a str> {
 /// Returns the URI of a watch with a longer time-out; `None` for other requests.
 pub fn lengthened(uri: &Uri) -> Option<Uri> {
     let query = uri.query().filter(|_| is_watch(uri))?;
-    let longer = |part: &str| match part.strip_prefix("timeoutSeconds=").and_then(|s| s.parse::<u32>().ok()) {
-        Some(seconds) => format!("timeoutSeconds={}", seconds.saturating_mul(LONGER)),
-        None => part.to_owned(),
-    };
-    let query = query.split('&').map(longer).collect::<Vec<_>>().join("&");
+    let query = query
+        .split('&')
+        .map(|part| match part.strip_prefix("timeoutSeconds=").and_then(|s| s.parse::<u32>().ok()) {
+            Some(seconds) => format!("timeoutSeconds={}", seconds.saturating_mul(LONGER)),
+            None => part.to_owned(),
+        })
+        .collect::<Vec<_>>()
+        .join("&");
     let mut parts = uri.clone().into_parts();
     parts.path_and_query = Some(PathAndQuery::try_from(format!("{}?{query}", uri.path())).ok()?);
     Uri::from_parts(parts).ok()

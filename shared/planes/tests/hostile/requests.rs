@@ -66,6 +66,7 @@ impl Asking {
     pub async fn send(self, asked: &Asked) -> Result<(), String> {
         let Asked { plane, connection, budget } = asked;
         let client = plane.client();
+        let pass = Pass::unbound();
         let namespaces: Api<Namespace> = Api::all(client.clone());
         let maps: Api<ConfigMap> = Api::namespaced(client.clone(), "n");
         let wd = || bare(Kind::WorkloadDeployment, "n", "wd");
@@ -75,29 +76,21 @@ impl Asking {
             Self::Discovery => words(client.list_api_group_resources("compute.datumapis.com/v1alpha").await),
             Self::Version => words(client.apiserver_version().await),
             Self::LiveObject => plane
-                .get_live(&Pass::unbound(), Kind::WorkloadDeployment, "n", "wd")
+                .get_live(&pass, Kind::WorkloadDeployment, "n", "wd")
                 .await
                 .map(drop)
                 .map_err(|e| chain(&e)),
-            Self::LiveNamespace => plane
-                .get_live(&Pass::unbound(), Kind::Namespace, "", "n")
-                .await
-                .map(drop)
-                .map_err(|e| chain(&e)),
-            Self::Confidential => plane
-                .read_confidential(&Pass::unbound(), Kind::Secret, "n", "s")
-                .await
-                .map(drop)
-                .map_err(|e| chain(&e)),
-            Self::Metadata => plane
-                .read_metadata(&Pass::unbound(), Kind::Secret, "n", "s")
-                .await
-                .map(drop)
-                .map_err(|e| chain(&e)),
+            Self::LiveNamespace => {
+                plane.get_live(&pass, Kind::Namespace, "", "n").await.map(drop).map_err(|e| chain(&e))
+            }
+            Self::Confidential => {
+                plane.read_confidential(&pass, Kind::Secret, "n", "s").await.map(drop).map_err(|e| chain(&e))
+            }
+            Self::Metadata => {
+                plane.read_metadata(&pass, Kind::Secret, "n", "s").await.map(drop).map_err(|e| chain(&e))
+            }
             Self::MetadataOfAll => {
-                let listed = plane
-                    .list_metadata(&Pass::unbound(), Kind::ConfigMap, None, None, OBJECTS, |_| true)
-                    .await;
+                let listed = plane.list_metadata(&pass, Kind::ConfigMap, None, None, OBJECTS, |_| true).await;
                 listed.map(drop).map_err(|e| chain(&e))
             }
             Self::Pages => words(pages(client, asked).await),
@@ -105,7 +98,7 @@ impl Asking {
             Self::ListOfKube => words(maps.list(&ListParams::default().limit(500)).await),
             Self::WatchOfKube => watch(client).await,
             Self::Create => plane
-                .create(&Pass::unbound(), Kind::WorkloadDeployment, &wd(), "m")
+                .create(&pass, Kind::WorkloadDeployment, &wd(), "m")
                 .await
                 .map(drop)
                 .map_err(|e| chain(&e)),

@@ -67,7 +67,7 @@ async fn slowest(other: &Asked, until: impl Future<Output = ()>) -> Duration {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn i8_whatever_a_server_sends_memory_is_bounded_requests_end_and_others_are_answered() {
     let _alone = ALONE.lock().await;
-    let budget = MemoryBudget::of(BUDGET);
+    let budget = MemoryBudget::from_bytes(BUDGET);
     let limits = TransportConfig {
         response_header_timeout: STEP,
         request_timeout: WHOLE,
@@ -93,7 +93,8 @@ async fn i8_whatever_a_server_sends_memory_is_bounded_requests_end_and_others_ar
         };
         let began = Instant::now();
         let slowest = slowest(&healthy, all).await;
-        let (took, peak) = (began.elapsed(), MEMORY.peak_usage().saturating_sub(before));
+        let took = began.elapsed();
+        let peak = MEMORY.peak_usage().saturating_sub(before);
         if peak > BUDGET + BESIDE {
             faults.push(format!("{trick:?}: {} MiB", peak / MIB));
         }
@@ -125,7 +126,7 @@ async fn i8_whatever_a_server_sends_memory_is_bounded_requests_end_and_others_ar
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn i8_a_list_that_does_not_end_is_named_as_that() {
     let _alone = ALONE.lock().await;
-    let budget = MemoryBudget::of(BUDGET);
+    let budget = MemoryBudget::from_bytes(BUDGET);
     let transport = Transport::new(TransportConfig::default(), Metrics::new().unwrap(), budget.clone());
     for (trick, said) in [
         (Trick::Pages, "it has more than 100 objects"),
@@ -143,7 +144,7 @@ async fn i8_a_list_that_does_not_end_is_named_as_that() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn i8_an_answer_with_more_headers_than_any_server_sends_is_given_up() {
     let _alone = ALONE.lock().await;
-    let budget = MemoryBudget::of(BUDGET);
+    let budget = MemoryBudget::from_bytes(BUDGET);
     let transport = Transport::new(TransportConfig::default(), Metrics::new().unwrap(), budget.clone());
     for (trick, is_taken) in [(Trick::None, true), (Trick::LongHeaders, false)] {
         let asked = plane(&transport, &budget, "asked", &start(trick));

@@ -8,7 +8,8 @@ use crate::planes::support::*;
 
 #[tokio::test(start_paused = true)]
 async fn disengaging_ends_exactly_its_own_watches() {
-    let (a, b) = (ApiServer::project_plane("a"), ApiServer::project_plane("b"));
+    let a = ApiServer::project_plane("a");
+    let b = ApiServer::project_plane("b");
     let planes = registry(&ApiServer::hub("hub"));
     let notes = Notes::on(&planes);
     planes.start();
@@ -20,7 +21,8 @@ async fn disengaging_ends_exactly_its_own_watches() {
     assert_eq!(notes.take(), ["a left"]);
     assert!(first.stop.is_cancelled() && !second.stop.is_cancelled() && !planes.hub().stop.is_cancelled());
     assert!(planes.project(&plane_name("a")).is_none());
-    let (asked_a, asked_b) = (a.audit().len(), count(&b, "watch", "instances"));
+    let asked_a = a.audit().len();
+    let asked_b = count(&b, "watch", "instances");
     a.put(instance("x")).unwrap();
     b.put(instance("y")).unwrap();
     quiet(600).await;
@@ -36,7 +38,8 @@ async fn disengaging_ends_exactly_its_own_watches() {
 
 #[tokio::test(start_paused = true)]
 async fn a_plane_engaged_again_under_its_name_replaces_the_old_one() {
-    let (old, new) = (ApiServer::project_plane("old"), ApiServer::project_plane("new"));
+    let old = ApiServer::project_plane("old");
+    let new = ApiServer::project_plane("new");
     old.put(instance("x")).unwrap();
     new.put(instance("y")).unwrap();
     let planes = registry(&ApiServer::hub("hub"));

@@ -89,7 +89,8 @@ async fn f10_one_event_counts_all_of_an_object_and_a_reason() {
         [json!("a"), json!("Normal"), Value::Null],
         [json!("b"), json!("Warning"), json!(3)],
     ];
-    let (mut now, mut all) = (recorded(), expected.to_vec());
+    let mut now = recorded();
+    let mut all = expected.to_vec();
     now.sort_by_key(|recorded| json!(recorded).to_string());
     all.sort_by_key(|recorded| json!(recorded).to_string());
     assert_eq!(now, all);

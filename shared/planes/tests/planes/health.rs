@@ -9,7 +9,8 @@ use crate::planes::support::*;
 
 #[tokio::test(start_paused = true)]
 async fn i8_a_server_that_hangs_costs_the_time_out_and_no_other_plane_anything() {
-    let (silent, fine) = (ApiServer::project_plane("silent"), ApiServer::project_plane("fine"));
+    let silent = ApiServer::project_plane("silent");
+    let fine = ApiServer::project_plane("fine");
     silent.fault(Fault::Hang);
     fine.put(instance("a")).unwrap();
     let planes = registry(&ApiServer::hub("hub"));

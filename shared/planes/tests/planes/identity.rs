@@ -95,8 +95,9 @@ fn worked_on(server: &ApiServer) -> bool {
 
 #[tokio::test(start_paused = true)]
 async fn i4_another_cluster_behind_a_known_name_is_refused_until_an_operator_says_so() {
-    let (management, right, twin) =
-        (management(), ApiServer::project_plane("right"), ApiServer::project_plane("twin"));
+    let management = management();
+    let right = ApiServer::project_plane("right");
+    let twin = ApiServer::project_plane("twin");
     right.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-system"}})).unwrap();
     let process = Process::start(&management);
     process.engage("a", &right);
@@ -105,7 +106,8 @@ async fn i4_another_cluster_behind_a_known_name_is_refused_until_an_operator_say
     assert_eq!(stored(&management), json!({"a": uid(&right, "kube-system")}));
     process.end().await;
 
-    let (process, mark) = (Process::start(&management), management.mark());
+    let process = Process::start(&management);
+    let mark = management.mark();
     process.engage("a", &twin);
     quiet(600).await;
     let reason = process.reason("a");
@@ -151,8 +153,9 @@ fn address(at: &Arc<Mutex<ApiServer>>) -> kube::Client {
 #[tokio::test(start_paused = true)]
 async fn i4_a_wrong_twin_behind_the_same_address_is_noticed_when_the_watches_start_anew() {
     for gap in [false, true] {
-        let (management, right, twin) =
-            (management(), ApiServer::project_plane("right"), ApiServer::project_plane("twin"));
+        let management = management();
+        let right = ApiServer::project_plane("right");
+        let twin = ApiServer::project_plane("twin");
         right.put(instance("x")).unwrap();
         twin.put(instance("y")).unwrap();
         let process = Process::start(&management);
@@ -196,7 +199,8 @@ async fn i4_a_wrong_twin_behind_the_same_address_is_noticed_when_the_watches_sta
 
 #[tokio::test(start_paused = true)]
 async fn of_two_names_with_one_identity_the_later_is_refused() {
-    let (management, server) = (management(), ApiServer::project_plane("one"));
+    let management = management();
+    let server = ApiServer::project_plane("one");
     let process = Process::start(&management);
     process.engage("b", &server);
     let plane = process.engaged("b").await;
@@ -218,7 +222,8 @@ async fn of_two_names_with_one_identity_the_later_is_refused() {
 
 #[tokio::test(start_paused = true)]
 async fn what_another_leader_remembered_counts_for_who_was_accepted_before() {
-    let (management, server) = (management(), ApiServer::project_plane("one"));
+    let management = management();
+    let server = ApiServer::project_plane("one");
     let process = Process::start(&management);
     process.engage("a", &server);
     process.engaged("a").await;
@@ -254,7 +259,8 @@ async fn many_planes_are_remembered_by_few_writes_and_a_restart_by_none() {
     assert!(writes <= 32, "{writes} writes");
     process.end().await;
 
-    let (process, mark) = (Process::start(&management), management.mark());
+    let process = Process::start(&management);
+    let mark = management.mark();
     for server in &servers {
         process.engage(server.name(), server);
     }
@@ -268,7 +274,8 @@ async fn many_planes_are_remembered_by_few_writes_and_a_restart_by_none() {
 
 #[tokio::test(start_paused = true)]
 async fn a_standby_reads_and_the_leader_writes() {
-    let (management, server) = (management(), ApiServer::project_plane("a"));
+    let management = management();
+    let server = ApiServer::project_plane("a");
     let never = ApiServer::management("never");
     never.fault(Fault::Disconnect);
     let config = LeaseConfig {
@@ -297,12 +304,14 @@ async fn a_standby_reads_and_the_leader_writes() {
 
 #[tokio::test(start_paused = true)]
 async fn a_write_of_another_is_not_overwritten() {
-    let (management, server) = (management(), ApiServer::project_plane("a"));
+    let management = management();
+    let server = ApiServer::project_plane("a");
     let process = Process::start(&management);
     process.engage("a", &server);
     process.engaged("a").await;
     quiet(10).await;
-    let (map, name) = (shard(&management, "a"), same_shard("a"));
+    let map = shard(&management, "a");
+    let name = same_shard("a");
     let other = ApiServer::project_plane("other");
     process.engage(&name, &other);
     // The watch does not bring this before the write is due.
@@ -324,7 +333,8 @@ pub(super) fn same_shard(name: &str) -> String {
 
 #[tokio::test(start_paused = true)]
 async fn who_cannot_be_asked_is_not_worked_on_and_says_why() {
-    let (management, server) = (management(), ApiServer::project_plane("a"));
+    let management = management();
+    let server = ApiServer::project_plane("a");
     let process = Process::start(&management);
     let fault = server.fault(Fault::Status(403).on("get", "namespaces"));
     process.engage("a", &server);
@@ -339,7 +349,8 @@ async fn who_cannot_be_asked_is_not_worked_on_and_says_why() {
     server.clear_fault(fault);
     process.engaged("a").await;
 
-    let (bare, nameless) = (ApiServer::builder("bare").build(), ApiServer::project_plane("nameless"));
+    let bare = ApiServer::builder("bare").build();
+    let nameless = ApiServer::project_plane("nameless");
     nameless.delete("Namespace", "", "default").unwrap();
     process.engage("bare", &bare);
     process.engage("nameless", &nameless);
@@ -355,7 +366,8 @@ async fn who_cannot_be_asked_is_not_worked_on_and_says_why() {
 
 #[tokio::test(start_paused = true)]
 async fn nothing_is_worked_on_before_what_is_remembered_was_read() {
-    let (management, server) = (management(), ApiServer::project_plane("a"));
+    let management = management();
+    let server = ApiServer::project_plane("a");
     management.fault(Fault::Status(403).on("list", "configmaps"));
     let process = Process::start(&management);
     process.engage("a", &server);

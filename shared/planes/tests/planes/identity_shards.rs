@@ -29,9 +29,13 @@ fn management() -> ApiServer {
 /// A client of the management plane that refuses to store the `ConfigMap` of that name, as one that is too
 /// large.
 fn refusing(management: &ApiServer, name: &str, refuses: &Arc<AtomicBool>) -> kube::Client {
-    let (management, name, refuses) = (management.clone(), name.to_owned(), refuses.clone());
+    let management = management.clone();
+    let name = name.to_owned();
+    let refuses = refuses.clone();
     let service = service_fn(move |request: Request<Body>| {
-        let (mut management, name, refuses) = (management.service(), name.clone(), refuses.clone());
+        let mut management = management.service();
+        let name = name.clone();
+        let refuses = refuses.clone();
         async move {
             if request.method() == "GET" || !refuses.load(Ordering::SeqCst) {
                 let answer = Service::call(&mut management, request).await?;
@@ -56,7 +60,8 @@ fn refusing(management: &ApiServer, name: &str, refuses: &Arc<AtomicBool>) -> ku
 }
 
 fn process(management: kube::Client, stop: &CancellationToken) -> Arc<Planes> {
-    let (hub, identities) = (ApiServer::hub("hub"), Identities::new(HOME));
+    let hub = ApiServer::hub("hub");
+    let identities = Identities::new(HOME);
     let settings = Settings { seed: 7, identities: Some(identities.clone()), ..Settings::default() };
     let planes = Planes::with(client(&hub), metrics(), Clock::from_tokio(hub.clock().now()), settings);
     tokio::spawn(identities.run(management, planes.clone(), Fence::open(), stop.clone()));
@@ -89,7 +94,8 @@ async fn all_stored(management: &ApiServer) {
 
 #[tokio::test(start_paused = true)]
 async fn i8_what_cannot_be_stored_of_one_plane_is_named_and_keeps_no_other_from_being_remembered() {
-    let (first, stop) = (management(), CancellationToken::new());
+    let first = management();
+    let stop = CancellationToken::new();
     let planes = process(client(&first), &stop);
     all_stored(&first).await;
     let all = stored(&first);
@@ -97,7 +103,9 @@ async fn i8_what_cannot_be_stored_of_one_plane_is_named_and_keeps_no_other_from_
     stop.cancel();
     planes.stop().await;
 
-    let (second, stop, refuses) = (management(), CancellationToken::new(), Arc::new(AtomicBool::new(true)));
+    let second = management();
+    let stop = CancellationToken::new();
+    let refuses = Arc::new(AtomicBool::new(true));
     let (shard, _) = &all[0];
     let planes = process(refusing(&second, shard, &refuses), &stop);
     until("the others to be stored", || stored(&second) == all[1..]).await;
@@ -118,7 +126,8 @@ async fn i8_what_cannot_be_stored_of_one_plane_is_named_and_keeps_no_other_from_
 /// A `ConfigMap` that the watch does not show, because its label was taken off, conflicts for ever.
 #[tokio::test(start_paused = true)]
 async fn i8_a_conflict_that_does_not_end_is_named_too() {
-    let (management, stop) = (management(), CancellationToken::new());
+    let management = management();
+    let stop = CancellationToken::new();
     management.fault(Fault::Status(409).on("create", "configmaps"));
     let planes = process(client(&management), &stop);
     quiet(60).await;

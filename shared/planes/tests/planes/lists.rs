@@ -32,9 +32,11 @@ impl Lists {
 
     /// A client whose every list takes a tenth of a second.
     fn client(&self, server: &ApiServer) -> kube::Client {
-        let (lists, service) = (self.0.clone(), server.service());
+        let lists = self.0.clone();
+        let service = server.service();
         let counted = service_fn(move |request: Request<kube::client::Body>| {
-            let (lists, mut service) = (lists.clone(), service.clone());
+            let lists = lists.clone();
+            let mut service = service.clone();
             async move {
                 // What is asked before a watch goes on is spread as watches are.
                 let query = request.uri().query().unwrap_or_default();
@@ -145,7 +147,8 @@ async fn i8_planes_that_are_throttled_do_not_hold_the_places_of_the_others() {
     }
     quiet(1).await;
     let fine = ApiServer::project_plane("fine");
-    let (plane, start) = (planes.engage(&plane_name("fine"), client(&fine)), Instant::now());
+    let plane = planes.engage(&plane_name("fine"), client(&fine));
+    let start = Instant::now();
     until("the one that does not", || plane.synced()).await;
     assert!(start.elapsed() <= Duration::from_secs(1), "{:?}", start.elapsed());
     throttled.iter().for_each(ApiServer::clear_faults);

@@ -18,7 +18,8 @@ fn refusals_and_errors_of_planes_read_well() {
         KubeconfigFault::Proxy(_) => KubeconfigFault::Proxy(Some("http://proxy:3128".to_owned())),
         KubeconfigFault::PlainHttp(_) => KubeconfigFault::PlainHttp("http://hub.example.com:8080".to_owned()),
     ];
-    let (path, context) = ("hub.yaml".to_owned(), ", context prod".to_owned());
+    let path = "hub.yaml".to_owned();
+    let context = ", context prod".to_owned();
     let credentials = one_of_each![
         CredentialsError::File { .. } =>
             CredentialsError::File { path, context, source: KubeconfigFault::NoUser("admin".to_owned()) },

@@ -98,7 +98,9 @@ pub fn free(server: &ApiServer, name: &str) {
 
 #[tokio::test(start_paused = true)]
 async fn each_project_that_is_ready_is_a_plane_and_one_that_becomes_so() {
-    let (milo, a, b) = (milo(), ApiServer::project_plane("a"), ApiServer::project_plane("b"));
+    let milo = milo();
+    let a = ApiServer::project_plane("a");
+    let b = ApiServer::project_plane("b");
     milo.put(project("a", "True")).unwrap();
     let run = Run::start(milo, &[&a, &b]);
     quiet(5).await;
@@ -121,7 +123,8 @@ async fn each_project_that_is_ready_is_a_plane_and_one_that_becomes_so() {
 #[tokio::test(start_paused = true)]
 async fn i3_a_project_that_turns_not_ready_or_is_deleted_stays_until_its_last_wd_is_free() {
     for deleted in [false, true] {
-        let (milo, a) = (milo(), ApiServer::project_plane("a"));
+        let milo = milo();
+        let a = ApiServer::project_plane("a");
         milo.put(project("a", "True")).unwrap();
         for (name, held) in [("one", true), ("two", true), ("other", false)] {
             a.put(deployment(name, held)).unwrap();
@@ -162,7 +165,8 @@ async fn i3_a_project_that_turns_not_ready_or_is_deleted_stays_until_its_last_wd
 
 #[tokio::test(start_paused = true)]
 async fn a_project_without_wds_of_ours_goes_at_once_and_comes_back() {
-    let (milo, a) = (milo(), ApiServer::project_plane("a"));
+    let milo = milo();
+    let a = ApiServer::project_plane("a");
     milo.put(project("a", "True")).unwrap();
     a.put(deployment("other", false)).unwrap();
     let run = Run::start(milo, &[&a]);
@@ -180,7 +184,9 @@ async fn a_project_without_wds_of_ours_goes_at_once_and_comes_back() {
 
 #[tokio::test(start_paused = true)]
 async fn i3_a_project_that_vanishes_in_a_gap_stays_until_its_last_wd_is_free() {
-    let (milo, a, b) = (milo(), ApiServer::project_plane("a"), ApiServer::project_plane("b"));
+    let milo = milo();
+    let a = ApiServer::project_plane("a");
+    let b = ApiServer::project_plane("b");
     milo.put(project("a", "True")).unwrap();
     milo.put(project("b", "True")).unwrap();
     a.put(deployment("one", true)).unwrap();
@@ -236,7 +242,8 @@ async fn i3_what_an_earlier_process_left_in_a_project_that_is_not_ready_is_found
 
 #[tokio::test(start_paused = true)]
 async fn i3_a_plane_whose_wds_nobody_has_listed_is_held() {
-    let (milo, a) = (milo(), ApiServer::project_plane("a"));
+    let milo = milo();
+    let a = ApiServer::project_plane("a");
     milo.put(project("a", "True")).unwrap();
     a.fault(Fault::Status(503));
     let run = Run::start(milo, &[&a]);
@@ -294,7 +301,8 @@ async fn a_project_that_makes_no_plane_is_told_so_once_and_disturbs_no_other() {
 
 #[tokio::test(start_paused = true)]
 async fn i4_planes_stay_while_the_projects_cannot_be_listed() {
-    let (milo, a) = (milo(), ApiServer::project_plane("a"));
+    let milo = milo();
+    let a = ApiServer::project_plane("a");
     milo.put(project("a", "True")).unwrap();
     let run = Run::start(milo, &[&a]);
     until("sync", || run.planes.engaged(&plane_name("a")).is_some()).await;

@@ -36,7 +36,8 @@ fn backdate(management: &ApiServer, days: i64) {
 
 #[tokio::test(start_paused = true)]
 async fn i4_the_identity_of_a_project_is_forgotten_once_its_server_said_for_a_month_that_it_is_gone() {
-    let (management, plane) = (management(), ApiServer::project_plane("a"));
+    let management = management();
+    let plane = ApiServer::project_plane("a");
     let run = vanished(&management, &plane).await;
     quiet(LOOK).await;
     let since = remembered(&management, "gone_a");
@@ -60,7 +61,8 @@ async fn i4_the_identity_of_a_project_is_forgotten_once_its_server_said_for_a_mo
 #[tokio::test(start_paused = true)]
 async fn i4_a_server_that_fails_proves_nothing() {
     for fault in [Fault::Status(503), Fault::Status(403), Fault::Html] {
-        let (management, plane) = (management(), ApiServer::project_plane("a"));
+        let management = management();
+        let plane = ApiServer::project_plane("a");
         let run = vanished(&management, &plane).await;
         run.milo.fault(fault.on("get", "projects"));
         quiet(LOOK).await;
@@ -72,7 +74,8 @@ async fn i4_a_server_that_fails_proves_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn i4_a_project_that_comes_back_is_remembered_for_another_month() {
-    let (management, plane) = (management(), ApiServer::project_plane("a"));
+    let management = management();
+    let plane = ApiServer::project_plane("a");
     let run = vanished(&management, &plane).await;
     quiet(LOOK).await;
     backdate(&management, 40);
@@ -88,7 +91,8 @@ async fn i4_a_project_that_comes_back_is_remembered_for_another_month() {
 
 #[tokio::test(start_paused = true)]
 async fn i4_a_plane_of_no_project_is_never_forgotten() {
-    let (management, plane) = (management(), ApiServer::project_plane("a"));
+    let management = management();
+    let plane = ApiServer::project_plane("a");
     let run = remembering(&management, milo(), &plane);
     run.planes.start();
     run.planes.engage(&plane_name("a"), client(&plane));

@@ -37,7 +37,8 @@ fn marked(server: &ApiServer) -> bool {
 /// A project that is Ready, with a WD that is not marked yet, and its plane in sync. From here on the plane's
 /// watches are silent.
 async fn unmarked() -> (Run, ApiServer, Arc<Plane>) {
-    let (milo, a) = (milo(), ApiServer::project_plane("a"));
+    let milo = milo();
+    let a = ApiServer::project_plane("a");
     milo.put(project("a", "True")).unwrap();
     let mut wd = deployment("one", false);
     wd["metadata"]["finalizers"] = json!(null);
@@ -149,7 +150,9 @@ fn replica(management: &ApiServer) -> (Arc<Planes>, Leadership) {
 
 #[tokio::test(start_paused = true)]
 async fn i3_what_a_standby_let_go_by_a_lagging_watch_is_found_when_it_leads() {
-    let (milo, a, management) = (milo(), ApiServer::project_plane("a"), ApiServer::management("m"));
+    let milo = milo();
+    let a = ApiServer::project_plane("a");
+    let management = ApiServer::management("m");
     management
         .put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "fedhub-system"}}))
         .unwrap();

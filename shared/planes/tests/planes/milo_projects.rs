@@ -25,7 +25,8 @@ pub fn management() -> ApiServer {
 
 /// A process that remembers and discovers, `plane` being that of the Project.
 pub fn remembering(management: &ApiServer, milo: ApiServer, plane: &ApiServer) -> Run {
-    let (hub, identities) = (ApiServer::hub("hub"), Identities::new(HOME));
+    let hub = ApiServer::hub("hub");
+    let identities = Identities::new(HOME);
     let settings = Settings { seed: 7, identities: Some(identities.clone()), ..Settings::default() };
     let planes = Planes::with(client(&hub), metrics(), Clock::from_tokio(hub.clock().now()), settings);
     let run = Run::over(planes.clone(), milo, &[]);
@@ -69,7 +70,9 @@ fn two_planes() -> [ApiServer; 2] {
 
 #[tokio::test(start_paused = true)]
 async fn i4_a_project_that_was_deleted_and_made_anew_engages_by_itself() {
-    let (management, milo, [old, new]) = (management(), milo(), two_planes());
+    let management = management();
+    let milo = milo();
+    let [old, new] = two_planes();
     milo.put(project("a", "True")).unwrap();
     let run = remembering(&management, milo, &old);
     let notes = Notes::on(&run.planes);
@@ -91,7 +94,9 @@ async fn i4_a_project_that_was_deleted_and_made_anew_engages_by_itself() {
 
 #[tokio::test(start_paused = true)]
 async fn i4_a_project_that_was_made_anew_while_nobody_looked_on_engages_by_itself() {
-    let (management, milo, [old, new]) = (management(), milo(), two_planes());
+    let management = management();
+    let milo = milo();
+    let [old, new] = two_planes();
     milo.put(project("a", "True")).unwrap();
     let run = remembering(&management, milo.clone(), &old);
     recreated(&run, &management, [&old, &new]).await;
@@ -102,7 +107,8 @@ async fn i4_a_project_that_was_made_anew_while_nobody_looked_on_engages_by_itsel
     run.end().await;
 
     // From now on it is one plane like another: an impostor is refused.
-    let (mark, impostor) = (management.mark(), ApiServer::project_plane("impostor"));
+    let mark = management.mark();
+    let impostor = ApiServer::project_plane("impostor");
     let run = remembering(&management, milo, &impostor);
     quiet(60).await;
     let health = run.planes.project(&plane_name("a")).unwrap().health();
@@ -121,7 +127,8 @@ fn turn(run: &Run, suspended: &str) {
 
 #[tokio::test(start_paused = true)]
 async fn a_suspended_project_is_a_plane_that_is_read_and_not_written() {
-    let (milo, a) = (milo(), ApiServer::project_plane("a"));
+    let milo = milo();
+    let a = ApiServer::project_plane("a");
     let mut suspended = project("a", "True");
     suspended["status"]["suspensions"] = json!([{"reason": "NonPayment"}]);
     milo.put(suspended).unwrap();

@@ -36,7 +36,8 @@ fn started(hub: &ApiServer) -> Arc<Planes> {
 
 #[tokio::test(start_paused = true)]
 async fn f11_a_project_that_vanished_before_the_start_is_engaged_until_its_last_wd_is_free() {
-    let (hub, milo) = (ApiServer::hub("hub"), milo());
+    let hub = ApiServer::hub("hub");
+    let milo = milo();
     let [gone, clean, stands] = ["gone", "clean", "stands"].map(ApiServer::project_plane);
     for (name, of) in [("ns-1", "gone"), ("ns-2", "clean"), ("ns-3", "stands"), ("ns-4", "long-gone")] {
         namespace(&hub, name, &plane_name(of));
@@ -73,7 +74,9 @@ async fn f11_a_project_that_vanished_before_the_start_is_engaged_until_its_last_
 
 #[tokio::test(start_paused = true)]
 async fn f11_a_vanished_project_is_looked_for_only_where_projects_and_hub_are_known() {
-    let (hub, milo, a) = (ApiServer::hub("hub"), milo(), ApiServer::project_plane("a"));
+    let hub = ApiServer::hub("hub");
+    let milo = milo();
+    let a = ApiServer::project_plane("a");
     namespace(&hub, "ns-1", &plane_name("a"));
     federated(&hub, "ns-1");
     a.put(deployment("one", true)).unwrap();
@@ -85,7 +88,8 @@ async fn f11_a_vanished_project_is_looked_for_only_where_projects_and_hub_are_kn
     until("it to be engaged", || run.planes.engaged(&plane_name("a")).is_some()).await;
     run.end().await;
 
-    let (hub, milo) = (ApiServer::hub("hub"), crate::planes::milo::milo());
+    let hub = ApiServer::hub("hub");
+    let milo = crate::planes::milo::milo();
     namespace(&hub, "ns-1", &plane_name("a"));
     federated(&hub, "ns-1");
     hub.fault(Fault::Status(503));
@@ -98,7 +102,9 @@ async fn f11_a_vanished_project_is_looked_for_only_where_projects_and_hub_are_kn
 
 #[tokio::test(start_paused = true)]
 async fn f11_a_vanished_project_whose_plane_does_not_answer_is_held() {
-    let (hub, milo, a) = (ApiServer::hub("hub"), milo(), ApiServer::project_plane("a"));
+    let hub = ApiServer::hub("hub");
+    let milo = milo();
+    let a = ApiServer::project_plane("a");
     namespace(&hub, "ns-1", &plane_name("a"));
     federated(&hub, "ns-1");
     a.put(deployment("one", true)).unwrap();
@@ -114,7 +120,9 @@ async fn f11_a_vanished_project_whose_plane_does_not_answer_is_held() {
 
 #[tokio::test(start_paused = true)]
 async fn f11_what_is_left_of_a_vanished_project_whose_plane_is_not_there_is_orphaned() {
-    let (hub, milo, management) = (ApiServer::hub("hub"), milo(), ApiServer::management("m"));
+    let hub = ApiServer::hub("hub");
+    let milo = milo();
+    let management = ApiServer::management("m");
     let servers = ["empty", "starting", "clean"].map(ApiServer::project_plane);
     for (n, of) in ["empty", "starting", "clean", "nowhere"].into_iter().enumerate() {
         namespace(&hub, &format!("ns-{n}"), &plane_name(of));

@@ -90,9 +90,11 @@ impl Server {
     /// The way to a plane.
     fn connection(&self, plane: &ApiServer) -> Connection {
         let starts = WatchStarts::default();
-        let (server, plane) = (self.clone(), plane.clone());
+        let server = self.clone();
+        let plane = plane.clone();
         let answers = service_fn(move |request: Request<Body>| {
-            let (server, plane) = (server.clone(), plane.clone());
+            let server = server.clone();
+            let plane = plane.clone();
             async move {
                 let path = request.uri().path().to_owned();
                 match server.fate(plane.name(), &path).await {
@@ -135,7 +137,8 @@ impl Server {
         }
         tokio::time::sleep_until(first + shape.first).await;
         let segments: Vec<_> = path.split('/').skip(1).collect();
-        let (of_core, of_group) = (segments.get(2), segments.get(3));
+        let of_core = segments.get(2);
+        let of_group = segments.get(3);
         if let Some(resource) = if segments[0] == "api" { of_core } else { of_group } {
             let (touched, ..) = self.touch(plane, resource);
             if touched.elapsed() < shape.initializing {

@@ -7,7 +7,7 @@ use fedhub_core::clock::Clock;
 use fedhub_core::object::Kind;
 use fedhub_fake_apiserver::{ApiServer, Fault, Resource};
 use fedhub_planes::transport::{Connection, HealthLayer, ServerHealth, WatchStarts};
-use fedhub_planes::{Health, Plane, Planes, Settings, Watched};
+use fedhub_planes::{Health, Planes, Settings, Watched};
 use kube::Client;
 use serde_json::{Value, json};
 use tower::Layer;
@@ -224,8 +224,10 @@ async fn w7_i8_of_the_planes_of_one_server_one_is_asked_for_all() {
     assert!((19..=21).contains(&asked), "{asked} questions in ten minutes");
     serve_locations(&milo);
     quiet(31).await;
-    let served = |plane: &Arc<Plane>| plane.store(Kind::LocationBinding).len();
-    assert_eq!(planes.projects().iter().map(served).sum::<usize>(), 50);
+    assert_eq!(
+        planes.projects().iter().map(|plane| plane.store(Kind::LocationBinding).len()).sum::<usize>(),
+        50
+    );
     planes.stop().await;
 }
 

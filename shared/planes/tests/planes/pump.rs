@@ -152,8 +152,10 @@ async fn an_object_that_cannot_be_read_is_left_out_and_the_known_one_stands() {
     // Section 6: said where its users look, once for each version.
     let said = || {
         let events = server.list("events.events.k8s.io").into_iter();
-        let about = |e: serde_json::Value| e["regarding"]["name"].as_str().unwrap_or_default().to_owned();
-        let mut of: Vec<_> = events.filter(|e| e["reason"] == "Undecodable").map(about).collect();
+        let mut of: Vec<_> = events
+            .filter(|e| e["reason"] == "Undecodable")
+            .map(|e| e["regarding"]["name"].as_str().unwrap_or_default().to_owned())
+            .collect();
         of.sort();
         of
     };

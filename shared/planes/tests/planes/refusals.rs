@@ -44,7 +44,8 @@ async fn within_a_second(planes: &Planes, name: &str) {
 
 #[tokio::test(start_paused = true)]
 async fn i4_a_project_whose_plane_is_another_cluster_is_told_so_once_and_engages_when_its_entry_goes() {
-    let (management, milo) = (management(), milo());
+    let management = management();
+    let milo = milo();
     let [right, twin] = ["right", "twin"].map(ApiServer::project_plane);
     milo.put(project("a", "True")).unwrap();
     let run = remembering(&management, milo.clone(), &right);
@@ -67,7 +68,9 @@ async fn i4_a_project_whose_plane_is_another_cluster_is_told_so_once_and_engages
 
 #[tokio::test(start_paused = true)]
 async fn i4_a_project_whose_plane_is_that_of_another_is_told_so_once_and_engages_when_that_one_goes() {
-    let (management, milo, server) = (management(), milo(), ApiServer::project_plane("one"));
+    let management = management();
+    let milo = milo();
+    let server = ApiServer::project_plane("one");
     milo.put(project("a", "True")).unwrap();
     let run = remembering(&management, milo.clone(), &server);
     until("it to be remembered", || !remembered(&management, "a").is_empty()).await;
@@ -90,7 +93,8 @@ async fn i4_a_project_whose_plane_is_that_of_another_is_told_so_once_and_engages
 
 #[tokio::test]
 async fn i4_a_secret_whose_plane_is_another_cluster_is_told_so() {
-    let (management, twin) = (management(), ApiServer::project_plane("twin"));
+    let management = management();
+    let twin = ApiServer::project_plane("twin");
     let remembers = json!({"federation.datumapis.com/remembers": "plane-identities"});
     let map = json!({"namespace": HOME, "name": "fedhub-plane-identities-0", "labels": remembers});
     let known =

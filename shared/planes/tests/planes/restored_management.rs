@@ -9,12 +9,14 @@ use crate::planes::support::*;
 /// A process that knows the plane `a`, on a management plane that is put back to a time at which it knew it,
 /// too.
 async fn on_a_restored_management_plane(is_away: bool) -> (ApiServer, ApiServer, Process) {
-    let (management, server) = (management(), ApiServer::project_plane("a"));
+    let management = management();
+    let server = ApiServer::project_plane("a");
     let process = Process::start(&management);
     process.engage("a", &server);
     process.engaged("a").await;
     quiet(10).await;
-    let (map, backup) = (shard(&management, "a"), management.snapshot());
+    let map = shard(&management, "a");
+    let backup = management.snapshot();
     for n in 0..30 {
         let touched = json!({"metadata": {"annotations": {"n": n.to_string()}}});
         management.patch("ConfigMap", HOME, &map, &touched).unwrap();
@@ -46,7 +48,8 @@ async fn i13_an_entry_that_is_removed_on_a_restored_management_plane_counts() {
 #[tokio::test(start_paused = true)]
 async fn i13_what_is_new_is_stored_on_a_restored_management_plane_also_where_its_watch_is_silent() {
     let (management, server, process) = on_a_restored_management_plane(false).await;
-    let (name, other) = (same_shard("a"), ApiServer::project_plane("other"));
+    let name = same_shard("a");
+    let other = ApiServer::project_plane("other");
     process.engage(&name, &other);
     until("both to be stored", || !stored(&management)[&name].is_null()).await;
     assert_eq!(stored(&management)["a"], uid(&server, "default"));

@@ -45,7 +45,8 @@ impl World {
     }
 
     fn put(&self, name: &str) {
-        let (labels, namespace) = (json!({"topology.datum.net/city-code": "DFW"}), "ns-a");
+        let labels = json!({"topology.datum.net/city-code": "DFW"});
+        let namespace = "ns-a";
         let wd = json!({"apiVersion": API, "kind": "WorkloadDeployment",
             "metadata": {"namespace": namespace, "name": "wd", "labels": labels}, "spec": {"cityCode": "DFW"}});
         self.hub.put(wd).unwrap();
@@ -154,7 +155,8 @@ async fn i4_a_hub_restored_while_nobody_looked_is_distrusted_until_an_operator_a
 
     // Others go on there: its versions are higher now than they ever were. It is remembered all the same.
     world.others(50);
-    let (run, standby) = (world.start(), world.start());
+    let run = world.start();
+    let standby = world.start();
     quiet(300).await;
     assert_eq!(run.planes.distrust(), Some(Distrust::Restored));
     assert_eq!(run.planes.metrics().hub_restored.get(), 1);

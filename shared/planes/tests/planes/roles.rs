@@ -222,7 +222,8 @@ async fn what_a_watch_would_not_show_is_not_stored_when_it_is_read_or_written() 
     let planes = around_hub(&hub);
     planes.start();
     until("sync", || planes.hub().synced()).await;
-    let (plane, kind) = (planes.hub(), Kind::Instance);
+    let plane = planes.hub();
+    let kind = Kind::Instance;
     assert!(plane.refresh(&Pass::unbound(), kind, "n", "theirs").await.unwrap().is_some());
     let made = object(labelled(kind, "new", INSTANCE_CITY, "ORD"));
     plane.create(&Pass::unbound(), kind, &made, "m").await.unwrap();
@@ -266,9 +267,10 @@ async fn two_registries_on_one_plane_distinguish_objects_by_a_label() {
         planes.start();
         planes
     };
-    let (cell, project) =
-        (around(Watched::with(kind, UPSTREAM_NAMESPACE)), around(Watched::without(kind, UPSTREAM_NAMESPACE)));
-    let (in_cell, in_project) = (Notes::on(&cell), Notes::on(&project));
+    let cell = around(Watched::with(kind, UPSTREAM_NAMESPACE));
+    let project = around(Watched::without(kind, UPSTREAM_NAMESPACE));
+    let in_cell = Notes::on(&cell);
+    let in_project = Notes::on(&project);
     server.put(labelled(kind, "karmadas", UPSTREAM_NAMESPACE, "team")).unwrap();
     server.put(labelled(kind, "users", CITY_CODE, "DFW")).unwrap();
     until("sync", || cell.anchor().synced() && project.anchor().synced()).await;
@@ -294,11 +296,14 @@ async fn two_registries_on_one_plane_distinguish_objects_by_a_label() {
 
 #[tokio::test(start_paused = true)]
 async fn two_registries_side_by_side_share_nothing() {
-    let (cell, hub) = (ApiServer::cell("cell"), ApiServer::hub("hub"));
+    let cell = ApiServer::cell("cell");
+    let hub = ApiServer::hub("hub");
     cell.put(instance("in-the-cell")).unwrap();
     hub.put(labelled(Kind::Instance, "on-the-hub", INSTANCE_CITY, "DFW")).unwrap();
-    let (ours, theirs) = (around_cell(&cell, false), around_hub(&hub));
-    let (in_cell, on_hub) = (Notes::on(&ours), Notes::on(&theirs));
+    let ours = around_cell(&cell, false);
+    let theirs = around_hub(&hub);
+    let in_cell = Notes::on(&ours);
+    let on_hub = Notes::on(&theirs);
     hub.fault(Fault::Disconnect);
     ours.start();
     theirs.start();

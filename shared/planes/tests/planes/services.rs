@@ -36,7 +36,8 @@ impl World {
 
     /// A process that follows entitlements and remembers.
     pub fn run(&self) -> Run {
-        let (identities, stop) = (Identities::new(HOME), CancellationToken::new());
+        let identities = Identities::new(HOME);
+        let stop = CancellationToken::new();
         let mut project_kinds = watched::all(&PROJECT_KINDS);
         project_kinds.push(Watched::all(Kind::ServiceEntitlement).if_served());
         let settings =

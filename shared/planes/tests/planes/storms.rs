@@ -23,9 +23,11 @@ const TAKES: Duration = Duration::from_millis(50);
 
 impl Starts {
     fn client(&self, server: &ApiServer, pace: &WatchThrottleLayer) -> kube::Client {
-        let (starts, service) = (self.clone(), server.service());
+        let starts = self.clone();
+        let service = server.service();
         let counted = service_fn(move |request: Request<kube::client::Body>| {
-            let (starts, service) = (starts.clone(), service.clone());
+            let starts = starts.clone();
+            let service = service.clone();
             async move {
                 // What is asked before a watch goes on counts as its start.
                 let query = request.uri().query().unwrap_or_default();
@@ -75,7 +77,8 @@ async fn i8_watches_that_end_in_one_instant_do_not_begin_anew_in_one() {
         Clock::from_tokio(hub.clock().now()),
         Settings { seed: 7, ..Settings::default() },
     );
-    let (starts, pace) = (Starts::default(), WatchThrottleLayer::default());
+    let starts = Starts::default();
+    let pace = WatchThrottleLayer::default();
     let servers: Vec<_> = (0..PLANES).map(|n| ApiServer::project_plane(&format!("p{n}"))).collect();
     for server in &servers {
         planes.engage(&plane_name(server.name()), starts.client(server, &pace));
@@ -140,7 +143,8 @@ async fn i8_watches_last_differently_long() {
     let planes = registry(&hub);
     let asked = Arc::new(Mutex::new(Vec::new()));
     for n in 0..50 {
-        let (asked, server) = (asked.clone(), ApiServer::project_plane(&format!("p{n}")));
+        let asked = asked.clone();
+        let server = ApiServer::project_plane(&format!("p{n}"));
         let service = service_fn(move |request: Request<kube::client::Body>| {
             let query = request.uri().query().unwrap_or_default().to_owned();
             let seconds =

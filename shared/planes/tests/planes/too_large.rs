@@ -79,10 +79,12 @@ async fn i8_a_plane_that_grows_too_large_while_it_is_watched_is_refused_as_well(
 
 /// A client whose first watches of Instances are given up because they send too much.
 fn with_watches_given_up(server: &ApiServer, given_up: usize) -> (Client, Arc<AtomicUsize>) {
-    let (server, watches) = (server.clone(), Arc::<AtomicUsize>::default());
+    let server = server.clone();
+    let watches = Arc::<AtomicUsize>::default();
     let counted = watches.clone();
     let service = service_fn(move |request: Request<Body>| {
-        let (server, watches) = (server.clone(), watches.clone());
+        let server = server.clone();
+        let watches = watches.clone();
         async move {
             let is_watch = request.uri().path().ends_with("/instances")
                 && request.uri().query().is_some_and(|query| query.contains("watch=true"));

@@ -236,7 +236,8 @@ async fn a_plane_that_was_let_go_is_not_written_to_any_more() {
     // One write is in flight when the plane is disengaged, as in a connection that has no room for it yet.
     server.fault(fedhub_fake_apiserver::Fault::Hang.on("patch", "*"));
     let patch = {
-        let (plane, known) = (plane.clone(), known.clone());
+        let plane = plane.clone();
+        let known = known.clone();
         let note = json!({"annotations": {"a/b": "c"}});
         tokio::spawn(async move {
             plane.patch_metadata(&Pass::unbound(), Kind::Instance, &known, note, "m").await

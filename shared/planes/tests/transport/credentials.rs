@@ -127,7 +127,9 @@ fn certificate_of(answer: &str) -> Option<&str> {
 #[tokio::test]
 async fn new_credentials_go_with_new_requests_and_what_is_under_way_ends_as_it_began() {
     let server = Server::start(Speaks::Http2 { streams: 100 }).await;
-    let (own, first, second) = (Identity::new("localhost"), Identity::new("first"), Identity::new("second"));
+    let own = Identity::new("localhost");
+    let first = Identity::new("first");
+    let second = Identity::new("second");
     server.present(&own, &[&first, &second]);
     let mut mounted = Mounted::new();
     let config = kubeconfig(server.port, CA, USER);
@@ -177,7 +179,8 @@ async fn new_credentials_go_with_new_requests_and_what_is_under_way_ends_as_it_b
 #[tokio::test]
 async fn a_new_authority_is_trusted_without_a_restart() {
     let server = Server::start(Speaks::Http2 { streams: 100 }).await;
-    let (old, new) = (Identity::new("localhost"), Identity::new("localhost"));
+    let old = Identity::new("localhost");
+    let new = Identity::new("localhost");
     server.present(&old, &[]);
     let mut mounted = Mounted::new();
     let config = kubeconfig(server.port, CA, "token: t");
@@ -196,7 +199,9 @@ async fn a_new_authority_is_trusted_without_a_restart() {
 #[tokio::test]
 async fn what_cannot_be_used_changes_nothing_and_is_tried_again() {
     let server = Server::start(Speaks::Http2 { streams: 100 }).await;
-    let (own, first, second) = (Identity::new("localhost"), Identity::new("first"), Identity::new("second"));
+    let own = Identity::new("localhost");
+    let first = Identity::new("first");
+    let second = Identity::new("second");
     server.present(&own, &[&first, &second]);
     let mut mounted = Mounted::new();
     let config = kubeconfig(server.port, CA, USER);
@@ -241,7 +246,8 @@ async fn what_cannot_be_used_changes_nothing_and_is_tried_again() {
 
 #[tokio::test]
 async fn a_server_that_moved_is_followed() {
-    let (from, to) = (Server::start(Speaks::Http1).await, Server::start(Speaks::Http1).await);
+    let from = Server::start(Speaks::Http1).await;
+    let to = Server::start(Speaks::Http1).await;
     let mut mounted = Mounted::new();
     let config = |port| kubeconfig(port, ", insecure-skip-tls-verify: true", "token: t");
     mounted.swap(&[("kubeconfig", &config(from.port))]);

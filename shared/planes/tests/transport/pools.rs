@@ -219,7 +219,8 @@ async fn i8_requests_leave_a_connection_that_hangs_for_one_that_answers() {
 async fn i8_a_plane_that_hangs_costs_the_others_behind_its_server_no_connection() {
     let server = Server::start(Speaks::Http2 { streams: 100 }).await;
     let transport = within(SHORT);
-    let (fine, hangs) = (client(&transport, &server, ""), client(&transport, &server, "/hangs"));
+    let fine = client(&transport, &server, "");
+    let hangs = client(&transport, &server, "/hangs");
     let watch = watch(&fine).await;
     for _ in 0..3 {
         let never = hangs.request_text(Request::get("/never").body(Vec::new()).unwrap());

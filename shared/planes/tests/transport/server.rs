@@ -103,14 +103,17 @@ impl Server {
             hung: Arc::default(),
         };
         let hung = server.hung.clone();
-        let (open, connections) = (server.open.clone(), server.connections.clone());
-        let (accepted, live) = (server.accepted.clone(), server.live.clone());
+        let open = server.open.clone();
+        let connections = server.connections.clone();
+        let accepted = server.accepted.clone();
+        let live = server.live.clone();
         let current = server.acceptor.clone();
         tokio::spawn(async move {
             while let Ok((tcp, _)) = listener.accept().await {
                 accepted.fetch_add(1, Ordering::SeqCst);
-                let (acceptor, open) = (current.lock().unwrap().clone(), open.clone());
-                let live = Held::of(&live);
+                let acceptor = current.lock().unwrap().clone();
+                let open = open.clone();
+                let live = Held::new(&live);
                 let end = connections.lock().unwrap().clone();
                 let hung = hung.lock().unwrap().clone();
                 tokio::spawn(async move {
@@ -118,7 +121,9 @@ impl Server {
                     let Ok(tls) = acceptor.accept(tcp).await else { return };
                     let client = tls.get_ref().1.peer_certificates().map(|chain| chain[0].to_vec());
                     let service = service_fn(move |request: Request<Incoming>| {
-                        let (open, client, hung) = (open.clone(), client.clone(), hung.clone());
+                        let open = open.clone();
+                        let client = client.clone();
+                        let hung = hung.clone();
                         async move {
                             if hung.is_cancelled() || request.uri().path().ends_with("/never") {
                                 std::future::pending::<()>().await;
@@ -126,16 +131,15 @@ impl Server {
                             Ok::<_, Infallible>(answer(&request, client.as_deref(), &open))
                         }
                     });
-                    let io = TokioIo::new(tls);
                     match speaks {
                         Speaks::Http1 => tokio::select! {
-                            _ = http1::Builder::new().serve_connection(io, service) => (),
+                            _ = http1::Builder::new().serve_connection(TokioIo::new(tls), service) => (),
                             () = end.cancelled() => (),
                         },
                         Speaks::Http2 { streams } => {
                             let mut builder = http2::Builder::new(TokioExecutor::new());
                             builder.max_concurrent_streams(streams);
-                            tokio::select! { _ = builder.serve_connection(io, service) => (), () = end.cancelled() => () }
+                            tokio::select! { _ = builder.serve_connection(TokioIo::new(tls), service) => (), () = end.cancelled() => () }
                         }
                     }
                 });
@@ -170,14 +174,14 @@ fn answer(request: &Request<Incoming>, client: Option<&[u8]>, open: &Arc<AtomicU
         }
         path => path.to_owned(),
     };
-    Response::new(Answer { text: Some(Bytes::from(text)), held: watch.then(|| Held::of(open)) })
+    Response::new(Answer { text: Some(Bytes::from(text)), held: watch.then(|| Held::new(open)) })
 }
 
 /// Counts an open watch or connection for as long as it lives.
 struct Held(Arc<AtomicUsize>);
 
 impl Held {
-    fn of(count: &Arc<AtomicUsize>) -> Self {
+    fn new(count: &Arc<AtomicUsize>) -> Self {
         count.fetch_add(1, Ordering::SeqCst);
         Self(count.clone())
     }

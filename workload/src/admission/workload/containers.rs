@@ -23,7 +23,8 @@ pub fn check(sandbox: &SandboxRuntime, at: &Path, faults: &mut Faults) {
     for (at, container) in items() {
         check_one(container, &at, faults);
     }
-    let (secrets, at) = (sandbox.image_pull_secrets.as_deref(), at.field("imagePullSecrets"));
+    let secrets = sandbox.image_pull_secrets.as_deref();
+    let at = at.field("imagePullSecrets");
     let secrets = faults.within(secrets.unwrap_or_default(), limits::PULL_SECRETS, &at);
     for (i, secret) in secrets.iter().enumerate() {
         faults.reference(at.item(i, &secret.name).field("name"), "Secret", &secret.name);
@@ -31,11 +32,10 @@ pub fn check(sandbox: &SandboxRuntime, at: &Path, faults: &mut Faults) {
 }
 
 fn check_one(container: &Container, at: &Path, faults: &mut Faults) {
-    let is_image = |image: &str| !image.contains(char::is_whitespace);
     faults.name(
         at.field("image"),
         &container.image,
-        is_image,
+        |image| !image.contains(char::is_whitespace),
         "a container has an image, whose name has no white space",
     );
     if let Some(resources) = container.resources.as_ref().filter(|all| says_something(all)) {
@@ -43,11 +43,13 @@ fn check_one(container: &Container, at: &Path, faults: &mut Faults) {
         faults.forbidden(at.field("resources"), json(resources).as_deref(), rule);
     }
     ports(container.ports.as_deref(), &at.field("ports"), faults);
-    let (all, env) = (container.env.as_deref().unwrap_or_default(), at.field("env"));
+    let all = container.env.as_deref().unwrap_or_default();
+    let env = at.field("env");
     for (i, variable) in faults.within(all, limits::VARIABLES, &env).iter().enumerate() {
         environment(variable, &env.item(i, &variable.name), faults);
     }
-    let (all, env_from) = (container.env_from.as_deref().unwrap_or_default(), at.field("envFrom"));
+    let all = container.env_from.as_deref().unwrap_or_default();
+    let env_from = at.field("envFrom");
     for (i, source) in faults.within(all, limits::SOURCES, &env_from).iter().enumerate() {
         all_keys(source, &env_from, i, faults);
     }
@@ -62,8 +64,12 @@ fn says_something(resources: &ContainerResources) -> bool {
 
 /// A variable has a value or one source of it.
 fn environment(variable: &EnvVar, at: &Path, faults: &mut Faults) {
-    let is_name = |name: &str| !name.contains('=') && !name.contains(char::is_control);
-    faults.name(at.field("name"), &variable.name, is_name, "a variable has a name without '='");
+    faults.name(
+        at.field("name"),
+        &variable.name,
+        |name| !name.contains('=') && !name.contains(char::is_control),
+        "a variable has a name without '='",
+    );
     let (Some(source), at) = (&variable.value_from, at.field("valueFrom")) else { return };
     if variable.value.as_ref().is_some_and(|value| !value.is_empty()) {
         faults.forbidden(at.clone(), None, "a variable has either a value or a valueFrom");
@@ -104,7 +110,8 @@ fn all_keys(source: &EnvFromSource, list: &Path, index: usize, faults: &mut Faul
         [("configMapRef", "ConfigMap", &source.config_map_ref), ("secretRef", "Secret", &source.secret_ref)];
     let mut given =
         of.into_iter().filter_map(|(field, kind, of)| of.as_ref().map(|of| (field, kind, &*of.name)));
-    let (first, second) = (given.next(), given.next());
+    let first = given.next();
+    let second = given.next();
     let at = list.item(index, first.map_or("", |(_, _, name)| name));
     if first.is_none() || second.is_some() {
         faults.forbidden(at.clone(), None, "it has either a configMapRef or a secretRef");
@@ -117,14 +124,17 @@ fn all_keys(source: &EnvFromSource, list: &Path, index: usize, faults: &mut Faul
 /// Images whose registry the cell chooses.
 pub fn warnings(template: &InstanceTemplateSpec) -> Vec<String> {
     let sandbox = template.spec.runtime.sandbox.iter().flat_map(|sandbox| &sandbox.containers);
-    let warning = |container: &Container| {
-        let (name, image) = (Quoted(&container.name), Quoted(&container.image));
-        format!(
-            "container {name}: image {image} names no registry: name one, such as docker.io/library/nginx"
-        )
-    };
     let sandbox = sandbox.take(limits::CONTAINERS);
-    sandbox.filter(|container| !names_registry(&container.image)).map(warning).collect()
+    sandbox
+        .filter(|container| !names_registry(&container.image))
+        .map(|container| {
+            let name = Quoted(&container.name);
+            let image = Quoted(&container.image);
+            format!(
+                "container {name}: image {image} names no registry: name one, such as docker.io/library/nginx"
+            )
+        })
+        .collect()
 }
 
 /// Whether the first part of the name is a host, by the rule of Docker's references.

@@ -16,7 +16,8 @@ pub fn check(template: &InstanceTemplateSpec, at: &Path, faults: &mut Faults) {
     let annotations = template.metadata.as_ref().and_then(|metadata| metadata.annotations.as_ref());
     let keys = annotations.and_then(|all| all.get(SSH_KEYS)).map_or("", String::as_str);
     let lines = || keys.lines().map(str::trim).filter(|line| !line.is_empty());
-    let (count, rule) = (lines().count(), "each line is the name of a user, a colon and a public SSH key");
+    let count = lines().count();
+    let rule = "each line is the name of a user, a colon and a public SSH key";
     if count == 0 {
         faults.required(path.clone(), rule);
     }

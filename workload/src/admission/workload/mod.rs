@@ -52,7 +52,7 @@ impl Templated for WorkloadSpec {
     }
 
     fn check_name(object: &Object, faults: &mut Faults) {
-        faults.name(Path::of("metadata").field("name"), object.name(), is_dns_label, DNS_LABEL_RULE);
+        faults.name(Path::from_field("metadata").field("name"), object.name(), is_dns_label, DNS_LABEL_RULE);
     }
 
     fn check(&self, object: &Object, at: &Path, faults: &mut Faults) {
@@ -97,8 +97,9 @@ pub struct Findings {
 
 /// Returns the findings in an object with such a spec, whose template may have these types.
 pub fn findings<S: Templated>(object: &Object, types: Types<'_>) -> Findings {
-    let (mut faults, mut warnings) = (Faults::default(), Vec::new());
-    let at = Path::of("spec");
+    let mut faults = Faults::default();
+    let mut warnings = Vec::new();
+    let at = Path::from_field("spec");
     S::check_name(object, &mut faults);
     match S::deserialize(object.spec()) {
         Ok(spec) => {
@@ -116,7 +117,7 @@ pub fn findings<S: Templated>(object: &Object, types: Types<'_>) -> Findings {
 }
 
 fn template_spec(object: &Object) -> (&Value, Path) {
-    (&object.spec()["template"]["spec"], Path::of("spec").field("template").field("spec"))
+    (&object.spec()["template"]["spec"], Path::from_field("spec").field("template").field("spec"))
 }
 
 /// The networks that the user of an object has to have the right to use: all of a template that is new or

@@ -31,7 +31,8 @@ impl NetworkUse {
             Quoted(user),
             Quoted(&self.namespace)
         );
-        let (path, value) = (self.path.clone(), Some(self.name.clone()));
+        let path = self.path.clone();
+        let value = Some(self.name.clone());
         Fault { path, problem: Problem::Forbidden, value, rule }
     }
 }
@@ -53,10 +54,12 @@ impl Reference<'_> {
 
 /// The references of the interfaces in the spec of a template, which is at that path.
 fn references<'a>(spec: &'a Value, at: &Path) -> impl Iterator<Item = Reference<'a>> {
-    let (list, at) = (&spec["networkInterfaces"], at.field("networkInterfaces"));
+    let list = &spec["networkInterfaces"];
+    let at = at.field("networkInterfaces");
     list.as_array().into_iter().flatten().enumerate().map(move |(i, interface)| {
         let text = |value: &'a Value| value.as_str().filter(|text| !text.is_empty());
-        let (network, name) = (&interface["network"], text(&interface["name"]).unwrap_or("eth0"));
+        let network = &interface["network"];
+        let name = text(&interface["name"]).unwrap_or("eth0");
         Reference {
             name: text(&network["name"]).unwrap_or_default(),
             namespace: text(&network["namespace"]),
@@ -83,7 +86,9 @@ pub fn uses(spec: &Value, here: &str, at: &Path) -> Vec<NetworkUse> {
 pub fn check_references(spec: &Value, here: &str, at: &Path, faults: &mut Faults) {
     for network in references(spec, at).take(limits::INTERFACES) {
         faults.name(network.at.field("name"), network.name, is_dns_label, DNS_LABEL_RULE);
-        if let Some(namespace) = network.namespace.filter(|_| !network.is_of(here)) {
+        if let Some(namespace) = network.namespace
+            && !network.is_of(here)
+        {
             // Its users' rights are those of another namespace, and on the hub that name is another tenant's,
             // or nobody's. With the name: another network of that namespace is another fault.
             let given = format!("{namespace}/{}", network.name);

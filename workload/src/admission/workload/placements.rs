@@ -57,13 +57,16 @@ fn cities(
 
 /// Settings that change nothing.
 pub fn warnings(spec: &WorkloadSpec) -> Vec<String> {
-    let idle = |placement: &&WorkloadPlacement| {
-        let settings = &placement.scale_settings;
-        settings.max_replicas.is_none() && settings.metrics.as_ref().is_some_and(|all| !all.is_empty())
-    };
-    let warning = |placement: &WorkloadPlacement| {
-        let name = Quoted(&placement.name);
-        format!("placement {name} has metrics and no maxReplicas: it stays at minReplicas")
-    };
-    spec.placements.iter().take(limits::PLACEMENTS).filter(idle).map(warning).collect()
+    spec.placements
+        .iter()
+        .take(limits::PLACEMENTS)
+        .filter(|placement| {
+            let settings = &placement.scale_settings;
+            settings.max_replicas.is_none() && settings.metrics.as_ref().is_some_and(|all| !all.is_empty())
+        })
+        .map(|placement| {
+            let name = Quoted(&placement.name);
+            format!("placement {name} has metrics and no maxReplicas: it stays at minReplicas")
+        })
+        .collect()
 }

@@ -32,9 +32,10 @@ pub fn check(policy: &NetworkPolicy, at: &Path, faults: &mut Faults) {
 
 /// How much there is to look at.
 fn size(rule: &IngressRule) -> usize {
-    let except = |block: &IpBlock| block.except.as_ref().map_or(0, Vec::len);
     let peers = rule.from.iter().flatten();
-    let blocks: usize = peers.map(|peer| 1 + peer.ip_block.as_ref().map_or(0, except)).sum();
+    let blocks: usize = peers
+        .map(|peer| 1 + peer.ip_block.as_ref().map_or(0, |block| block.except.as_ref().map_or(0, Vec::len)))
+        .sum();
     1 + blocks + rule.ports.as_ref().map_or(0, Vec::len)
 }
 
@@ -65,10 +66,11 @@ fn check_port(port: &NetworkPolicyPort, at: &Path, faults: &mut Faults) {
 
 fn check_block(block: &IpBlock, at: &Path, faults: &mut Faults) {
     let rule = "it must be a block of addresses, such as 192.0.2.0/24 or 2001:db8::/32";
-    let whole = Block::of(&block.cidr);
+    let whole = Block::from_text(&block.cidr);
     faults.check(whole.is_some(), at.field("cidr"), &block.cidr, rule);
     for (i, hole) in block.except.iter().flatten().enumerate() {
-        let (path, part) = (at.field("except").item(i, hole), Block::of(hole));
+        let path = at.field("except").item(i, hole);
+        let part = Block::from_text(hole);
         match (&whole, part) {
             (_, None) => faults.invalid(path, hole, rule),
             (Some(whole), Some(part)) if !whole.has(&part) => {
@@ -88,7 +90,7 @@ struct Block {
 }
 
 impl Block {
-    fn of(text: &str) -> Option<Self> {
+    fn from_text(text: &str) -> Option<Self> {
         let (address, length) = text.split_once('/')?;
         let (is_v4, bits, most) = match address.parse().ok()? {
             IpAddr::V4(address) => (true, u128::from(address.to_bits()) << 96, 32),

@@ -15,7 +15,8 @@ pub fn check(template: &InstanceTemplateSpec, types: Types<'_>, at: &Path, fault
     if let Some(of) = &template.metadata {
         metadata::check(of, &at.field("metadata"), faults);
     }
-    let (instance, here) = (&template.spec, at.field("spec"));
+    let instance = &template.spec;
+    let here = at.field("spec");
     if let Some(location) = &instance.location {
         let rule = "it cannot be chosen: the cell sets it";
         faults.forbidden(here.field("location"), Some(&location.name), rule);

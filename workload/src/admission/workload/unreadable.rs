@@ -15,7 +15,8 @@ use crate::admission::path::Path;
 /// error.
 pub fn check(spec: &Value, error: &serde_json::Error, at: &Path, faults: &mut Faults) {
     let (template, here) = (&spec["template"], at.field("template"));
-    let (instance, inside) = (&template["spec"], here.field("spec"));
+    let instance = &template["spec"];
+    let inside = here.field("spec");
     let found = [
         part::<TemplateMetadata>(&template["metadata"], here.field("metadata"), faults),
         part::<InstanceRuntime>(&instance["runtime"], inside.field("runtime"), faults),

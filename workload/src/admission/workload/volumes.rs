@@ -22,7 +22,8 @@ const GIB: i64 = 1 << 30;
 
 /// The faults of the volumes of an instance, and of what attaches them.
 pub fn check(instance: &InstanceSpec, at: &Path, faults: &mut Faults) {
-    let (all, list) = (instance.volumes.as_deref().unwrap_or_default(), at.field("volumes"));
+    let all = instance.volumes.as_deref().unwrap_or_default();
+    let list = at.field("volumes");
     let by_name: HashMap<&str, &Volume> = all.iter().map(|volume| (&*volume.name, volume)).collect();
     let volumes = faults.within(all, limits::VOLUMES, &list);
     let items = || volumes.iter().enumerate().map(|(i, volume)| (list.item(i, &volume.name), volume));
@@ -100,7 +101,8 @@ fn source(volume: &Volume, at: &Path, faults: &mut Faults) {
         items(from.items.as_deref(), &at, faults);
     }
     if let Some(from) = &volume.secret {
-        let (at, name) = (at.field("secret"), from.secret_name.as_deref().unwrap_or_default());
+        let at = at.field("secret");
+        let name = from.secret_name.as_deref().unwrap_or_default();
         faults.reference(at.field("secretName"), "Secret", name);
         mode(from.default_mode, &at, faults);
         items(from.items.as_deref(), &at, faults);

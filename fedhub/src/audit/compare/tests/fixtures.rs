@@ -120,8 +120,8 @@ pub fn put(objects: &mut Objects, plane: PlaneId, kind: Kind, object: Object) {
 
 /// Adds a WD, federated and reported on.
 fn add(world: &mut World, home: &ProjectNamespace, name: &str, city: &str) -> Target {
-    let (plane, uid) =
-        (PlaneId::Project(home.plane.clone()), format!("uid-{}-{}", home.plane, home.namespace));
+    let plane = PlaneId::Project(home.plane.clone());
+    let uid = format!("uid-{}-{}", home.plane, home.namespace);
     let space = hub_namespace(&uid);
     let mut namespace = object(Kind::Namespace, "", &space, &format!("uid-of-{space}"));
     let cluster = encode_plane(&home.plane);
@@ -172,7 +172,7 @@ pub fn put_policy(world: &mut World, target: &Target) {
 
 /// The policy that the federator makes for a WD, if it lacks one.
 fn policy_of(world: &World, target: &Target) -> Option<Object> {
-    let context = Context::of(world);
+    let context = Context::from_world(world);
     let wd =
         world.projects[&target.home.plane].deployments.get(&target.home.namespace, &target.name).unwrap();
     let pair = Pair { context: &context, home: &target.home, wd, space: &target.space };
@@ -186,7 +186,8 @@ fn policy_of(world: &World, target: &Target) -> Option<Object> {
 /// Adds an Instance of a WD: in the cell, on the hub and in the project.
 fn project(world: &mut World, target: &Target, ordinal: usize, city: &str) {
     let Target { home, name, space } = target;
-    let (name_of, hub_uid) = (format!("{name}-{ordinal}"), format!("hub-{space}-{name}-{ordinal}"));
+    let name_of = format!("{name}-{ordinal}");
+    let hub_uid = format!("hub-{space}-{name}-{ordinal}");
     let mut copy = object(Kind::Instance, space, &name_of, &hub_uid);
     let cluster = encode_plane(&home.plane);
     labels(

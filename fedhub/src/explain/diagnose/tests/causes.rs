@@ -81,7 +81,8 @@ const DOWN: &[Case] = &[
     (Cause::FedhubNotRunning, State::Blocked, |c| {
         patch(&mut c.project.wd, &json!({"metadata": {"finalizers": null}}));
         let renewed = Some(at("2026-01-02T11:58:00Z"));
-        let (holder, duration) = ("fedhub-0".to_owned(), std::time::Duration::from_secs(15));
+        let holder = "fedhub-0".to_owned();
+        let duration = std::time::Duration::from_secs(15);
         c.management.lease = Read::Found(LeaseFacts { holder, renewed, duration });
     }),
     (Cause::FederatorBehind, State::OnItsWay, |c| {

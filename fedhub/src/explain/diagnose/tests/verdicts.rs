@@ -100,7 +100,8 @@ fn u4_a_projection_of_an_earlier_instance_is_behind() {
 /// What the federator's plan has still to do is behind, whatever the generations say.
 #[test]
 fn u4_what_the_federator_would_write_is_behind() {
-    let edits: [(Hop, &str, fn(&mut Chain)); 4] = [
+    type Edit = (Hop, &'static str, fn(&mut Chain));
+    let edits: [Edit; 4] = [
         (
             Hop::HubWd,
             "the former WorkloadDeployment of this name on the federation hub is being deleted",

@@ -22,12 +22,15 @@ fn seconds(n: u64) -> Duration {
 /// A line that goes up and down, with gaps where nothing moved.
 #[allow(clippy::cast_precision_loss)]
 fn trend(level: f32, seed: usize, samples: usize) -> Trend {
-    let sample = |n: usize| {
-        let wave = (((n * 7 + seed * 13) % 23) as f32 / 23.0).mul_add(0.6, 0.7);
-        let burst = if (n + seed * 11) % 67 < 4 { 2.2 } else { 1.0 };
-        ((n / 9 + seed) % 7 != 3).then_some(level * wave * burst)
-    };
-    Trend((0..samples).map(sample).collect())
+    Trend(
+        (0..samples)
+            .map(|n| {
+                let wave = (((n * 7 + seed * 13) % 23) as f32 / 23.0).mul_add(0.6, 0.7);
+                let burst = if (n + seed * 11) % 67 < 4 { 2.2 } else { 1.0 };
+                ((n / 9 + seed) % 7 != 3).then_some(level * wave * burst)
+            })
+            .collect(),
+    )
 }
 
 fn row(name: &str, state: PlaneState) -> PlaneRow {

@@ -23,7 +23,8 @@ fn now() -> Timestamp {
 #[test]
 fn c11_a_declaration_is_checked_against_the_clock_and_against_what_is_known() {
     let long_ago = "2026-01-01T00:00:00Z";
-    let (declared, just_now) = ("2026-01-20T00:00:00Z", "2026-02-01T00:04:00Z");
+    let declared = "2026-01-20T00:00:00Z";
+    let just_now = "2026-02-01T00:04:00Z";
     for (what, annotation, at, ready, refused) in [
         ("Karmada does not reach it", LOST, declared, Some(("False", declared)), None),
         ("Karmada says nothing of it", LOST, declared, None, None),
@@ -96,14 +97,14 @@ fn c11_only_an_rfc_3339_time_declares_a_cell_lost() {
         assert_eq!(refusal.is_none(), declares, "{value}");
         assert!(refusal.is_none_or(|words| words.contains("cell-1") && words.contains("RFC 3339")));
     }
-    assert_eq!(Declaration::of(&cluster("cell-1", "", None)), None);
+    assert_eq!(Declaration::from_cluster(&cluster("cell-1", "", None)), None);
 }
 
 #[test]
 fn c11_the_cluster_of_a_mark_is_found_by_the_uid_and_else_by_the_name() {
     const AT: Option<&str> = Some("2026-01-02T15:04:05Z");
     let lost = |clusters: &[Arc<Object>], mark: &str| {
-        source_lost_since(clusters, &CellSource::of(&marked(mark)).unwrap()).is_some()
+        source_lost_since(clusters, &CellSource::from_object(&marked(mark)).unwrap()).is_some()
     };
     let named = [cluster("dfw", "", AT), cluster("ord", "", None)];
     assert!(lost(&named, "dfw/k/i") && lost(&named, "dfw/i") && !lost(&named, "ord/k/i"));
@@ -161,7 +162,9 @@ fn c11_a_step_of_a_cluster_is_news_where_it_may_change_who_is_lost() {
         set_field(&mut cluster, "status", json!({"conditions": [{"type": "Ready", "status": "True"}]}));
         cluster
     };
-    let (dfw, lost, nowhere) = (serving(Some("DFW"), None), serving(Some("DFW"), AT), serving(None, None));
+    let dfw = serving(Some("DFW"), None);
+    let lost = serving(Some("DFW"), AT);
+    let nowhere = serving(None, None);
     for (old, new, expected) in [
         (None, Some(&dfw), false),
         (None, Some(&lost), true),

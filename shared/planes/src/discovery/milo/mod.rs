@@ -178,7 +178,7 @@ impl Milo {
         if let Err(error) = PlaneName::new(&name) {
             self.refuse(project, &error.to_string());
         }
-        self.known.insert(name.clone(), KnownProject::of(project));
+        self.known.insert(name.clone(), KnownProject::from_project(project));
         if let Some(reason) = self.act_on(&name, !self.listed) {
             self.refuse(project, &reason);
         }
@@ -244,7 +244,8 @@ impl Milo {
     /// Engages, keeps or disengages the plane of a Project. Returns why a plane cannot be engaged.
     fn act_on(&mut self, name: &str, first: bool) -> Option<String> {
         let known = self.known.get(name)?;
-        let (state, suspended) = (known.state, known.suspended);
+        let state = known.state;
+        let suspended = known.suspended;
         let Some(plane) = known.plane.clone() else {
             if state == ProjectState::Absent {
                 self.forget(name);

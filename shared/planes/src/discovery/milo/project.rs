@@ -25,7 +25,7 @@ pub struct KnownProject {
 
 impl KnownProject {
     /// The Project as the watch shows it.
-    pub fn of(project: &DynamicObject) -> Self {
+    pub fn from_project(project: &DynamicObject) -> Self {
         Self {
             plane: PlaneName::new(&project.name_any()).ok(),
             state: state(project),

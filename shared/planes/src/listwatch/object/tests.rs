@@ -8,7 +8,8 @@ use super::*;
 fn cut(object: &Value, limit: usize) -> (Value, Extent, usize) {
     let text = format!(" {object}, {{}}");
     let mut all = [1, 2, 3, 7, 64, 4096, usize::MAX].into_iter().map(|chunk| {
-        let (mut cutter, mut held) = (ObjectCutter::new(limit), 0);
+        let mut cutter = ObjectCutter::new(limit);
+        let mut held = 0;
         for bytes in text.as_bytes().chunks(chunk.min(text.len())) {
             let (used, cut) = cutter.push(bytes);
             held = held.max(cutter.held());

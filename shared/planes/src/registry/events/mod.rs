@@ -69,7 +69,8 @@ impl Events {
     /// Events of `controller` on the plane of `connection`.
     pub fn new(connection: impl Into<Connection>, controller: &'static str) -> Self {
         let recorder = Arc::new(EitherGroup::new(connection.into(), controller));
-        let (room, turn) = (Arc::new(Semaphore::new(WAITING)), Arc::new(Semaphore::new(AT_ONCE)));
+        let room = Arc::new(Semaphore::new(WAITING));
+        let turn = Arc::new(Semaphore::new(AT_ONCE));
         Self { recorder, refused: Refused::default(), silent: None, dropped: None, room, turn }
     }
 
@@ -171,7 +172,8 @@ impl Events {
         let error = ApiError::from(error);
         let category = error.category().label();
         self.dropped(category);
-        let (namespace, error) = (about.namespace.as_deref().unwrap_or_default(), errors::chain(&error));
+        let namespace = about.namespace.as_deref().unwrap_or_default();
+        let error = errors::chain(&error);
         if self.refused.note(category) {
             tracing::warn!(
                 reason,

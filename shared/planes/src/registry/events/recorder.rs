@@ -108,8 +108,14 @@ impl EitherGroup {
             reporting_component: Some(self.controller.to_owned()),
             ..CoreEvent::default()
         };
-        let more = |count| json!({ "count": count, "lastTimestamp": Time(now), "message": event.note });
-        self.write("", event, about, first, more).await
+        self.write(
+            "",
+            event,
+            about,
+            first,
+            |count| json!({ "count": count, "lastTimestamp": Time(now), "message": event.note }),
+        )
+        .await
     }
 
     /// Creates the `first` Event of its kind, or sets the count of the one that exists.

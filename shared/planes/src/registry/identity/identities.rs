@@ -209,7 +209,11 @@ async fn uid(client: &kube::Client, namespace: &str) -> Result<Option<String>, I
             let reason = format!("failed to get namespaces/{namespace}, which identifies a plane: {cause}");
             let label = error.category().label();
             let unserved = error.code() == Some(404);
-            Err(IdentityError { unserved, failure: AttemptFailure::of(&error), ..unknown(label, reason) })
+            Err(IdentityError {
+                unserved,
+                failure: AttemptFailure::from_error(&error),
+                ..unknown(label, reason)
+            })
         }
     }
 }

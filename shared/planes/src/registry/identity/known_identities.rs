@@ -62,7 +62,8 @@ impl KnownIdentities {
         let identity = match known {
             Some(known) if seen.shows(&known.identity) => known.identity.clone(),
             Some(known) if !known.is_past(project) => {
-                let (known, seen) = (known.identity.clone(), first.clone());
+                let known = known.identity.clone();
+                let seen = first.clone();
                 return IdentityVerdict::Refuse(IdentityRefusal::AnotherIdentity { known, seen });
             }
             _ => first.clone(),
@@ -137,7 +138,8 @@ impl KnownIdentities {
             self.stored.entry(entry.identity.clone()).or_default().insert(name.clone());
         }
         let moot = |(name, claim): &(&PlaneName, &Claim)| {
-            let (entry, identity) = (self.remembered.get(*name), &claim.entry.identity);
+            let entry = self.remembered.get(*name);
+            let identity = &claim.entry.identity;
             let removed = before.contains_key(*name) && entry.is_none();
             let news = entry != claim.judged_by.as_ref();
             let changed = news && entry.is_some_and(|stored| stored.identity != *identity);

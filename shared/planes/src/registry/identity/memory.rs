@@ -57,11 +57,14 @@ impl Identities {
         let config = watcher::Config::default()
             .labels(&format!("{}={}", IDENTITIES.0, IDENTITIES.1))
             .timeout(WATCH_SECONDS);
-        let watch = || watcher(api.clone(), config.clone());
-        let stream = resumed(watch, api.clone().into_client().into(), planes.seed());
+        let stream =
+            resumed(|| watcher(api.clone(), config.clone()), api.clone().into_client().into(), planes.seed());
         pin_mut!(stream);
-        let (mut shards, mut listed) = (Shards::new(), Shards::new());
-        let (mut due, mut failing, mut hub_stored) = (None, Failing::default(), None);
+        let mut shards = Shards::new();
+        let mut listed = Shards::new();
+        let mut due = None;
+        let mut failing = Failing::default();
+        let mut hub_stored = None;
         loop {
             tokio::select! {
                 biased;
@@ -233,8 +236,9 @@ impl Identities {
         let mut maps = Shards::new();
         for (plane, entry) in self.known().unwritten() {
             let name = shard(plane);
-            let stored = || shards.get(&name).cloned().unwrap_or_else(|| empty(&name));
-            let map = maps.entry(name.clone()).or_insert_with(stored);
+            let map = maps
+                .entry(name.clone())
+                .or_insert_with(|| shards.get(&name).cloned().unwrap_or_else(|| empty(&name)));
             map.data.get_or_insert_default().insert(plane.to_string(), entry.written());
         }
         maps

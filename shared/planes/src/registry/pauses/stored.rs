@@ -66,11 +66,11 @@ impl PausedPlanes {
     /// Reads the `ConfigMap`; without one, nothing is paused.
     pub fn read(map: Option<&ConfigMap>) -> Self {
         let entries = map.and_then(|map| map.data.as_ref()).into_iter().flatten();
-        Self::of(entries.map(|(name, entry)| (name.as_str(), entry.as_str())))
+        Self::from_entries(entries.map(|(name, entry)| (name.as_str(), entry.as_str())))
     }
 
     /// Reads the data of the `ConfigMap`.
-    pub fn of<'a>(entries: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+    pub fn from_entries<'a>(entries: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let entries = entries.into_iter();
         let mut planes: BTreeMap<_, _> =
             entries.map(|(name, entry)| (name.to_owned(), Pause::read(entry))).collect();

@@ -90,7 +90,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_state_lasts_from_its_beginning_and_a_failure_stays() {
-        let (log, start) = (HealthLog::new("engaging"), Instant::now());
+        let log = HealthLog::new("engaging");
+        let start = Instant::now();
         tokio::time::advance(Duration::from_secs(5)).await;
         assert_eq!(log.note("engaging"), start, "it has not changed");
         assert_eq!(log.last_failure(), None);

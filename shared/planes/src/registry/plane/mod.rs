@@ -92,7 +92,7 @@ impl Plane {
         stores.sort_unstable_by_key(|(watched, _)| watched.kind);
         Self {
             stores,
-            revision: Revision::of(&id),
+            revision: Revision::from_plane(&id),
             demanded: OnceLock::new(),
             on_demand: on_demand.into_iter().cloned().collect(),
             nothing: store(Kind::Namespace),
@@ -138,14 +138,15 @@ impl Plane {
     /// The plane was found there. No Events are written to one that takes no writes for now.
     pub(crate) fn is_from(&mut self, origin: Origin) {
         self.origin = origin;
-        let (suspended, pauses) = (self.origin.suspended.clone(), self.pauses.clone());
+        let suspended = self.origin.suspended.clone();
+        let pauses = self.pauses.clone();
         let switch = WriteSwitch { plane: self.id.clone(), suspended, pauses };
         self.events = self.events.clone().unless(switch);
     }
 
     /// Whether fedhub may write for the project of this plane.
     pub fn write_state(&self) -> WriteState {
-        WriteState::of(&self.id, &self.origin.suspended, &self.pauses)
+        WriteState::new(&self.id, &self.origin.suspended, &self.pauses)
     }
 
     /// Whether the service runs in the project (W9).
@@ -217,8 +218,10 @@ impl Plane {
     /// kind is not watched on demand here.
     pub(crate) fn demand(&self, kind: Kind) -> Option<&Demanded> {
         let store = |kind| Store::new(self.id.clone(), kind, self.budget.clone());
-        let make = || self.on_demand.iter().map(|w| Demanded::new(w.clone(), store(w.kind))).collect();
-        self.demanded.get_or_init(make).iter().find(|demanded| demanded.watched.kind == kind)
+        self.demanded
+            .get_or_init(|| self.on_demand.iter().map(|w| Demanded::new(w.clone(), store(w.kind))).collect())
+            .iter()
+            .find(|demanded| demanded.watched.kind == kind)
     }
 
     /// Whether the plane serves a kind that is watched here, as far as is known: of an optional kind, its

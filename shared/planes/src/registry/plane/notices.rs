@@ -46,7 +46,9 @@ impl Notices {
         error: &str,
     ) -> bool {
         let text = |field: &Option<String>| field.clone().unwrap_or_default();
-        let (namespace, name, version) = (text(&of.namespace), text(&of.name), text(&of.resource_version));
+        let namespace = text(&of.namespace);
+        let name = text(&of.name);
+        let version = text(&of.resource_version);
         let key = (kind, namespace.clone(), name.clone());
         let mut known = self.unreadable.lock();
         if known.len() >= UNREADABLE_MAX && !known.contains_key(&key) {

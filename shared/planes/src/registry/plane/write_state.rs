@@ -23,7 +23,7 @@ pub enum WriteState {
 
 impl WriteState {
     /// The state of that plane now.
-    pub(crate) fn of(plane: &PlaneId, suspended: &AtomicBool, pauses: &Pauses) -> Self {
+    pub(crate) fn new(plane: &PlaneId, suspended: &AtomicBool, pauses: &Pauses) -> Self {
         match plane {
             PlaneId::Project(name) if pauses.is_paused(name) => Self::Paused,
             _ if suspended.load(Ordering::Acquire) => Self::Suspended,
@@ -43,6 +43,6 @@ pub(crate) struct WriteSwitch {
 impl WriteSwitch {
     /// The state now.
     pub fn state(&self) -> WriteState {
-        WriteState::of(&self.plane, &self.suspended, &self.pauses)
+        WriteState::new(&self.plane, &self.suspended, &self.pauses)
     }
 }

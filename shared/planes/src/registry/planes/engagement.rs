@@ -108,7 +108,9 @@ impl Planes {
 
     /// Requeues all objects of a project plane, if the plane is in sync.
     pub(crate) fn look_again(&self, plane: &Plane) {
-        if let Some(kind) = plane.kinds().next().filter(|_| plane.synced()) {
+        if let Some(kind) = plane.kinds().next()
+            && plane.synced()
+        {
             for listener in self.listeners().iter() {
                 listener.synced(plane, kind);
             }

@@ -93,7 +93,8 @@ impl ListPermit<'_> {
         let Some(Held { lists, at: at @ At::Place { .. }, since, is_answered: false }) = &mut self.0 else {
             return std::future::pending().await;
         };
-        let (lists, patience) = (*lists, *since + PATIENCE);
+        let lists = *lists;
+        let patience = *since + PATIENCE;
         // Boxed: the thousands of watches must not hold room for it.
         let aside = Box::pin(async move {
             tokio::time::sleep_until(patience).await;

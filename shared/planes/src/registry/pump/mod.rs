@@ -206,7 +206,9 @@ async fn report(
     let wait = waits.after(tried, failure, plane.is_starting());
     if is_absent {
         absent(planes, plane, kind);
-    } else if let Some(demanded) = plane.demanded(kind).filter(|_| watch_failures::is_absence(error)) {
+    } else if let Some(demanded) = plane.demanded(kind)
+        && watch_failures::is_absence(error)
+    {
         plane.forbidden("list", &kind.resource().plural);
         if demanded.refuse() {
             tracing::info!(plane = %plane.id, kind = %kind.resource().kind, "kind is not readable");
@@ -279,7 +281,8 @@ fn note_silence(
 
 /// Treats an optional kind that the plane does not serve as empty.
 fn absent(planes: &Planes, plane: &Plane, kind: Kind) {
-    let (store, resource) = (plane.store(kind), kind.resource());
+    let store = plane.store(kind);
+    let resource = kind.resource();
     let news = plane.note_unserved(kind) || !store.synced();
     for change in store.list_ends() {
         planes.tell(plane, kind, Some(change));
@@ -378,7 +381,8 @@ fn store(planes: &Planes, plane: &Plane, kind: Kind, event: Event<Guarded>) {
             let change = match object.0 {
                 Ok(object) => store.deleted(stripped(kind, object)),
                 Err(invalid) => {
-                    let (namespace, name) = (invalid.metadata.namespace, invalid.metadata.name);
+                    let namespace = invalid.metadata.namespace;
+                    let name = invalid.metadata.name;
                     store.deleted_unread(&namespace.unwrap_or_default(), &name.unwrap_or_default())
                 }
             };

@@ -104,7 +104,7 @@ mod tests {
     #[tokio::test]
     async fn w7_the_planes_of_one_server_share_its_discovery_and_no_others() {
         let config = TransportConfig::default();
-        let transport = Transport::new(config, Metrics::new().unwrap(), MemoryBudget::of(1 << 20));
+        let transport = Transport::new(config, Metrics::new().unwrap(), MemoryBudget::from_bytes(1 << 20));
         let server = transport.server(&Config::new("http://127.0.0.1:1".parse().unwrap())).unwrap();
         let other = transport.server(&Config::new("http://127.0.0.1:1".parse().unwrap())).unwrap();
         let at = |server: &Server, path: &'static str| {

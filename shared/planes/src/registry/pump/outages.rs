@@ -102,7 +102,8 @@ mod tests {
 
     #[test]
     fn i8_an_outage_of_a_server_with_hundreds_of_planes_is_told_in_few_lines() {
-        let (mut outages, start) = (Outages::default(), Instant::now());
+        let mut outages = Outages::default();
+        let start = Instant::now();
         let mut told = Vec::new();
         for reason in ["unreachable", "forbidden", "throttled"] {
             for round in 0..20 {
@@ -124,7 +125,8 @@ mod tests {
 
     #[test]
     fn i8_a_plane_in_trouble_of_its_own_does_not_hide_the_next_outage() {
-        let (mut outages, now) = (Outages::default(), Instant::now());
+        let mut outages = Outages::default();
+        let now = Instant::now();
         assert_eq!(outages.failed("s", &plane(7), "forbidden", now), Some(1));
         for outage in 0..3 {
             let told: Vec<_> =
@@ -142,11 +144,13 @@ mod tests {
         /// Lines grow with the logarithm of what happens between two states without failures.
         #[test]
         fn i8_who_comes_and_goes_is_told_rarely(steps in prop::collection::vec((0..200usize, 0..4u8), 1..2000)) {
-            let (mut outages, now) = (Outages::default(), Instant::now());
+            let mut outages = Outages::default();
+            let now = Instant::now();
             for n in 0..200 {
                 outages.failed("s", &plane(n), "unreachable", now);
             }
-            let (mut lines, mut failing) = (0, (0..200).collect::<BTreeSet<_>>());
+            let mut lines = 0;
+            let mut failing = (0..200).collect::<BTreeSet<_>>();
             for (n, step) in steps {
                 if step == 0 {
                     failing.remove(&n);

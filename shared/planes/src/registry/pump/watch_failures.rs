@@ -41,7 +41,8 @@ impl Planes {
         retry_in: Option<Duration>,
     ) {
         self.unhealthy(plane, kind, error.clone());
-        let (server, kind) = (plane.server_name(), &kind.resource().kind);
+        let server = plane.server_name();
+        let kind = &kind.resource().kind;
         let due = self.outages().failed(&server, &plane.id, reason, Instant::now());
         match due {
             Some(planes) => {

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use fedhub_api::cells::{Declaration, declarations, declaring};
 use fedhub_api::facts::{Change, Known};
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView};
-use jiff::Timestamp;
 
 use crate::Planes;
 use crate::registry::restores::history::Remembered;
@@ -49,10 +48,10 @@ impl Planes {
     /// the declarations had been changed just now.
     pub(crate) fn judge_declarations(&self, before: Remembered) {
         let now = self.history().remembered();
-        let same = |at: Timestamp| before.believes(at) == now.believes(at);
         let store = self.anchor.store(Kind::Cluster);
         for cluster in store.objects(None) {
-            let without = declaring(&cluster, self.clock().now(), same);
+            let without =
+                declaring(&cluster, self.clock().now(), |at| before.believes(at) == now.believes(at));
             let Some(new) = store.get("", cluster.name()).filter(|_| !Arc::ptr_eq(&without, &cluster)) else {
                 continue;
             };

@@ -173,8 +173,8 @@ mod tests {
 
     #[test]
     fn c11_what_was_declared_before_a_restore_counts_once_an_operator_accepts_that() {
-        let (before, after) =
-            (NOW - std::time::Duration::from_secs(1), NOW + std::time::Duration::from_secs(1));
+        let before = NOW - std::time::Duration::from_secs(1);
+        let after = NOW + std::time::Duration::from_secs(1);
         for (remembered, expected) in [
             (remembered(9, None), (true, true)),
             (remembered(9, Some(9)), (false, true)),

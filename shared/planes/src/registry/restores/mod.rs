@@ -127,7 +127,8 @@ impl Planes {
     async fn ask_newest(&self, plane: &Plane, revision: &Revision) -> bool {
         let Some(kind) = plane.kinds().next() else { return false };
         // Before the question: what events bring while the answer is on its way may be newer.
-        let (seen, highest) = (revision.newest.load(Ordering::Acquire), self.history().highest());
+        let seen = revision.newest.load(Ordering::Acquire);
+        let highest = self.history().highest();
         let newest = match newest_version(&plane.client(), kind).await {
             Ok(Some(newest)) => newest,
             Ok(None) => {
@@ -164,7 +165,8 @@ impl Planes {
 
     /// Asks the hub again and again, and trusts it again when every cell in use has written back.
     pub(crate) async fn keep_comparing(self: Arc<Self>) {
-        let (hub, mut awaited) = (self.anchor.clone(), BTreeSet::new());
+        let hub = self.anchor.clone();
+        let mut awaited = BTreeSet::new();
         let Some(revision) = &hub.revision else { return };
         let keep = async {
             loop {
@@ -204,7 +206,8 @@ impl Planes {
     }
 
     fn cities(&self, hub: &Plane, restored_at: u64) -> CityCoverage {
-        let (wd, mut cities) = (Kind::WorkloadDeployment, CityCoverage::default());
+        let wd = Kind::WorkloadDeployment;
+        let mut cities = CityCoverage::default();
         let city = |digest: &Digest| digest.city().map(str::to_owned);
         // A city that no Cluster carries and whose WD was never reported on has no cell that could write
         // back.
@@ -274,8 +277,8 @@ fn placed(view: View<'_>) -> (String, Option<String>, Option<u64>) {
 
 /// The city of a WD whose status changed: only Karmada writes it, by what the cell says.
 fn reported<'a>(kind: Kind, old: Option<&Known>, new: &'a Known) -> Option<&'a str> {
-    let same = |old: &&Known| old.digest.uid == new.digest.uid;
-    let (before, now) = (old.filter(same)?.digest.deployment()?, new.digest.deployment()?);
+    let before = old.filter(|old| old.digest.uid == new.digest.uid)?.digest.deployment()?;
+    let now = new.digest.deployment()?;
     let news = (before.status, before.observed_generation()) != (now.status, now.observed_generation());
     now.city.as_deref().filter(|_| kind == Kind::WorkloadDeployment && now.reported() && news)
 }

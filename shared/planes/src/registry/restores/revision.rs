@@ -24,7 +24,7 @@ pub(crate) struct Revision {
 
 impl Revision {
     /// Creates the revision of a plane on which absence is to mean something: the hub; `None` for others.
-    pub(crate) fn of(plane: &PlaneId) -> Option<Box<Self>> {
+    pub(crate) fn from_plane(plane: &PlaneId) -> Option<Box<Self>> {
         (*plane == PlaneId::Hub).then(|| {
             Box::new(Self {
                 newest: AtomicU64::new(0),

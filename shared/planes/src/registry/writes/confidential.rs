@@ -260,7 +260,9 @@ impl Plane {
     async fn sent(&self, request: http::Request<Bytes>) -> Result<Zeroizing<Vec<u8>>, ApiError> {
         let response = self.client().send(request.map(Into::into)).await?;
         let code = response.status();
-        let (mut body, mut parts, mut size) = (response.into_body(), Vec::new(), 0);
+        let mut body = response.into_body();
+        let mut parts = Vec::new();
+        let mut size = 0;
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(io::Error::other)?;
             let Ok(part) = frame.into_data() else { continue };

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use fedhub_core::errors::{ApiError, Category, NotSent, RequestError};
 use fedhub_core::object::{Key, Kind, Object, ObjectRef, ObjectView, bare, set_too_large};
 use kube::api::{DeleteParams, GetParams, Patch, PatchParams, PostParams, Preconditions, PropagationPolicy};
-use kube::core::{Status, request};
+use kube::core::request;
 use serde_json::{Value, json};
 
 use crate::listwatch::limits::{self, ListLimits};
@@ -142,13 +142,14 @@ impl Plane {
     ) -> Result<ObjectRef, ApiError> {
         let mark = self.marks.begin(kind, of, finalizers)?;
         let answer = self.fenced(pass, DryRun::No, (kind, of), request).await;
-        let refused = |status: &Status| status.code < 500 && status.code != 408;
         let answered = match &answer {
             Ok(_) => true,
-            Err(error) => error.status().is_some_and(refused),
+            Err(error) => error.status().is_some_and(|status| status.code < 500 && status.code != 408),
         };
         let answer = answer.map(|made| self.learn(kind, made));
-        if let Some(mark) = mark.filter(|_| answered) {
+        if let Some(mark) = mark
+            && answered
+        {
             mark.answered();
         }
         answer

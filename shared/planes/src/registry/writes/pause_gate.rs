@@ -31,8 +31,12 @@ impl Plane {
         let name = if kind == Kind::Namespace { of.name() } else { of.namespace() };
         let stands = self.store(Kind::Namespace).object("", name);
         let sent = (kind == Kind::Namespace).then_some(of);
-        let mut owners =
-            stands.as_deref().into_iter().chain(sent).filter_map(ProjectNamespace::of).peekable();
+        let mut owners = stands
+            .as_deref()
+            .into_iter()
+            .chain(sent)
+            .filter_map(ProjectNamespace::from_hub_namespace)
+            .peekable();
         owners.peek().is_none() || owners.any(|owner| self.pauses.is_paused(&owner.plane))
     }
 }

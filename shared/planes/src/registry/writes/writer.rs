@@ -43,9 +43,9 @@ pub enum WriteMode {
 }
 
 impl WriteMode {
-    /// Only a dry run shows whether a write changes anything where it repeats one, as what stands differs from
-    /// what is meant although it was written for what is meant now, and the server's normalization of it is
-    /// not known (I7, after a restart).
+    /// Only a dry run shows whether a write changes anything where it repeats one, as what stands differs
+    /// from what is meant although it was written for what is meant now, and the server's normalization of it
+    /// is not known (I7, after a restart).
     pub fn new(repeats: bool, normalization: Option<ServerNormalization>) -> Self {
         if repeats && normalization.is_none() { Self::DryRunFirst } else { Self::Direct }
     }
@@ -88,7 +88,7 @@ impl PlaneWriter<'_> {
     /// Whether a dry run of a replace shows what stands.
     async fn changes_nothing(&self, kind: Kind, object: &Object) -> Result<bool, RequestError> {
         let would = self.plane.replace(self.pass, kind, object, self.manager, DryRun::Yes).await?;
-        let would_be = Digest::of(&self.plane.id, kind, &would);
+        let would_be = Digest::new(&self.plane.id, kind, &would);
         let stands = self.plane.store(kind).digest(object.namespace(), object.name());
         let same = stands.is_some_and(|digest| digest.content == would_be.content);
         if same {
@@ -140,7 +140,7 @@ impl PlaneWriter<'_> {
             &key.namespace,
             &key.name,
             part,
-            ServerNormalization::of(sent, got),
+            ServerNormalization::new(sent, got),
         );
         let fields = if news && !sent.is_null() { lost(sent, got, 10) } else { Vec::new() };
         if !fields.is_empty() {

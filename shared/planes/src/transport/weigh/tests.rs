@@ -106,7 +106,7 @@ async fn i8_no_answer_that_is_read_whole_takes_more_than_it_may_whatever_was_ask
     let text = Bytes::from("x".repeat(64 << 10));
     let spaces = Bytes::from(" ".repeat(64 << 10));
     let byte = Bytes::from_static(b"1");
-    let budget = MemoryBudget::of(64 * MIB);
+    let budget = MemoryBudget::from_bytes(64 * MIB);
     for expected in AnswerKind::VARIANTS {
         for (part, name) in
             [(&maps, "maps"), (&deep, "deep"), (&text, "text"), (&spaces, "spaces"), (&byte, "bytes")]
@@ -133,7 +133,7 @@ async fn i8_no_answer_that_is_read_whole_takes_more_than_it_may_whatever_was_ask
 
 #[tokio::test]
 async fn i8_lines_of_a_watch_are_weighed_each_by_itself_however_they_arrive() {
-    let budget = MemoryBudget::of(64 * MIB);
+    let budget = MemoryBudget::from_bytes(64 * MIB);
     let line = Bytes::from(format!("{}\n", "{\"a\":1},".repeat(20_000)));
     let (came, excess) =
         read(&layer(&budget), request(AnswerKind::Lines), 200, std::iter::repeat_n(line.clone(), 50)).await;
@@ -148,7 +148,7 @@ async fn i8_lines_of_a_watch_are_weighed_each_by_itself_however_they_arrive() {
 
 #[tokio::test(start_paused = true)]
 async fn i8_a_large_answer_waits_for_its_turn_and_a_small_one_does_not() {
-    let budget = MemoryBudget::of(MIB);
+    let budget = MemoryBudget::from_bytes(MIB);
     let hub = WeighLayer { plane: PlaneId::Hub, ..layer(&budget) };
     let held = [(); 4].map(|()| budget.reading(BudgetShare::Single, FREE + 1, 16 * MIB));
     let held = futures::future::join_all(held).await;
@@ -174,7 +174,7 @@ async fn i8_others_have_their_turn_while_an_answer_comes_without_a_pause() {
             tokio::task::yield_now().await;
         }
     });
-    let budget = MemoryBudget::of(64 * MIB);
+    let budget = MemoryBudget::from_bytes(64 * MIB);
     for expected in AnswerKind::VARIANTS {
         let before = turns.load(Ordering::Relaxed);
         let parts = std::iter::repeat_n(Bytes::from("x".repeat(TURN / 4)), 16);

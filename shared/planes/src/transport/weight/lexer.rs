@@ -64,12 +64,12 @@ impl Lexer {
             b',' => (1, Token::Comma),
             b':' => (1, Token::Colon),
             b' ' | b'\t' | b'\r' | b'\n' => (run(|b| !b.is_ascii_whitespace()), Token::Space),
-            _ => {
-                let is_end = |b: u8| {
+            _ => (
+                run(|b| {
                     b.is_ascii_whitespace() || matches!(b, b'"' | b'{' | b'[' | b'}' | b']' | b',' | b':')
-                };
-                (run(is_end), Token::Text)
-            }
+                }),
+                Token::Text,
+            ),
         }
     }
 }
@@ -80,7 +80,9 @@ mod tests {
 
     /// The text less white space between tokens, however it is cut into chunks.
     fn squeezed(text: &str, chunk: usize) -> (String, usize) {
-        let (mut lexer, mut out, mut opens) = (Lexer::default(), Vec::new(), 0);
+        let mut lexer = Lexer::default();
+        let mut out = Vec::new();
+        let mut opens = 0;
         for mut bytes in text.as_bytes().chunks(chunk) {
             while !bytes.is_empty() {
                 let (length, token) = lexer.next(bytes);

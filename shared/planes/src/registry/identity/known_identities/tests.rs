@@ -235,8 +235,10 @@ proptest! {
 
     #[test]
     fn i4_no_cluster_is_worked_on_under_two_names(steps in prop::collection::vec(step(), 1..60)) {
-        let (mut known, mut remembered) = (KnownIdentities::default(), BTreeMap::new());
-        let (mut worked_on, mut revealed) = (BTreeMap::new(), BTreeSet::new());
+        let mut known = KnownIdentities::default();
+        let mut remembered = BTreeMap::new();
+        let mut worked_on = BTreeMap::new();
+        let mut revealed = BTreeSet::new();
         let name = |n: u8| plane(&format!("p{n}"));
         for step in steps {
             match step {

@@ -70,9 +70,10 @@ fn w9_only_entitlements_to_this_service_count() {
 
 #[test]
 fn w9_of_several_entitlements_the_one_that_grants_most_counts() {
-    let (revoked, pending) = (json!({"phase": "Rejected", "entitledAt": "2026-01-01T00:00:00Z"}), json!({}));
-    let (active, suspended) =
-        (json!({"phase": "Active"}), json!({"phase": "Active", "conditions": suspended()}));
+    let revoked = json!({"phase": "Rejected", "entitledAt": "2026-01-01T00:00:00Z"});
+    let pending = json!({});
+    let active = json!({"phase": "Active"});
+    let suspended = json!({"phase": "Active", "conditions": suspended()});
     for (all, expected) in [
         ([&revoked, &active], Entitlement::Active),
         ([&suspended, &active], Entitlement::Active),
@@ -92,8 +93,9 @@ fn w9_what_was_deleted_went_with_its_kind_unless_its_crd_stands_and_is_no_younge
         object.metadata.creation_timestamp = created.map(at);
         object.metadata.deletion_timestamp = deleted.map(at);
     };
-    let (before, made, after) =
-        (Some("2026-01-01T00:00:00Z"), Some("2026-01-02T00:00:00Z"), Some("2026-01-02T00:00:01Z"));
+    let before = Some("2026-01-01T00:00:00Z");
+    let made = Some("2026-01-02T00:00:00Z");
+    let after = Some("2026-01-02T00:00:01Z");
     for (entitlement, crd, expected) in [
         (made, Some((before, None)), false),
         (made, Some((made, None)), false),
@@ -120,7 +122,9 @@ fn i4_w9_the_service_is_withdrawn_only_where_it_was_granted_and_was_seen_to_go()
     use Entitlement::{Absent, Active, Deleted, Denied, Revoked, Suspended, Undecided, Unreadable};
     use ServiceOutlook::{Held, Settled, Withdrawing};
     use ServiceState as S;
-    let (granted, held, gone) = (Some(Grant::Granted), Some(Grant::Suspended), Some(Grant::Withdrawn));
+    let granted = Some(Grant::Granted);
+    let held = Some(Grant::Suspended);
+    let gone = Some(Grant::Withdrawn);
     for (last, now, permitted, state, grant, outlook) in [
         // Nothing is known: as if there were no entitlements.
         (None, Unreadable, true, S::Active, None, Settled),
