@@ -13,7 +13,7 @@ pub enum Exit {
     Usage,
     /// The time to wait is over, and what was waited for goes on.
     TimedOut,
-    /// What was waited for needs somebody to act first, such as on a quota or a missing image.
+    /// The command waited for a state that needs an action first, such as a larger quota or an image.
     Blocked,
     /// The question whether to ask for access was answered with no.
     Declined,

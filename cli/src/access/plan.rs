@@ -22,7 +22,7 @@ pub enum Gate {
     Warn,
     /// The platform is about to answer: wait for that.
     Await,
-    /// Nobody has requested access: see what the platform offers.
+    /// No access was requested: the offer of the platform decides.
     Ask,
     /// The command does not run.
     Stop,
@@ -47,12 +47,12 @@ pub fn is_overdue(access: &Access, now: Timestamp) -> bool {
         && access.requested.is_some_and(|requested| now.duration_since(requested) > USUAL)
 }
 
-/// How compute is asked for where nobody has yet.
+/// How access to compute is requested where it was not before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Consent {
     /// Without a question: it is enabled there and then, and that is said.
     Given,
-    /// The user is asked to confirm, because somebody else has to approve.
+    /// The user has to confirm: the platform has to approve the request.
     Question,
     /// There is no terminal to ask on, or the command only reads.
     Missing,

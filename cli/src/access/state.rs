@@ -12,7 +12,7 @@ use serde_json::Value;
 pub enum State {
     /// The platform keeps no entitlements: nothing has to be asked for.
     CatalogUnavailable,
-    /// Nobody has requested access.
+    /// No access was requested.
     NotRequested,
     /// Access was requested, and the platform has not recorded an answer.
     Processing,

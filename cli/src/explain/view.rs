@@ -55,7 +55,7 @@ pub enum Outcome {
     Paused,
     /// Somebody has to act.
     Blocked,
-    /// Not everything is known, but nothing says that somebody has to act.
+    /// Not everything is known, and no condition requires an action.
     Unknown,
 }
 

@@ -66,7 +66,7 @@ impl State {
         }
     }
 
-    /// Returns whether somebody has to act, which the reason alone does not say.
+    /// Returns whether an action is required, which the reason alone does not say.
     pub fn standing(&self, instance: &Object) -> Standing {
         match self {
             Self::Available => Standing::Ready,

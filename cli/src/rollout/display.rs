@@ -51,7 +51,7 @@ impl<W: Write> Plain<W> {
 
     /// Writes one line, escaping what others wrote.
     fn line(&mut self, text: &str) {
-        // Nobody reads the output any more: the exit code still reports the result.
+        // The output is closed: the exit code still reports the result.
         let _written = writeln!(self.out, "{}", plain(text)).and_then(|()| self.out.flush());
     }
 }

@@ -71,7 +71,7 @@ fn newest_first(revisions: &[Revision]) -> impl Iterator<Item = (&Revision, Stri
 }
 
 /// Describes what a revision changed, by the same paths as `deploy` and `rollout undo`; in the platform's
-/// words if a template was not kept. The time of a restart is omitted: nobody wrote that field.
+/// words if a template was not kept. The time of a restart is omitted: it is no field that users write.
 fn changes(before: Option<&Revision>, revision: &Revision) -> String {
     let before = before.filter(|before| before.number + 1 == revision.number).and_then(Revision::kept);
     let (Some(before), Some(after)) = (before, revision.kept()) else { return revision.changes.clone() };
