@@ -25,7 +25,7 @@ use source::Graph;
 /// The crates of the product, the lowest layer first.
 const LAYERS: [&[&str]; 10] = [
     &["fedhub-features"],
-    &["fedhub-terminal"],
+    &["fedhub-rollout", "fedhub-terminal"],
     &["fedhub-core"],
     &["fedhub-cache"],
     &["fedhub-api"],
@@ -38,7 +38,7 @@ const LAYERS: [&[&str]; 10] = [
 ];
 
 /// Crates without I/O, and what they may not name.
-const PURE: [&str; 3] = ["fedhub-core", "fedhub-cache", "fedhub-api"];
+const PURE: [&str; 4] = ["fedhub-core", "fedhub-cache", "fedhub-api", "fedhub-rollout"];
 const IO: [&str; 12] = [
     "hyper",
     "hyper_util",
