@@ -5,6 +5,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use fedhub_api::cells::is_reachable;
+use fedhub_api::facts::DigestExt;
+use fedhub_api::facts::workload::RolloutSaid;
 use fedhub_cell::identity::IdentityFault;
 use fedhub_core::metrics::{Metrics, encoded};
 use fedhub_core::names::CITY_CODE;
@@ -12,6 +14,7 @@ use fedhub_core::object::{Kind, ObjectRef, ObjectView, PlaneId};
 use fedhub_planes::transport::Transport;
 use fedhub_planes::{Health, Plane, Planes};
 use prometheus::proto::MetricFamily;
+use strum::{EnumCount, VariantArray};
 
 use crate::admin;
 use crate::process_metrics::ProcessMetrics;
@@ -108,6 +111,7 @@ impl Status {
             self.synced(role, planes);
             if planes.anchor().id == PlaneId::Hub {
                 self.cities(planes);
+                self.rollouts(planes);
             }
         }
         // The backlog of a standby is the leader's business.
@@ -199,6 +203,23 @@ impl Status {
             let others = state("pending") + state("parked") + state("quarantined");
             let synced = i64::try_from(all).unwrap_or(i64::MAX).saturating_sub(others).max(0);
             self.metrics.objects.with_label_values(&[name, "synced"]).set(synced);
+        }
+    }
+
+    /// How many Workloads have a rollout that is not complete, by its state.
+    fn rollouts(&self, planes: &Planes) {
+        let mut counts = [0i64; RolloutSaid::COUNT];
+        for project in planes.projects() {
+            project.store(Kind::Workload).select(None, |workload| -> Option<()> {
+                counts[workload.digest.workload()?.rollout as usize] += 1;
+                None
+            });
+        }
+        for (state, count) in RolloutSaid::VARIANTS.iter().zip(counts) {
+            if !matches!(state, RolloutSaid::Other | RolloutSaid::Complete) {
+                let state: &str = state.into();
+                self.metrics.rollouts.with_label_values(&[state]).set(count);
+            }
         }
     }
 

@@ -59,7 +59,7 @@ mod tests {
         let output = fedhub(&["crds"]);
         assert!(output.status.success());
         let text = String::from_utf8(output.stdout).unwrap();
-        assert_eq!(text.matches("\nkind: CustomResourceDefinition").count(), 4);
+        assert_eq!(text.matches("\nkind: CustomResourceDefinition").count(), 5);
 
         let mut child = Command::new(env!("CARGO_BIN_EXE_fedhub"))
             .arg("crds")

@@ -1,4 +1,5 @@
-//! The workload side, on project planes: what users write is a `Workload` (specification, W1 to W10).
+//! The workload side, on project planes: what users write is a `Workload` (specification, W1 to W10, R1 to
+//! R10).
 //!
 //! - [`workload_controller`] makes a `WorkloadDeployment` (WD) of each placement and city, and rolls their
 //!   status up.
@@ -6,6 +7,7 @@
 //! - [`networks`] are those that a template names and its namespace may not have.
 //! - [`referenced_data`] brings the `ConfigMap`s and Secrets that templates refer to beside the hub's WDs.
 //! - [`instance_types`] brings the catalogue of instance types to the hub and to all cells.
+//! - [`rollouts`] reads `WorkloadRollout`s and writes their status.
 //! - [`admission`] refuses what cannot work before it is stored.
 
 pub mod admission;
@@ -13,6 +15,7 @@ pub mod instance_types;
 pub mod locations;
 pub mod networks;
 pub mod referenced_data;
+pub mod rollouts;
 pub mod workload_controller;
 
 use fedhub_core::names::UPSTREAM_NAMESPACE;
@@ -30,7 +33,8 @@ pub fn on_projects(single_cluster: bool, milo: bool) -> Vec<Watched> {
         kinds.push(Watched::without(Kind::WorkloadDeployment, UPSTREAM_NAMESPACE));
     }
     kinds.extend(
-        [Kind::Workload, Kind::LocationBinding, Kind::Network].map(|it| Watched::all(it).if_served()),
+        [Kind::Workload, Kind::WorkloadRollout, Kind::LocationBinding, Kind::Network]
+            .map(|it| Watched::all(it).if_served()),
     );
     kinds.extend(DATA_KINDS.map(|kind| Watched::all(kind).on_demand()));
     kinds.extend(milo.then(|| Watched::all(Kind::ServiceEntitlement).if_served()));

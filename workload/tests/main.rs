@@ -8,4 +8,6 @@ mod instance_types;
 #[cfg(test)]
 mod referenced_data;
 #[cfg(test)]
+mod rollouts;
+#[cfg(test)]
 mod workload_controller;

@@ -27,10 +27,11 @@ pub(crate) struct Schema {
 }
 
 /// The CRDs of `deploy/`.
-const CRDS: [&str; 10] = [
+const CRDS: [&str; 11] = [
     include_str!("../../../deploy/crds/compute.datumapis.com_instances.yaml"),
     include_str!("../../../deploy/crds/compute.datumapis.com_instancetypes.yaml"),
     include_str!("../../../deploy/crds/compute.datumapis.com_workloaddeployments.yaml"),
+    include_str!("../../../deploy/crds/compute.datumapis.com_workloadrollouts.yaml"),
     include_str!("../../../deploy/crds/compute.datumapis.com_workloads.yaml"),
     include_str!("../../../deploy/external-crds/networking.datumapis.com_locationbindings.yaml"),
     include_str!("../../../deploy/external-crds/networking.datumapis.com_networkbindings.yaml"),

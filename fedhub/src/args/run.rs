@@ -8,6 +8,7 @@ use fedhub_cache::budget::bytes;
 use fedhub_core::clock::parse_duration;
 use fedhub_core::telemetry::LogFormat;
 use fedhub_planes::discovery::Discovery;
+use fedhub_workload::workload_controller::Strategy;
 
 use crate::common::{CELL_NAMESPACE, HubArgs, MANAGEMENT_NAMESPACE, ManagementArgs};
 use crate::discovery::DiscoveryArgs;
@@ -24,6 +25,25 @@ pub enum InstanceTypesSource {
     Management,
     /// The server with the Projects.
     Discovery,
+}
+
+/// The way in which the cities of a Workload get a new template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, strum::Display)]
+#[strum(serialize_all = "kebab-case")]
+pub enum DefaultRollout {
+    /// One after the other, each when the one before is complete.
+    InOrder,
+    /// All at once, as the Go manager does.
+    AllAtOnce,
+}
+
+impl From<DefaultRollout> for Strategy {
+    fn from(rollout: DefaultRollout) -> Self {
+        match rollout {
+            DefaultRollout::InOrder => Self::InOrder,
+            DefaultRollout::AllAtOnce => Self::AllAtOnce,
+        }
+    }
 }
 
 /// The flags of `fedhub run`.
@@ -193,6 +213,10 @@ pub struct RunArgs {
     /// one is removed all the same.
     #[arg(long, env = "FEDHUB_MOVE_DEADLINE", default_value = "10m", value_parser = parse_duration, value_name = "DURATION")]
     pub move_deadline: Duration,
+    /// The way in which the cities of a Workload get a new template, where neither its annotation
+    /// `compute.datumapis.com/rollout` nor a WorkloadRollout says.
+    #[arg(long, env = "FEDHUB_DEFAULT_ROLLOUT", value_enum, default_value_t = DefaultRollout::InOrder, hide_possible_values = true, value_name = "in-order|all-at-once")]
+    pub default_rollout: DefaultRollout,
     /// How long an Instance may take to terminate: one that takes longer is named on its WorkloadDeployment,
     /// in the cell with the finalizers that hold it.
     #[arg(long, env = "FEDHUB_TERMINATION_DEADLINE", default_value = "10m", value_parser = parse_duration, value_name = "DURATION")]

@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn u4_a_plane_that_serves_our_crds_lacks_nothing() {
         let ours = ours().unwrap();
-        assert_eq!((&*ours.group, &*ours.version, ours.kinds.len()), ("compute.datumapis.com", "v1alpha", 4));
+        assert_eq!((&*ours.group, &*ours.version, ours.kinds.len()), ("compute.datumapis.com", "v1alpha", 5));
         for kind in &ours.kinds {
             let mut served = kind.schema.clone();
             assert_eq!(missing(&kind.schema, &served), Vec::<String>::new(), "{}", kind.kind);
@@ -174,7 +174,7 @@ mod tests {
             ours.kinds.into_iter().map(|kind| kind.kind).collect::<Vec<_>>()
         };
         assert_eq!(on(true, false), [CATALOG]);
-        assert_eq!((on(true, true).len(), on(false, true).len(), on(false, false).len()), (4, 3, 0));
+        assert_eq!((on(true, true).len(), on(false, true).len(), on(false, false).len()), (5, 4, 0));
         assert!(!on(false, true).contains(&CATALOG.to_owned()));
     }
 

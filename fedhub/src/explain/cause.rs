@@ -233,7 +233,8 @@ causes! {
     CellReported [
         DeploymentNameTaken, DeploymentsRefused, NoMatchingLocations, NoAvailablePlacements,
         NoAvailableDeployments, ProgressDeadlineExceeded, InstanceTypeDeprecated, InstanceTypeDisabled,
-        RolloutComplete, RolloutPaused, NoDeployments, RolloutInProgress, AvailablePlacementFound,
+        RolloutComplete, RolloutPaused, RolloutAwaitingApproval, CityFailed, InvalidRollout, RolloutRolledBack,
+        RolloutAborted, WaveInProgress, NoDeployments, RolloutInProgress, AvailablePlacementFound,
         AvailableDeploymentFound, StableInstanceFound, ReplicasAvailable, Available, Ready,
         ReferencedDataDisabled, QuotaAvailable, QuotaDisabled, Federated, FederationRecovered, Moved,
         RevisionNotRecorded, Resumed, Undecodable, InstanceTypeNameTaken, InstanceTypeKept,

@@ -20,7 +20,7 @@ use fedhub_projector::controller::ProjectorConfig;
 use fedhub_projector::{LostCells, Projector};
 use fedhub_workload::instance_types::{self, Catalog, InstanceTypes};
 use fedhub_workload::referenced_data::ReferencedData;
-use fedhub_workload::workload_controller::WorkloadController;
+use fedhub_workload::workload_controller::{Options as WorkloadOptions, WorkloadController};
 
 use super::runtime::{Role, Running, Runtime};
 use super::sources;
@@ -137,8 +137,11 @@ impl Management {
         planes.listen(federator.clone());
         planes.listen(projector.clone());
         planes.listen(lost.clone());
-        let workloads =
-            WorkloadController::new(planes.clone(), workload_queue.clone(), catalog, args.move_deadline);
+        let options = WorkloadOptions {
+            move_deadline: args.move_deadline,
+            default_rollout: args.default_rollout.into(),
+        };
+        let workloads = WorkloadController::new(planes.clone(), workload_queue.clone(), catalog, options);
         for planes in &role.registries {
             planes.listen(workloads.clone());
         }

@@ -62,8 +62,8 @@ impl Route {
             let kind = scaled.unwrap_or(rest);
             let kind = Kind::ALL.into_iter().find(|known| known.name().to_lowercase() == kind)?;
             let is_there = match webhook {
-                // Other kinds have no defaults to add.
-                Webhook::Mutate => kind == Kind::Workload && scaled.is_none(),
+                // Nothing is completed in objects of other kinds.
+                Webhook::Mutate => matches!(kind, Kind::Workload | Kind::WorkloadRollout) && scaled.is_none(),
                 Webhook::Validate => kind == Kind::WorkloadDeployment || scaled.is_none(),
             };
             is_there.then(|| Self { webhook, kind, plane: plane.clone(), is_scale: scaled.is_some() })

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use fedhub_core::errors;
 use fedhub_core::object::Object;
-use fedhub_workload::admission::{Judgement, Kind, Types, defaults, judge, judge_scale, sets_type};
+use fedhub_workload::admission::{Judgement, Kind, Types, defaults, judge, judge_scale, rollout, sets_type};
 use fedhub_workload::instance_types::Catalog;
 use kube::core::admission::AdmissionReview;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -108,11 +108,12 @@ impl Rules {
         let catalog = self.catalog.clone();
         let judge = self.judge;
         let route = route.clone();
+        let user = request.user_info.username.clone().unwrap_or_default();
         let judged = blocking(end, move || {
             let _until_dropped = room;
             let (new, old) = objects;
             match new {
-                Some(new) => judged(&route, judge, catalog.as_ref(), old.as_ref(), &new),
+                Some(new) => judged(&route, judge, catalog.as_ref(), &user, old.as_ref(), &new),
                 // A deletion has no object: nothing is decided about it.
                 None => Judged::Decided(Verdict::Allowed { warnings: Vec::new() }),
             }
@@ -144,6 +145,7 @@ fn judged(
     route: &Route,
     judge: Judge,
     catalog: Option<&Catalog>,
+    user: &str,
     old: Option<&Object>,
     new: &Object,
 ) -> Judged {
@@ -156,9 +158,14 @@ fn judged(
         Some(_) => Types::Unknown,
     };
     if route.webhook == Webhook::Mutate {
-        return Judged::Decided(Verdict::completed(defaults::patch(route.kind, types, old, new)));
+        let patch = match route.kind {
+            Kind::WorkloadRollout => rollout::patch(user, old, new),
+            kind => defaults::patch(kind, types, old, new),
+        };
+        return Judged::Decided(Verdict::completed(patch));
     }
-    if matches!(types, Types::Unknown) && route.kind != Kind::InstanceType && sets_type(old, new) {
+    let has_template = matches!(route.kind, Kind::Workload | Kind::WorkloadDeployment);
+    if matches!(types, Types::Unknown) && has_template && sets_type(old, new) {
         return Judged::Decided(Verdict::Unanswered(Unasked::NoCatalog));
     }
     Judged::AsksPlane(judge(route.kind, types, old, new))

@@ -1,5 +1,6 @@
 //! Reviews over in-memory planes, one of which says who may use which network.
 
+mod approvals;
 mod bounds;
 mod callers;
 mod routes;

@@ -23,7 +23,9 @@ pub struct Plane {
 
 impl Plane {
     fn new(server: ApiServer) -> Self {
-        server.register(Resource::custom("compute.datumapis.com", "v1alpha", "Workload", "workloads"));
+        let group = "compute.datumapis.com";
+        server.register(Resource::custom(group, "v1alpha", "Workload", "workloads"));
+        server.register(Resource::custom(group, "v1alpha", "WorkloadRollout", "workloadrollouts"));
         Self { server, quirks: Arc::default() }
     }
 

@@ -29,7 +29,7 @@ fn w4_project_planes_ask_for_what_is_answered() {
         let waits = webhook["timeoutSeconds"].as_u64().unwrap();
         assert!(ANSWERS_WITHIN.as_secs() < waits, "{webhook}");
     }
-    assert_eq!(webhooks.len(), 5);
+    assert_eq!(webhooks.len(), 7);
 }
 
 /// On a Milo's root server the same is asked, without a plane in paths, and fedhub is a user.

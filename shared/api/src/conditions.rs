@@ -9,6 +9,9 @@ use serde_json::{Value, json};
 
 use crate::reason::{AnyReason, attributed, separated, waits};
 
+/// The condition that tells how far the newest generation has come (U2).
+pub const FEDERATED: &str = "Federated";
+
 /// The condition of a type, if the status has one.
 pub fn find<'a>(status: &'a Value, kind: &str) -> Option<&'a Value> {
     status.get("conditions")?.as_array()?.iter().find(|c| c["type"] == kind)

@@ -24,8 +24,8 @@ use super::external::quota::{ResourceClaim, ResourceClaimSpec, ResourceClaimStat
 use super::instance_status::unreported;
 use super::{
     Instance, InstanceSpec, InstanceStatus, InstanceType, InstanceTypeSpec, InstanceTypeStatus, Workload,
-    WorkloadDeployment, WorkloadDeploymentSpec, WorkloadDeploymentStatus, WorkloadSpec, WorkloadStatus,
-    schema,
+    WorkloadDeployment, WorkloadDeploymentSpec, WorkloadDeploymentStatus, WorkloadRollout,
+    WorkloadRolloutSpec, WorkloadRolloutStatus, WorkloadSpec, WorkloadStatus, schema,
 };
 
 #[cfg(test)]
@@ -46,7 +46,7 @@ pub enum CrdError {
     Write(#[from] io::Error),
 }
 
-/// The CRDs: Instance, WorkloadDeployment, Workload, `InstanceType`.
+/// The CRDs: Instance, WorkloadDeployment, Workload, `WorkloadRollout`, `InstanceType`.
 pub fn all() -> Result<Vec<CustomResourceDefinition>, CrdError> {
     Ok(vec![
         crd::<Instance, InstanceSpec, InstanceStatus>(
@@ -61,6 +61,11 @@ pub fn all() -> Result<Vec<CustomResourceDefinition>, CrdError> {
         )?,
         crd::<Workload, WorkloadSpec, WorkloadStatus>(
             "Instances of one template, placed in one or more cities.",
+            &["spec"],
+            None,
+        )?,
+        crd::<WorkloadRollout, WorkloadRolloutSpec, WorkloadRolloutStatus>(
+            "In which order and by which gates the cities of a Workload get a new template.",
             &["spec"],
             None,
         )?,
@@ -274,6 +279,7 @@ mod tests {
         check::<Workload, WorkloadSpec, WorkloadStatus>();
         check::<WorkloadDeployment, WorkloadDeploymentSpec, WorkloadDeploymentStatus>();
         check::<Instance, InstanceSpec, InstanceStatus>();
+        check::<WorkloadRollout, WorkloadRolloutSpec, WorkloadRolloutStatus>();
         check::<InstanceType, InstanceTypeSpec, InstanceTypeStatus>();
         check::<LocationBinding, LocationBindingSpec, LocationBindingStatus>();
         check::<NetworkBinding, NetworkBindingSpec, NetworkBindingStatus>();
@@ -311,6 +317,8 @@ mod tests {
         check("WorkloadDeployment.status", &schema::of::<WorkloadDeploymentStatus>());
         check("Instance.spec", &schema::of::<InstanceSpec>());
         check("Instance.status", &schema::of::<InstanceStatus>());
+        check("WorkloadRollout.spec", &schema::of::<WorkloadRolloutSpec>());
+        check("WorkloadRollout.status", &schema::of::<WorkloadRolloutStatus>());
         check("InstanceType.spec", &schema::of::<InstanceTypeSpec>());
         check("InstanceType.status", &schema::of::<InstanceTypeStatus>());
         check("LocationBinding.spec", &schema::of::<LocationBindingSpec>());
@@ -349,12 +357,13 @@ mod tests {
             all.filter(|c| (c.priority == Some(1)) == wide).map(|c| c.name.clone()).collect()
         };
         let all = all().unwrap();
-        let [instance, deployment, _, type_] = all.as_slice() else { panic!("four kinds") };
+        let [instance, deployment, _, rollout, type_] = all.as_slice() else { panic!("five kinds") };
         assert_eq!(columns(deployment, false), ["City", "Ready", "Up-to-date", "Available", "Reason", "Age"]);
         assert_eq!(columns(deployment, true)[..3], ["Message", "Generation Seen", "Hub Namespace"]);
         let narrow = ["Ready", "Reason", "City", "Location", "Network IP", "External IP", "Age"];
         assert_eq!(columns(instance, false), narrow);
         assert_eq!(columns(instance, true), ["Message", "Quota"]);
+        assert_eq!(columns(rollout, false), ["Strategy", "Revision", "Progressing", "Stalled", "Age"]);
         assert_eq!(columns(type_, false), ["Phase", "CPU", "Memory", "Ready", "Age"]);
     }
 
@@ -370,6 +379,7 @@ mod tests {
     }
 
     const INSTANCE_TYPE: &str = "samples/instancetype.yaml";
+    const ROLLOUT: &str = "samples/workloadrollout.yaml";
 
     /// Samples name no field that the types do not have.
     #[test]
@@ -382,6 +392,8 @@ mod tests {
         }
         let (written, typed): (Value, InstanceType) = (read(INSTANCE_TYPE), read(INSTANCE_TYPE));
         assert_contains(INSTANCE_TYPE, &serde_json::to_value(typed).unwrap(), &written);
+        let (written, typed): (Value, WorkloadRollout) = (read(ROLLOUT), read(ROLLOUT));
+        assert_contains(ROLLOUT, &serde_json::to_value(typed).unwrap(), &written);
     }
 
     fn assert_contains(at: &str, whole: &Value, part: &Value) {

@@ -137,7 +137,8 @@ pub struct WorkloadDeploymentStatus {
     /// Whether the deployment is suspended: its instances kept, but not running.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suspended: Option<bool>,
-    /// The number of instances that have taken the newest template on, ready or not.
+    /// The number of instances that have taken the newest template on, ready or not. While a rollout has
+    /// added instances by `maxSurge`, those do not count, and others only once they are ready.
     pub updated_replicas: i32,
 }
 

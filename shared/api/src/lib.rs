@@ -41,6 +41,7 @@ mod schema;
 pub mod transitions;
 mod volume;
 mod workload;
+mod workload_rollout;
 
 pub use container::{
     Capabilities, Container, ContainerResources, LocalSecretReference, NamedPort, SandboxRuntime,
@@ -72,8 +73,8 @@ pub use network::{
     AddressRequest, IngressRule, IpBlock, IpFamily, NetworkInterface, NetworkPolicy, NetworkPolicyPeer,
     NetworkPolicyPort, NetworkReference, ReclaimPolicy,
 };
-pub use scalar::{IntOrString, Quantity};
-pub use scale::{MOST_REPLICAS, Metric, MetricTarget, ResourceMetric, ScaleSettings};
+pub use scalar::{IntOrPercent, IntOrString, PERCENT_PATTERN, Quantity};
+pub use scale::{MOST_REPLICAS, Metric, MetricTarget, ResourceMetric, RollingUpdate, ScaleSettings};
 pub use volume::{
     ConfigMapVolume, Disk, DiskFilesystem, DiskImage, DiskPopulator, DiskResources, DiskSpec, DiskTemplate,
     FilesystemType, KeyToPath, SecretVolume, Volume,
@@ -81,6 +82,12 @@ pub use volume::{
 pub use workload::{
     MOST_CITIES, MOST_PLACEMENTS, Workload, WorkloadPlacement, WorkloadPlacementStatus, WorkloadSpec,
     WorkloadStatus,
+};
+pub use workload_rollout::{
+    LONGEST_USER, MOST_APPROVALS, MOST_DEPLOYMENTS, MOST_REVISIONS, MOST_WAVES, RolloutApproval,
+    RolloutApproved, RolloutCause, RolloutCity, RolloutCityState, RolloutDirection, RolloutFailurePolicy,
+    RolloutGate, RolloutPlannedWave, RolloutStrategy, RolloutUnreachablePolicy, RolloutWave,
+    RolloutWorkloadReference, WorkloadRollout, WorkloadRolloutSpec, WorkloadRolloutStatus,
 };
 
 /// The API group of all kinds of [`crds::all`].

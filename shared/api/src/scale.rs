@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Quantity;
+use super::{IntOrPercent, Quantity};
 
 /// The most instances of a WorkloadDeployment.
 pub const MOST_REPLICAS: u32 = 1000;
@@ -27,6 +27,35 @@ pub struct ScaleSettings {
     /// The number of instances there always are.
     #[schemars(range(min = 0))]
     pub min_replicas: i32,
+    /// How many instances a new template replaces at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rolling_update: Option<RollingUpdate>,
+}
+
+/// How many instances a new template replaces at once in one location. Numbers are of instances, percentages
+/// of the number that is wanted. Both cannot be 0.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RollingUpdate {
+    /// How many instances may be there beyond the number that is wanted. They come with the new template
+    /// before instances on the old one go, and go when all others are replaced. A percentage is rounded up. 0
+    /// if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_surge: Option<IntOrPercent>,
+    /// How many instances may be missing of the number that is wanted. A percentage is rounded down, to 1
+    /// where nothing else would be left to replace any. 1 if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_unavailable: Option<IntOrPercent>,
+}
+
+impl RollingUpdate {
+    /// How many instances of `desired` may be missing, and how many may be there beyond them. Values out of
+    /// range count as absent. Where both would be 0, one may be missing, or nothing could be replaced (C2).
+    pub fn resolve(&self, desired: u32) -> (u32, u32) {
+        let surge = self.max_surge.as_ref().and_then(|it| it.rounded_up(desired)).unwrap_or(0);
+        let unavailable = self.max_unavailable.as_ref().and_then(|it| it.rounded_down(desired)).unwrap_or(1);
+        if surge == 0 { (unavailable.max(1), 0) } else { (unavailable, surge) }
+    }
 }
 
 fn ordered_ready() -> String {
@@ -63,4 +92,33 @@ pub struct MetricTarget {
     /// The use of all instances together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<Quantity>,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn c2_a_rollout_can_always_replace_one() {
+        for (settings, desired, expected) in [
+            (json!({}), 3, (1, 0)),
+            (json!({"maxUnavailable": 2}), 3, (2, 0)),
+            (json!({"maxSurge": 2}), 3, (1, 2)),
+            (json!({"maxUnavailable": 0, "maxSurge": 1}), 3, (0, 1)),
+            (json!({"maxUnavailable": 0, "maxSurge": 0}), 3, (1, 0)),
+            (json!({"maxUnavailable": 0}), 3, (1, 0)),
+            (json!({"maxUnavailable": "25%"}), 3, (1, 0)),
+            (json!({"maxUnavailable": "25%", "maxSurge": "25%"}), 10, (2, 3)),
+            (json!({"maxUnavailable": "25%", "maxSurge": "25%"}), 1, (0, 1)),
+            (json!({"maxUnavailable": "100%", "maxSurge": "100%"}), 4, (4, 4)),
+            (json!({"maxUnavailable": "many", "maxSurge": -1}), 4, (1, 0)),
+        ] {
+            let rolling: RollingUpdate = serde_json::from_value::<RollingUpdate>(settings.clone()).unwrap();
+            assert_eq!(rolling.resolve(desired), expected, "{settings} of {desired}");
+        }
+        let absent = serde_json::to_value(RollingUpdate::default()).unwrap();
+        assert_eq!(absent, Value::Object(serde_json::Map::default()), "what is absent is not written");
+    }
 }

@@ -87,6 +87,10 @@ pub struct WorkloadStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("type" = "object", "x-kubernetes-preserve-unknown-fields" = true))]
     pub gateway: Option<Value>,
+    /// The revision that cities keep until it is their turn to get the newest one; absent where none is held
+    /// back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_revision: Option<i64>,
     /// The `metadata.generation` that this status is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,

@@ -30,7 +30,7 @@ const SECONDS: [f64; 14] =
 
 /// Gauges, without `fedhub_`, of what only the leader works on: a standby does not export them, so that rules
 /// need not ask who leads.
-pub const LEADER_ONLY: [&str; 14] = [
+pub const LEADER_ONLY: [&str; 15] = [
     "oldest_unsynced_seconds",
     "oldest_unsynced_plane_seconds",
     "lagging_planes",
@@ -40,6 +40,7 @@ pub const LEADER_ONLY: [&str; 14] = [
     "queue_depth",
     "circuit_breakers_open",
     "finalizers_held",
+    "rollouts",
     "cells_for_city",
     "cell_ready",
     "hub_restored",
@@ -163,6 +164,8 @@ metrics! {
     pub fields_pruned: IntCounter = "fields_pruned_total" [];
     "Hub WDs that Karmada was made to apply again."
     pub resyncs: IntCounter = "resyncs_total" [];
+    "Workloads by the state of their rollout."
+    pub rollouts: IntGaugeVec = "rollouts" ["state"];
     "Cities in use by how many Clusters carry their code."
     pub cells_for_city: IntGaugeVec = "cells_for_city" ["state"];
     "Whether Karmada reaches a cell."

@@ -187,6 +187,19 @@ pub const WORKLOAD_RESTARTED_AT: &str = "compute.datumapis.com/workload-restarte
 /// Annotation of a Workload, a user's: while it is there and not `false`, no WD gets another template, and
 /// none is created.
 pub const ROLLOUT_PAUSED: &str = "compute.datumapis.com/rollout-paused";
+/// Annotation of a Workload, a user's: `all-at-once` or `in-order`, the way in which its cities get a new
+/// template (R1). Any other value counts as none.
+pub const ROLLOUT: &str = "compute.datumapis.com/rollout";
+/// Annotation of a WD: the revision of its Workload that it carries, `<revision>/<hash of its template>`, by
+/// which an edit by hand is noticed (R2).
+pub const DEPLOYMENT_REVISION: &str = "compute.datumapis.com/revision";
+/// Annotation of a WD, another controller's where a WorkloadRollout has the strategy `External`: the number
+/// of the revision that the WD is to carry (R9).
+pub const ASSIGNED_REVISION: &str = "compute.datumapis.com/assigned-revision";
+
+/// Annotation of a WorkloadRollout, a user's: the waves that are approved, as a JSON array such as
+/// `[{"wave": "canary", "gate": "After", "by": "eve", "revision": 7}]`. Admission writes `by` and `revision`.
+pub const APPROVED: &str = "compute.datumapis.com/approved";
 
 /// Annotation of a projection: `<hub namespace>/<its UID>/<UID of the hub Instance>`.
 pub const PROJECTED_FROM: &str = "federation.datumapis.com/projected-from";

@@ -75,6 +75,8 @@ kinds! {
     ResourceBinding: "work.karmada.io", "v1alpha2", "resourcebindings", Namespaced;
     /// Workload: what users write.
     Workload: "compute.datumapis.com", "v1alpha", "workloads", Namespaced;
+    /// `WorkloadRollout`: in which order the cities of a Workload get a new template.
+    WorkloadRollout: "compute.datumapis.com", "v1alpha", "workloadrollouts", Namespaced;
     /// A type of instances: how much CPU and memory each has.
     InstanceType: "compute.datumapis.com", "v1alpha", "instancetypes", Cluster;
     /// WorkloadDeployment.

@@ -5,6 +5,8 @@
 pub enum Kind {
     /// Workload.
     Workload,
+    /// `WorkloadRollout`.
+    WorkloadRollout,
     /// WorkloadDeployment.
     WorkloadDeployment,
     /// `InstanceType`.
@@ -13,12 +15,14 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Workload, Self::WorkloadDeployment, Self::InstanceType];
+    pub const ALL: [Self; 4] =
+        [Self::Workload, Self::WorkloadRollout, Self::WorkloadDeployment, Self::InstanceType];
 
     /// The name of the kind.
     pub fn name(self) -> &'static str {
         match self {
             Self::Workload => "Workload",
+            Self::WorkloadRollout => "WorkloadRollout",
             Self::WorkloadDeployment => "WorkloadDeployment",
             Self::InstanceType => "InstanceType",
         }

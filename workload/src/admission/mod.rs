@@ -1,4 +1,5 @@
-//! Admission of Workloads, WDs and `InstanceType`s: defaults, rules and reviews (specification, W4).
+//! Admission of Workloads, `WorkloadRollout`s, WDs and `InstanceType`s: defaults, rules and reviews
+//! (specification, W4).
 //!
 //! # The way through
 //!
@@ -8,7 +9,8 @@
 //! 2. Who serves reviews asks that, and adds [`NetworkUse::refused`] and [`OwnAnnotation::refused`] to the
 //!    faults, so that all of them are in one answer. Where [`Judgement::exempts_fedhub`], nothing of it holds
 //!    for fedhub itself.
-//! 3. [`defaults`] is what an object has where its user says nothing.
+//! 3. [`defaults`] is what an object has where its user says nothing, and [`rollout::patch`] whose the
+//!    approvals of a rollout are.
 //!
 //! However large an object is, a review ends soon: lists are looked at as far as `limits` says, and no step
 //! takes longer than its input is long.
@@ -24,7 +26,8 @@ pub mod fault;
 mod instance_type;
 mod kind;
 mod limits;
-mod path;
+pub mod path;
+pub mod rollout;
 mod types;
 mod workload;
 
@@ -67,6 +70,9 @@ pub fn judge(kind: Kind, types: Types<'_>, old: Option<&Object>, new: &Object) -
             exempts_fedhub: true,
             ..templated::<WorkloadDeploymentSpec>(types, old, new)
         },
+        Kind::WorkloadRollout => {
+            Judgement { faults: compared(rollout::check, old, new), ..Judgement::default() }
+        }
         Kind::InstanceType => {
             let mut faults = compared(instance_type::check, old, new);
             faults.extend(old.and_then(|old| instance_type::backwards(old, new)));

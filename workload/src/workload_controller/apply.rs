@@ -1,8 +1,10 @@
 //! Applies the plan of one Workload: fetches what it writes, renders it and writes where that differs.
 
+use std::borrow::Cow;
+
 use fedhub_api::conditions::{find, said};
 use fedhub_api::facts::Digest;
-use fedhub_api::facts::placed::says;
+use fedhub_api::facts::placed::{Carried, WantedTemplate, says};
 use fedhub_api::hub_metadata::set_annotation;
 use fedhub_api::reason::Reason;
 use fedhub_cache::ObjectPart;
@@ -12,7 +14,7 @@ use fedhub_core::errors::{self, Category, Error, RequestError};
 use fedhub_core::names::{
     CURRENT_REVISION, SUSPENDED, SUSPENDED_DEPLOYMENTS, WORKLOAD_FINALIZER, WORKLOAD_UID, revision_history,
 };
-use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView};
+use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, set_field};
 use fedhub_core::{finalizers, hash};
 use fedhub_engine::{Outcome, Step};
 use fedhub_planes::events::{EventType, reference_to};
@@ -22,13 +24,37 @@ use serde_json::{Value, json};
 use super::desired::{desired, same_metadata};
 use super::plan::WorkloadPlan;
 use super::reconcile::{WorkloadReconciler, mark_synced};
-use super::revisions::{self, Recorded};
+use super::revisions::{self, Limits, Recorded};
 use super::snapshot::{RefusedDeployment, Site, Snapshot, own};
 use super::summary::{Summary, name_taken};
+use crate::rollouts::spec::revision_history_limit;
+use crate::rollouts::status;
 
 const WD: Kind = Kind::WorkloadDeployment;
 /// How many WDs that a terminating Workload may own are looked at in one attempt.
 const MOST_LISTED: usize = 250;
+
+/// The history of a Workload, once it was read for the WDs that are to have an earlier revision.
+#[derive(Default)]
+struct Earlier {
+    /// Its revisions; null where there is no history.
+    history: Option<Value>,
+}
+
+/// What stays in the history of the Workload with this UID.
+fn limits(seen: &Snapshot, uid: &str) -> Limits {
+    let carried = seen.own(uid).filter_map(|(_, _, placed)| match placed.carried {
+        Carried::Intact(revision) | Carried::Edited(revision) => Some(revision),
+        Carried::Unmarked => None,
+    });
+    let rollout = seen.rollout.as_deref();
+    let cities = rollout.map(status::read).unwrap_or_default().cities;
+    let allowed = cities.iter().flat_map(|city| [city.revision, city.last_good]).flatten();
+    Limits {
+        most: rollout.map_or(revisions::MOST, revision_history_limit),
+        used: carried.chain(allowed.map(|revision| revision.0)).take(revisions::MOST).collect(),
+    }
+}
 
 impl WorkloadReconciler<'_> {
     /// Performs a plan.
@@ -44,6 +70,7 @@ impl WorkloadReconciler<'_> {
             WorkloadPlan::Write { create, update, delete } => {
                 self.write(seen, &create, &update, &delete).await
             }
+            WorkloadPlan::WriteRollout(status) => self.write_rollout(seen, status).await,
             WorkloadPlan::WriteStatus(summary) => self.write_status(seen, &summary).await,
             WorkloadPlan::ConfirmNoneLeft => self.confirm_none_left(seen).await,
             WorkloadPlan::Release => self.release(seen).await,
@@ -73,7 +100,7 @@ impl WorkloadReconciler<'_> {
             metadata = finalizers::with(&workload, WORKLOAD_FINALIZER);
         }
         if record {
-            match self.record(&workload).await {
+            match self.record(seen, &workload).await {
                 Ok(Some(revision)) => metadata["annotations"] = revisions::annotations(revision, &workload),
                 Ok(None) => {
                     // The next round plans by what it is now.
@@ -120,7 +147,7 @@ impl WorkloadReconciler<'_> {
 
     /// Records the template of a Workload; returns the revision that has it. `None` where its name is too
     /// long for a history, and where the Workload has changed meanwhile.
-    async fn record(&self, workload: &Object) -> Result<Option<u64>, RequestError> {
+    async fn record(&self, seen: &Snapshot, workload: &Object) -> Result<Option<u64>, RequestError> {
         let Some(name) = revision_history(workload.name()) else { return Ok(None) };
         // Only the server knows who wrote it: stores keep no managedFields.
         let live = self
@@ -128,17 +155,18 @@ impl WorkloadReconciler<'_> {
             .get_metadata(self.pass, Kind::Workload, workload.namespace(), workload.name())
             .await?;
         let Some(live) = live.filter(|live| live.version() == workload.version()) else { return Ok(None) };
+        let limits = limits(seen, workload.uid());
         let mut workload = workload.clone();
         workload.metadata.managed_fields = live.metadata.managed_fields;
         if workload.annotation(CURRENT_REVISION).is_none() {
             // It has no history, or one that was left by another of its name, which the create then finds.
-            match self.write_history(None, &name, &workload).await? {
+            match self.write_history(None, &name, &workload, &limits).await? {
                 (revision, None | Some(Written::Stored(_))) => return Ok(Some(revision)),
                 (_, Some(Written::Exists { .. })) => {}
             }
         }
         let history = self.project.get_live(self.pass, Kind::ConfigMap, workload.namespace(), &name).await?;
-        let (revision, written) = self.write_history(history, &name, &workload).await?;
+        let (revision, written) = self.write_history(history, &name, &workload, &limits).await?;
         written.map(Written::stored).transpose()?;
         Ok(Some(revision))
     }
@@ -150,9 +178,11 @@ impl WorkloadReconciler<'_> {
         history: Option<Object>,
         name: &str,
         workload: &Object,
+        limits: &Limits,
     ) -> Result<(u64, Option<Written>), RequestError> {
         let now = self.controller.planes.clock().now();
-        let Recorded { revision, history: new } = revisions::record(history.as_ref(), name, workload, now);
+        let Recorded { revision, history: new } =
+            revisions::record(history.as_ref(), name, workload, limits, now);
         let Some(new) = new.map(Box::new) else { return Ok((revision, None)) };
         let write = match history {
             Some(_) => Write::Replace { object: new, mode: WriteMode::Direct },
@@ -186,13 +216,23 @@ impl WorkloadReconciler<'_> {
         let sites = seen.sites(workload.uid());
         let sites = || sites.iter().flat_map(|(_, sites)| sites);
         let suspended = seen.suspended(workload.uid());
+        let mut earlier = Earlier::default();
         let mut step = Step::Learned;
         for (name, new) in create.iter().map(|it| (it, true)).chain(update.iter().map(|it| (it, false))) {
             let Some(site) = sites().find(|site| site.name == *name) else { continue };
+            let carried = match site.wanted.which {
+                WantedTemplate::Earlier(revision) => {
+                    match self.earlier(&mut earlier, &workload, revision).await? {
+                        Some(carried) => carried,
+                        None => continue,
+                    }
+                }
+                WantedTemplate::Newest(_) | WantedTemplate::Kept => Cow::Borrowed(&*workload),
+            };
             let written = if new {
-                self.create(&workload, site, suspended.contains(name)).await
+                self.create(&carried, site, suspended.contains(name)).await
             } else {
-                self.update(seen, &workload, site).await
+                self.update(seen, &carried, site).await
             };
             self.tried(name, written, &mut step)?;
         }
@@ -206,6 +246,36 @@ impl WorkloadReconciler<'_> {
             self.tried(name, deleted.map(|_| true), &mut step)?;
         }
         Ok(step)
+    }
+
+    /// The Workload with the template of an earlier revision. `None` where the history does not have it any
+    /// more, which the next round plans by.
+    async fn earlier<'w>(
+        &mut self,
+        read: &mut Earlier,
+        workload: &Object,
+        revision: u64,
+    ) -> Result<Option<Cow<'w, Object>>, Error> {
+        if read.history.is_none() {
+            let history = match revision_history(workload.name()) {
+                Some(name) => {
+                    let namespace = workload.namespace();
+                    self.project.get_live(self.pass, Kind::ConfigMap, namespace, &name).await?
+                }
+                None => None,
+            };
+            read.history = Some(history.map_or(Value::Null, |history| history.data["data"].clone()));
+        }
+        let revisions = read.history.as_ref().unwrap_or(&Value::Null);
+        let Some(template) = revisions::template(revisions, revision) else {
+            self.learnt.forgotten.insert(revision);
+            return Ok(None);
+        };
+        let mut workload = workload.clone();
+        let mut spec = workload.spec().clone();
+        spec["template"] = template;
+        set_field(&mut workload, "spec", spec);
+        Ok(Some(Cow::Owned(workload)))
     }
 
     /// The answer to a write of one WD. A refusal is that WD's own: it is kept, and the reconcile goes on.
@@ -290,6 +360,23 @@ impl WorkloadReconciler<'_> {
         let write = Write::Replace { object: Box::new(wd), mode };
         let written = self.controller.writer(&self.project, self.pass).write(WD, write).await?;
         Ok(matches!(written, Some(Written::Stored(_))))
+    }
+
+    /// Writes the status of the WorkloadRollout, where it is not what the plane makes of it.
+    async fn write_rollout(&mut self, seen: &Snapshot, status: Value) -> Result<Step, Error> {
+        let Some(rollout) = &seen.rollout else { return Ok(Step::Learned) };
+        let store = self.project.store(Kind::WorkloadRollout);
+        let normalization = store.normalization(&self.key.namespace, &self.key.name, ObjectPart::Status);
+        let content = hash::json(&status);
+        if settled(&status, rollout.status(), normalization) {
+            self.learnt.rollout_settled = Some(content);
+            return Ok(Step::Learned);
+        }
+        let write = StatusWrite { status, mode: WriteMode::new(false, normalization) };
+        let writer = self.controller.writer(&self.project, self.pass);
+        let stored = writer.write_status(Kind::WorkloadRollout, rollout, write).await?;
+        self.learnt.rollout_settled = stored.is_none().then_some(content);
+        Ok(if stored.is_some() { Step::Updated } else { Step::Learned })
     }
 
     /// Writes the status, where it is not what the plane makes of it.

@@ -3,21 +3,23 @@
 //! The spec is replaced as a whole, but for what others write there: `replicas` is the scale subresource's
 //! number, and stands until the Workload's scale settings for that placement change, which are the newer
 //! word; `networkAttachment` stands; and so does a restart of the WD's own, which restarts one city alone,
-//! until the Workload asks for another one. While the rollout is paused, the WD's template stands whole,
-//! whoever wrote it. Where scaling ends, the number of instances stays. A WD that is suspended by itself
+//! until the Workload asks for another one. A WD whose turn has not come keeps its template whole, and one
+//! that is to have an earlier revision is rendered from a Workload with the template of that. Where scaling
+//! ends, the number of instances stays. A WD that is suspended by itself
 //! stays so; one that its Workload suspended is resumed with it (W11). Labels, annotations, finalizers and
 //! owner references that are not ours stand too (I9).
 
-use fedhub_api::facts::placed::{KEPT_FIELDS, WantedDeployment};
-use fedhub_api::facts::restarts;
+use fedhub_api::facts::placed::{KEPT_FIELDS, WantedDeployment, WantedTemplate};
+use fedhub_api::facts::restarts::{self, revision_mark};
 use fedhub_api::hub_metadata::set_annotation;
 use fedhub_core::hash;
-use fedhub_core::names::{SUSPENDED, WORKLOAD_RESTARTED_AT, WORKLOAD_SUSPENDED};
+use fedhub_core::names::{DEPLOYMENT_REVISION, SUSPENDED, WORKLOAD_RESTARTED_AT, WORKLOAD_SUSPENDED};
 use fedhub_core::object::{Kind, Object, ObjectView, bare, set_field};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde_json::{Value, json};
 
-/// The WD that `workload` wants, in place of `current`, if there is one.
+/// The WD that `workload`, with the template of the wanted revision, asks for, in place of `current`, if
+/// there is one.
 pub fn desired(
     workload: &Object,
     name: &str,
@@ -43,11 +45,13 @@ pub fn desired(
         set_annotation(&mut wd, SUSPENDED, None);
         set_annotation(&mut wd, WORKLOAD_SUSPENDED, None);
     }
-    if !wanted.paused {
+    if wanted.which != WantedTemplate::Kept {
         let restart = restarts::restart(&workload.spec()["template"]);
         if restart != wd.annotation(WORKLOAD_RESTARTED_AT) {
             set_annotation(&mut wd, WORKLOAD_RESTARTED_AT, restart);
         }
+        let mark = wanted.revision().map(|revision| revision_mark(revision, &wd.spec()["template"]));
+        set_annotation(&mut wd, DEPLOYMENT_REVISION, mark.as_deref());
     }
     wd
 }
@@ -98,7 +102,7 @@ fn spec(workload: &Object, wanted: &WantedDeployment<'_>, standing: Option<&Obje
         "template": workload.spec()["template"],
     });
     if let Some(current) = current
-        && wanted.paused
+        && wanted.which == WantedTemplate::Kept
     {
         spec["template"] = current["template"].clone();
     } else if let Some(standing) = standing {
@@ -145,7 +149,7 @@ pub fn same_metadata(desired: &Object, current: &Object) -> bool {
     let labels = |of: &Object| of.metadata.labels.clone().unwrap_or_default();
     labels(desired) == labels(current)
         && a.owner_references == b.owner_references
-        && [WORKLOAD_RESTARTED_AT, SUSPENDED, WORKLOAD_SUSPENDED]
+        && [WORKLOAD_RESTARTED_AT, DEPLOYMENT_REVISION, SUSPENDED, WORKLOAD_SUSPENDED]
             .iter()
             .all(|key| desired.annotation(key) == current.annotation(key))
 }
@@ -174,7 +178,7 @@ mod tests {
             city: "DFW",
             workload: "web",
             uid: "u",
-            paused: false,
+            which: WantedTemplate::Newest(None),
             suspend: false,
         }
     }
@@ -247,7 +251,7 @@ mod tests {
         let mut edited = workload();
         edited.data["spec"]["template"]["spec"]["image"] = json!("a:2");
         edited.data["spec"]["placements"][0]["scaleSettings"]["minReplicas"] = json!(3);
-        let paused = WantedDeployment { paused: true, ..wanted(&edited) };
+        let paused = WantedDeployment { which: WantedTemplate::Kept, ..wanted(&edited) };
         let wd = desired(&edited, "web-us-dfw", &paused, Some(&current));
         assert_eq!(wd.spec()["template"], current.spec()["template"]);
         assert_eq!(wd.spec()["scaleSettings"]["minReplicas"], 3);

@@ -23,8 +23,12 @@
 //! 4. The status, where it differs (W3).
 
 mod apply;
+mod cities;
 pub mod desired;
+pub mod governed;
 pub mod lifecycle;
+mod options;
+mod order;
 pub mod paused;
 pub mod plan;
 mod reconcile;
@@ -34,15 +38,17 @@ pub mod snapshot;
 pub mod summary;
 pub mod terminating;
 mod triggers;
+pub mod turns;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use fedhub_core::names::WORKLOAD_MANAGER;
 use fedhub_core::object::{Key, PlaneId};
 use fedhub_engine::Queue;
 use fedhub_planes::{Pass, Plane, PlaneWriter, Planes};
+pub use fedhub_rollout::Strategy;
+pub use options::Options;
 use parking_lot::Mutex;
 use rollout::Stalls;
 
@@ -53,8 +59,7 @@ pub struct WorkloadController {
     planes: Arc<Planes>,
     queue: Arc<Queue>,
     catalog: Option<Catalog>,
-    /// See [`snapshot::Snapshot::move_deadline`].
-    move_deadline: Duration,
+    options: Options,
     unrecorded: Mutex<Unrecorded>,
     stalls: Mutex<Stalls>,
 }
@@ -83,19 +88,18 @@ impl Unrecorded {
 
 impl WorkloadController {
     /// A controller over the registry around the hub, fed through `queue`. With a catalogue, it says which
-    /// Workloads have a type that is not Active any more (W8). A city that is swapped for another gives way
-    /// after `move_deadline` at the latest.
+    /// Workloads have a type that is not Active any more (W8).
     pub fn new(
         planes: Arc<Planes>,
         queue: Arc<Queue>,
         catalog: Option<Catalog>,
-        move_deadline: Duration,
+        options: Options,
     ) -> Arc<Self> {
         Arc::new(Self {
             planes,
             queue,
             catalog,
-            move_deadline,
+            options,
             unrecorded: Mutex::default(),
             stalls: Mutex::default(),
         })

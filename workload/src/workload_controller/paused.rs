@@ -17,7 +17,7 @@ pub fn progressing<'a>(sites: impl Iterator<Item = (&'a Site<'a>, &'a SiteState<
     let mut cities = BTreeSet::new();
     for (site, state) in sites {
         let city = || Quoted(site.wanted.city).to_string();
-        if matches!(state, SiteState::Paused) {
+        if matches!(state, SiteState::Withheld) {
             cities.insert(city());
         } else if state.placed().is_some_and(|placed| !placed.has_template_of(&site.wanted)) {
             templates.insert(city());

@@ -6,7 +6,10 @@
 //! Decides W1, W2 and W11.
 
 use fedhub_api::facts::Workload;
+use fedhub_core::hash;
+use fedhub_core::object::ObjectView;
 use fedhub_planes::{ServiceState, WriteState};
+use serde_json::Value;
 
 use super::rollout::Rollout;
 use super::snapshot::{SiteState, Snapshot, is_held};
@@ -36,6 +39,8 @@ pub enum WorkloadPlan {
         /// The names that are not wanted any more.
         delete: Vec<String>,
     },
+    /// Write the status of the WorkloadRollout, before any WD (R2).
+    WriteRollout(Value),
     /// Write the status (W3).
     WriteStatus(Box<Summary>),
     /// Wait until the WDs of a terminating Workload are gone, which its status says.
@@ -77,11 +82,22 @@ pub fn plan(seen: &Snapshot) -> WorkloadPlan {
         if !facts.held || record || seen.forgets_suspended(&uid) {
             return WorkloadPlan::Mark { record };
         }
+        if let Some(status) = rollout_status(seen) {
+            return WorkloadPlan::WriteRollout(status);
+        }
         if let Some(plan) = deployments(seen, &uid) {
             return plan;
         }
     }
     status(seen, facts, &uid).unwrap_or(WorkloadPlan::Synced)
+}
+
+/// The status that the WorkloadRollout is to have, where it does not say this already.
+fn rollout_status(seen: &Snapshot) -> Option<Value> {
+    let rollout = seen.rollout.as_ref()?;
+    let status = seen.turns().status.as_ref()?;
+    let stands = status == rollout.status() || seen.learnt.rollout_settled == Some(hash::json(status));
+    (!stands).then(|| status.clone())
 }
 
 /// The write of the status, where it does not say this already.
@@ -126,7 +142,7 @@ fn deployments(seen: &Snapshot, uid: &str) -> Option<WorkloadPlan> {
                     update.push(site.name.clone());
                 }
             }
-            SiteState::Paused
+            SiteState::Withheld
             | SiteState::Unplaceable
             | SiteState::InvalidCity
             | SiteState::NameTaken

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use fedhub_api::facts::{DigestExt, View, of_workload};
@@ -54,8 +54,10 @@ impl WorkloadController {
         });
         let networks =
             Networks::new(project, &key.namespace, workload.as_ref().and_then(DigestExt::workload));
+        let rollout = project.store(Kind::WorkloadRollout).get(&key.namespace, &key.name);
         let mut seen = Snapshot {
             key: key.clone(),
+            rollout: rollout.and_then(|known| known.object),
             workload,
             networks,
             type_state,
@@ -65,8 +67,9 @@ impl WorkloadController {
             service: project.service(),
             now: self.planes.clock().now(),
             stalled: Duration::ZERO,
-            move_deadline: self.move_deadline,
+            options: self.options,
             learnt: Learnt::default(),
+            turns: OnceLock::new(),
         };
         seen.stalled = self.stalls.lock().stalled(&seen);
         seen
@@ -110,7 +113,7 @@ impl Controller for WorkloadController {
             learnt: Learnt::default(),
             failure: None,
         };
-        let outcome = reconcile(&mut workload, job).await?;
+        let outcome = Box::pin(reconcile(&mut workload, job)).await?;
         workload.failure.map_or(Ok(outcome), Err)
     }
 }
@@ -121,7 +124,9 @@ impl Reconciler for WorkloadReconciler<'_> {
 
     async fn snapshot(&mut self) -> Result<ControlFlow<Outcome, Snapshot>, Error> {
         let seen = self.controller.snapshot(&self.project, self.key);
-        Ok(ControlFlow::Continue(Snapshot { learnt: self.learnt.clone(), ..seen }))
+        // What was decided without it was for the clock of progress alone.
+        let turns = OnceLock::new();
+        Ok(ControlFlow::Continue(Snapshot { learnt: self.learnt.clone(), turns, ..seen }))
     }
 
     fn is_synced(&self, seen: &Snapshot) -> bool {

@@ -7,6 +7,8 @@
 //!
 //! Decides W10.
 
+use std::collections::BTreeSet;
+
 use fedhub_api::facts::workload::template_hash;
 use fedhub_core::clock::stamp;
 use fedhub_core::message::{Quoted, excerpt};
@@ -24,6 +26,21 @@ pub const MOST_BYTES: usize = 900 << 10;
 /// The most changes that a revision names.
 const MOST_CHANGES: usize = 4;
 
+/// What stays in a history.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// The most revisions.
+    pub most: usize,
+    /// The revisions that WDs carry or may return to, which stay whatever their age.
+    pub used: BTreeSet<u64>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { most: MOST, used: BTreeSet::new() }
+    }
+}
+
 /// The result of recording a template.
 #[derive(Clone, Debug)]
 pub struct Recorded {
@@ -34,8 +51,15 @@ pub struct Recorded {
 }
 
 /// Records the template of `workload`, which was read live, so that it tells who wrote it, in the history
-/// called `name`.
-pub fn record(history: Option<&Object>, name: &str, workload: &Object, now: Timestamp) -> Recorded {
+/// called `name`,
+/// less the oldest beyond the limits.
+pub fn record(
+    history: Option<&Object>,
+    name: &str,
+    workload: &Object,
+    limits: &Limits,
+    now: Timestamp,
+) -> Recorded {
     let template = &workload.spec()["template"];
     let newest = history.and_then(newest);
     // An entry need not hold an object: a tenant can write anything there.
@@ -60,7 +84,7 @@ pub fn record(history: Option<&Object>, name: &str, workload: &Object, now: Time
         "spec": workload.spec().to_string(),
     });
     let new = history.cloned().unwrap_or_else(|| bare(Kind::ConfigMap, workload.namespace(), name));
-    Recorded { revision, history: Some(with(new, workload, revision, entry)) }
+    Recorded { revision, history: Some(with(new, workload, revision, entry, limits)) }
 }
 
 /// The annotations of a Workload whose template is recorded under that revision.
@@ -72,9 +96,15 @@ pub fn annotations(revision: u64, workload: &Object) -> Value {
     })
 }
 
+/// The template of a revision; `None` where these of a history do not have it, or not whole.
+pub fn template(revisions: &Value, revision: u64) -> Option<Value> {
+    let spec = spec_of(&entry_of(&revisions[revision.to_string()]));
+    spec["template"].is_object().then(|| spec["template"].clone())
+}
+
 /// The history with one more revision, less the oldest that are over the limits. Keys that are no numbers
 /// stay (I9), and take room from the revisions.
-fn with(mut history: Object, workload: &Object, revision: u64, mut entry: Value) -> Object {
+fn with(mut history: Object, workload: &Object, revision: u64, mut entry: Value, limits: &Limits) -> Object {
     let mut data = history.data["data"].as_object().cloned().unwrap_or_default();
     let mut text = entry.to_string();
     let bytes = |key: &str, value: &Value| key.len() + value.as_str().map_or(0, on_wire);
@@ -94,9 +124,9 @@ fn with(mut history: Object, workload: &Object, revision: u64, mut entry: Value)
     };
     let mut numbers: Vec<u64> = data.keys().filter_map(|key| key.parse().ok()).collect();
     numbers.sort_unstable();
-    let mut oldest = numbers.iter().filter(|number| **number != revision);
+    let mut oldest = numbers.iter().filter(|number| **number != revision && !limits.used.contains(number));
     let mut kept = numbers.len();
-    while kept > MOST || size(&data) > MOST_BYTES {
+    while kept > limits.most || size(&data) > MOST_BYTES {
         let Some(number) = oldest.next() else { break };
         data.retain(|key, _| key.parse() != Ok(*number));
         kept -= 1;

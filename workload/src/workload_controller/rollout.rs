@@ -12,12 +12,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use fedhub_api::facts::placed::WantedTemplate;
 use fedhub_api::facts::workload::RolloutSaid;
 use fedhub_api::facts::{Digest, DigestExt};
 use fedhub_api::reason::{Reason, attributed};
 use fedhub_cache::digest::Uid;
 use fedhub_core::message::{Quoted, named};
 use fedhub_core::object::{Key, PlaneId};
+use fedhub_rollout::Verdict;
 use jiff::Timestamp;
 
 use super::paused::{self, Said};
@@ -47,12 +49,32 @@ pub struct Rollout {
     on_its_way: bool,
     /// Whether instances are behind because their WD is suspended.
     rests: bool,
+    /// The cities whose turn has not come.
+    held: Vec<String>,
+    /// Whether one of them cannot be reached.
+    is_left: bool,
+    /// What the others wait for.
+    verdict: Option<Verdict>,
+    /// How it ended, where that is not on the newest template.
+    outcome: Option<Reason>,
+    /// Whether a WorkloadRollout decides, which has a deadline of its own for each city.
+    is_governed: bool,
+    /// When it may be the turn of another one.
+    next: Option<Duration>,
 }
 
 impl Rollout {
     /// Summarizes the rollout of the Workload with this UID, whose sites are in these states.
     pub fn new(seen: &Snapshot, uid: &str, sites: &Sites<'_>, states: &[Vec<SiteState<'_>>]) -> Self {
-        let mut rollout = Self { none: true, ..Self::default() };
+        let turns = seen.turns();
+        let mut rollout = Self {
+            none: true,
+            verdict: turns.verdict.clone(),
+            next: turns.next,
+            outcome: turns.outcome,
+            is_governed: seen.rollout.is_some(),
+            ..Self::default()
+        };
         let mut names = BTreeSet::new();
         let mut stands = false;
         for (site, state) in sites.iter().flat_map(|(_, sites)| sites).zip(states.iter().flatten()) {
@@ -68,7 +90,9 @@ impl Rollout {
         let own =
             seen.own(uid).filter(|(name, deployment, _)| !deployment.terminating && !names.contains(name));
         rollout.unwanted = own.map(|(name, ..)| name.clone()).collect();
-        rollout.on_its_way |= !rollout.none && rollout.keeps();
+        let is_open = rollout.is_governed
+            && matches!(rollout.verdict, Some(Verdict::Progressing | Verdict::AwaitingApproval(_)));
+        rollout.on_its_way |= !rollout.none && (rollout.keeps() || is_open);
         rollout
     }
 
@@ -80,6 +104,18 @@ impl Rollout {
         let Some(placed) = state.placed() else { return };
         let [replicas, _, updated, desired, ready] = placed.counters.map(i64::from);
         let all = replicas.max(desired);
+        let is_paused = seen.facts().is_some_and(|facts| facts.paused);
+        let is_held = !is_paused
+            && !placed.has_template_of(&site.wanted)
+            && !matches!(site.wanted.which, WantedTemplate::Newest(_));
+        if is_held {
+            let is_away = placed.unreachable || !seen.locations.contain(site.wanted.city);
+            self.is_left |= is_away;
+            self.held.push(Quoted(site.wanted.city).to_string());
+            self.on_its_way = true;
+            self.wanted += all;
+            return;
+        }
         let updated = updated.min(all);
         self.wanted += all;
         self.updated += updated;
@@ -106,7 +142,8 @@ impl Rollout {
     /// The condition `Progressing`.
     pub fn progressing(&self, seen: &Snapshot, sites: &Sites<'_>, states: &[Vec<SiteState<'_>>]) -> Said {
         let is_paused = seen.facts().is_some_and(|facts| facts.paused);
-        let said = self.unpaused(!is_paused && seen.stalled >= PROGRESS_DEADLINE);
+        let has_deadline = !is_paused && !self.is_governed && !self.is_over();
+        let said = self.unpaused(has_deadline && seen.stalled >= PROGRESS_DEADLINE);
         if !is_paused {
             return said;
         }
@@ -137,7 +174,10 @@ impl Rollout {
                 ("True", Reason::RolloutInProgress, message)
             }
         };
-        let message = format!("{message}{}", self.kept());
+        let message = format!("{message}{}{}", self.waiting(), self.kept());
+        if let Some(said) = self.stopped(&message) {
+            return said;
+        }
         if is_overdue && status == "True" {
             let minutes = PROGRESS_DEADLINE.as_secs() / 60;
             let message = format!("{message}. It has made no progress for {minutes} minutes");
@@ -145,6 +185,55 @@ impl Rollout {
             return ("False", Reason::ProgressDeadlineExceeded, message);
         }
         (status, reason, message)
+    }
+
+    /// What is said of a rollout that does not go on by itself, or went another way; `message` is how far it
+    /// is.
+    fn stopped(&self, message: &str) -> Option<Said> {
+        if let Some(reason) = self.outcome {
+            return Some(("False", reason, attributed(reason, message).into_owned()));
+        }
+        let (status, reason, message) = match self.verdict.as_ref()? {
+            Verdict::Stalled { deployment, cause } => {
+                let name = Quoted(deployment);
+                let message = format!("{message}. WorkloadDeployment {name} failed by {}", cause.reason);
+                ("False", Reason::CityFailed, message)
+            }
+            Verdict::RolledBack { deployment, cause } => {
+                let name = Quoted(deployment);
+                let message = format!("{message}. WorkloadDeployment {name} failed by {}", cause.reason);
+                ("False", Reason::RolloutRolledBack, message)
+            }
+            Verdict::AwaitingApproval(wave) => {
+                let message = format!("{message}. The wave {} requires approval", Quoted(wave));
+                return Some(("True", Reason::RolloutInProgress, message));
+            }
+            Verdict::Paused if self.is_governed => {
+                let message = format!("The rollout is paused. {message}");
+                return Some(("Unknown", Reason::RolloutPaused, message));
+            }
+            Verdict::Paused | Verdict::Progressing | Verdict::Complete => return None,
+        };
+        Some((status, reason, attributed(reason, &message).into_owned()))
+    }
+
+    /// Whether all is done but for cities that cannot be reached.
+    fn is_over(&self) -> bool {
+        self.is_left && self.verdict == Some(Verdict::Complete)
+    }
+
+    /// Lists the cities whose turn has not come.
+    fn waiting(&self) -> String {
+        let Some(cities) = named(&self.held) else { return String::new() };
+        let plural = if self.held.len() > 1 { "" } else { "s" };
+        let is_over = self.outcome.is_some() || matches!(self.verdict, Some(Verdict::RolledBack { .. }));
+        if is_over {
+            return format!(". {cities} keep{plural} another template");
+        }
+        if self.is_over() {
+            return format!(". {cities} cannot be reached, and get{plural} it then");
+        }
+        format!(". {cities} wait{plural} for the cities before")
     }
 
     /// Lists the WDs that stay although they are not wanted any more.
@@ -158,10 +247,12 @@ impl Rollout {
     /// When the plan has to be made again although nothing has changed.
     pub fn next_deadline(&self, seen: &Snapshot) -> Option<Duration> {
         let is_paused = seen.facts().is_none_or(|facts| facts.paused);
-        let progress = PROGRESS_DEADLINE.checked_sub(seen.stalled).filter(|left| !left.is_zero());
-        let progress = progress.filter(|_| self.on_its_way && !is_paused);
+        let has_deadline = self.on_its_way && !is_paused && !self.is_governed && !self.is_over();
+        let left = PROGRESS_DEADLINE.saturating_sub(seen.stalled);
+        let progress = Some(left).filter(|left| has_deadline && !left.is_zero());
+        let turn = self.next;
         let moves = self.holds.filter(|holds| self.keeps() && *holds < Duration::MAX);
-        progress.into_iter().chain(moves).min()
+        progress.into_iter().chain(moves).chain(turn).min()
     }
 }
 
@@ -182,7 +273,7 @@ impl Snapshot {
         if placed.observed && (placed.available || is_idle) {
             return None;
         }
-        self.move_deadline.checked_sub(self.age(deployment)).filter(|left| !left.is_zero())
+        self.options.move_deadline.checked_sub(self.age(deployment)).filter(|left| !left.is_zero())
     }
 
     fn age(&self, deployment: &Digest) -> Duration {

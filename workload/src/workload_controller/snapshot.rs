@@ -1,21 +1,24 @@
 //! The state of the caches for one Workload, and what live reads of one reconcile have added.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use fedhub_api::facts::deployment::mark_hash;
-use fedhub_api::facts::placed::WantedDeployment;
-use fedhub_api::facts::workload::MOST_SUSPENDED;
+use fedhub_api::facts::placed::{WantedDeployment, WantedTemplate};
+use fedhub_api::facts::workload::{MOST_SUSPENDED, Placement};
 use fedhub_api::facts::{Deployment, Digest, DigestExt, Placed, Workload};
 use fedhub_api::reason::Reason;
 use fedhub_cache::digest::Version;
 use fedhub_core::hash::KeyedHasher;
 use fedhub_core::names::{deployment_name, is_label_value};
-use fedhub_core::object::Key;
+use fedhub_core::object::{Key, ObjectRef, ObjectView};
 use fedhub_planes::{ServiceState, WriteState};
 use jiff::Timestamp;
 
 use super::lifecycle::TypeState;
+use super::options::Options;
+use super::turns::Turns;
 use crate::locations::Locations;
 use crate::networks::Networks;
 
@@ -28,6 +31,8 @@ pub struct Snapshot {
     pub workload: Option<Digest>,
     /// The WDs of its namespace that name it or have a name that it wants, by name.
     pub deployments: BTreeMap<String, Digest>,
+    /// The WorkloadRollout of its name, if there is one.
+    pub rollout: Option<ObjectRef>,
     /// Where new WDs can be placed.
     pub locations: Locations,
     /// The state of the type of its instances; `None` where nothing is known of types.
@@ -42,10 +47,12 @@ pub struct Snapshot {
     pub now: Timestamp,
     /// How long the rollout has made no progress.
     pub stalled: Duration,
-    /// How long a WD has to become available before the one that it replaces is removed anyway.
-    pub move_deadline: Duration,
+    /// What the operator chose for all Workloads.
+    pub options: Options,
     /// The facts that this reconcile has learned besides those of the caches.
     pub learnt: Learnt,
+    /// Whose turn it is, once it was decided.
+    pub turns: OnceLock<Turns>,
 }
 
 /// The facts that a reconcile has learned besides those of the caches.
@@ -60,6 +67,10 @@ pub struct Learnt {
     /// The WDs that are what the server makes of what is wanted: the version of each, and
     /// [`WantedDeployment::content`].
     pub settled: BTreeMap<String, (Version, u64)>,
+    /// The status of the WorkloadRollout whose write would change nothing, by its hash.
+    pub rollout_settled: Option<u64>,
+    /// The revisions that are assigned to WDs, and that the history does not have any more.
+    pub forgotten: BTreeSet<u64>,
     /// The WDs that the plane refused to take, with its words.
     pub refused: BTreeMap<String, RefusedDeployment>,
     /// A WD that the Workload owns and that names another one: it holds a terminating Workload.
@@ -85,6 +96,8 @@ pub struct Site<'a> {
     pub name: String,
     /// What it is to be.
     pub wanted: WantedDeployment<'a>,
+    /// Whether it is not created while it does not exist.
+    pub is_withheld: bool,
 }
 
 /// A city of a placement, as a plan sees it.
@@ -94,8 +107,8 @@ pub enum SiteState<'a> {
     Placed(&'a Digest, &'a Placed),
     /// The site has no WD yet, and gets one.
     Missing,
-    /// The site has no WD yet, and gets none until the rollout is resumed.
-    Paused,
+    /// The site has no WD yet, and gets none until the rollout goes on.
+    Withheld,
     /// The site has no WD yet, and gets none: nothing can be placed there (W7).
     Unplaceable,
     /// Its code cannot be the value of a label.
@@ -115,7 +128,7 @@ impl<'a> SiteState<'a> {
             Self::Placed(_, placed) => Some(*placed),
             Self::Refused(_, placed) => *placed,
             Self::Missing
-            | Self::Paused
+            | Self::Withheld
             | Self::Unplaceable
             | Self::InvalidCity
             | Self::NameTaken
@@ -133,28 +146,43 @@ impl Snapshot {
     /// The Workload's placements with the cities of each, by name (W3); nothing where they cannot be read.
     pub fn sites<'a>(&'a self, uid: &'a str) -> Vec<(&'a str, Vec<Site<'a>>)> {
         let Some(facts) = self.facts() else { return Vec::new() };
-        let workload = &*self.key.name;
+        let turns = self.turns();
         let placements = facts.placements.iter().flatten();
         let sites = placements.map(|placement| {
-            let site = |city: &'a str| Site {
-                name: deployment_name(workload, &placement.name, city),
-                wanted: WantedDeployment {
-                    template: facts.template,
-                    restart: facts.restart,
-                    scale: placement.scale,
-                    placement: &placement.name,
-                    city,
-                    workload,
-                    uid,
-                    paused: facts.paused,
-                    suspend: facts.suspend,
-                },
-            };
-            let mut sites: Vec<_> = placement.cities.iter().map(|city| site(city)).collect();
+            let cities = placement.cities.iter();
+            let mut sites: Vec<_> =
+                cities.map(|city| self.site(facts, turns, placement, city, uid)).collect();
             sites.sort_by_key(|site| site.wanted.city);
             (&*placement.name, sites)
         });
         sites.collect()
+    }
+
+    fn site<'a>(
+        &'a self,
+        facts: &'a Workload,
+        turns: &Turns,
+        placement: &'a Placement,
+        city: &'a str,
+        uid: &'a str,
+    ) -> Site<'a> {
+        let name = deployment_name(&self.key.name, &placement.name, city);
+        let template = turns.template(&name, facts);
+        Site {
+            wanted: WantedDeployment {
+                template: facts.template,
+                restart: facts.restart,
+                scale: placement.scale,
+                placement: &placement.name,
+                city,
+                workload: &self.key.name,
+                uid,
+                which: template.unwrap_or(WantedTemplate::Kept),
+                suspend: facts.suspend,
+            },
+            is_withheld: template.is_none(),
+            name,
+        }
     }
 
     /// The state of each of `sites`, in their order.
@@ -178,7 +206,7 @@ impl Snapshot {
             },
             None if !is_label_value(site.wanted.city) => SiteState::InvalidCity,
             None if !self.locations.contain(site.wanted.city) => SiteState::Unplaceable,
-            None if site.wanted.paused => SiteState::Paused,
+            None if site.is_withheld => SiteState::Withheld,
             None => SiteState::Missing,
         }
     }
@@ -230,14 +258,17 @@ impl Snapshot {
     /// reconcile knows.
     pub fn fingerprint(&self) -> u64 {
         let Some(workload) = self.workload.as_ref() else { return 0 };
-        if !self.learnt.refused.is_empty() || self.learnt.unrecorded || self.next_deadline().is_some() {
+        let has_learnt = !self.learnt.refused.is_empty() || !self.learnt.forgotten.is_empty();
+        if has_learnt || self.learnt.unrecorded || self.next_deadline().is_some() {
             return 0;
         }
         let mut sum = KeyedHasher::default()
             .number(workload.content)
             .number(self.writes as u64)
             .number(self.service as u64)
-            .number(self.locations.by as u64);
+            .number(self.locations.by as u64)
+            .number(self.options.default_rollout as u64)
+            .maybe(self.rollout.as_ref().map(|rollout| rollout.version()));
         let cities = self.facts().into_iter().flat_map(|facts| facts.placements.iter().flatten());
         for city in cities.flat_map(|placement| &placement.cities) {
             sum = sum.number(u64::from(self.locations.contain(city)));
@@ -255,12 +286,16 @@ impl Snapshot {
             let flags = u64::from(placed.workload_suspended) << 3
                 | u64::from(placed.suspended) << 2
                 | u64::from(placed.available) << 1
-                | u64::from(placed.observed);
+                | u64::from(placed.observed)
+                | u64::from(placed.unreachable) << 4
+                | placed.stuck.map_or(0, |reason| (reason as u64 + 1) << 5);
             sum = sum
                 .number(placed.uid)
                 .number(placed.identity)
                 .number(placed.template)
                 .number(placed.restart)
+                .number(placed.carried.number())
+                .number(placed.assigned.map_or(0, |assigned| assigned.saturating_add(1)))
                 .number(placed.says)
                 .number(flags);
             sum = placed.counters.iter().fold(sum, |sum, n| sum.number(u64::from(n.cast_unsigned())));

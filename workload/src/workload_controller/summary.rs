@@ -30,6 +30,7 @@ use crate::locations::Authority;
 pub struct Summary {
     generation: i64,
     deployments: usize,
+    held_revision: Option<u64>,
     counters: [i64; 5],
     placements: Vec<PlacementSummary>,
     available: Says,
@@ -114,6 +115,7 @@ impl Summary {
         Self {
             generation: facts.generation,
             deployments: seen.own(uid).count(),
+            held_revision: if terminating { None } else { seen.turns().held },
             counters: own,
             available: unreadable(facts)
                 .unwrap_or_else(|| available(&placements, &sites, &states, &problems)),
@@ -157,6 +159,7 @@ impl Summary {
         of.insert("placements".to_owned(), self.placements.iter().map(placement).collect());
         of.insert("deployments".to_owned(), json!(self.deployments));
         of.insert("observedGeneration".to_owned(), json!(self.generation));
+        of.insert("heldRevision".to_owned(), json!(self.held_revision));
         let generation = Some(self.generation);
         of.insert("Available".to_owned(), self.available.comparable(generation));
         of.insert("Progressing".to_owned(), self.progressing.comparable(generation));
@@ -203,6 +206,10 @@ impl Summary {
         status["placements"] = self.placements.iter().map(placement).collect();
         status["deployments"] = json!(self.deployments);
         status["observedGeneration"] = json!(self.generation);
+        match (self.held_revision, status.as_object_mut()) {
+            (None, Some(fields)) => drop(fields.remove("heldRevision")),
+            (held, _) => status["heldRevision"] = json!(held),
+        }
         set(&mut status, &self.counters);
         for (kind, says) in [("Available", &self.available), ("Progressing", &self.progressing)] {
             let mut condition = condition(old, kind, says);
@@ -299,7 +306,7 @@ fn problems(
     for (site, state) in sites.iter().flat_map(|(_, sites)| sites).zip(states.iter().flatten()) {
         let city = Quoted(site.wanted.city);
         let (reason, message) = match state {
-            SiteState::Placed(..) | SiteState::Missing | SiteState::Paused => continue,
+            SiteState::Placed(..) | SiteState::Missing | SiteState::Withheld => continue,
             SiteState::Unplaceable => {
                 unplaceable.push(city.to_string());
                 continue;

@@ -165,6 +165,9 @@ impl Listener for WorkloadController {
         match (&plane.id, kind) {
             (PlaneId::Project(_), Kind::Workload) => self.workload_changed(plane, change),
             (PlaneId::Project(_), Kind::WorkloadDeployment) => self.deployment_changed(plane, change),
+            (PlaneId::Project(_), Kind::WorkloadRollout) => {
+                self.enqueue(plane, &seen.namespace, &seen.name);
+            }
             (PlaneId::Project(_), Kind::LocationBinding) => self.binding_changed(plane, change),
             (PlaneId::Project(_), Kind::Network) => self.network_changed(plane, change),
             (PlaneId::Hub, Kind::Cluster) => self.cluster_changed(change),

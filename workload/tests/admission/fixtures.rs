@@ -98,6 +98,27 @@ pub fn deployment() -> Value {
     })
 }
 
+/// A rollout without a fault, of [`workload`].
+pub fn rollout() -> Value {
+    json!({
+        "apiVersion": "compute.datumapis.com/v1alpha",
+        "kind": "WorkloadRollout",
+        "metadata": {
+            "name": "web",
+            "namespace": "shop",
+            "annotations": {"compute.datumapis.com/approved": r#"[{"wave": "canary", "gate": "After"}]"#},
+        },
+        "spec": {
+            "workloadRef": {"name": "web"},
+            "waves": [
+                {"name": "canary", "cities": ["DFW"], "approval": "After", "soak": "5m"},
+                {"name": "rest", "maxConcurrent": 2, "maxFailures": 1},
+            ],
+            "progressDeadline": "10m",
+        },
+    })
+}
+
 /// A type of instances without a fault.
 pub fn instance_type() -> Value {
     json!({

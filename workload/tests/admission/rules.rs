@@ -4,7 +4,7 @@ use fedhub_testing::{Messages, assert_messages};
 use fedhub_workload::admission::Kind;
 use serde_json::{Value, json};
 
-use crate::admission::fixtures::{NONE, faults, instance_type, judged, machine, with, workload};
+use crate::admission::fixtures::{NONE, faults, instance_type, judged, machine, rollout, with, workload};
 
 const CONTAINER: &str = "/spec/template/spec/runtime/sandbox/containers/0";
 const PLACEMENT: &str = "/spec/placements/0";
@@ -34,6 +34,20 @@ fn placements() -> Vec<Edit> {
         edit("a maximum below the minimum", PLACEMENT, &scale("/minReplicas"), json!(4)),
         edit("a maximum without metrics", PLACEMENT, &scale("/metrics"), Value::Null),
         edit("a maximum that is too large", PLACEMENT, &scale("/maxReplicas"), json!(1001)),
+        edit(
+            "too many replaced at once",
+            PLACEMENT,
+            &scale("/rollingUpdate"),
+            json!({"maxUnavailable": 1001}),
+        ),
+        edit("no percentage", PLACEMENT, &scale("/rollingUpdate"), json!({"maxSurge": "150%"})),
+        edit("nothing to replace", PLACEMENT, &scale("/rollingUpdate"), json!({"maxUnavailable": 0})),
+        edit(
+            "nothing to replace, in percent",
+            PLACEMENT,
+            &scale("/rollingUpdate"),
+            json!({"maxUnavailable": "0%", "maxSurge": 0}),
+        ),
         edit("another policy", PLACEMENT, &scale("/instanceManagementPolicy"), json!("Parallel")),
         edit("a metric of no kind", PLACEMENT, &scale("/metrics"), json!([{}])),
         edit("another metric", PLACEMENT, &scale("/metrics/0/resource/name"), json!("disk")),
@@ -262,6 +276,30 @@ fn messages(kind: Kind, base: &Value, edits: Vec<Edit>) -> Vec<(&'static str, St
         .collect()
 }
 
+fn rollouts() -> Vec<Edit> {
+    let canary = "/spec/waves/0";
+    let approved = "/metadata/annotations/compute.datumapis.com~1approved";
+    vec![
+        edit("another name", "/metadata", "/name", json!("shop")),
+        edit("a deadline of no time", "/spec", "/progressDeadline", json!("0s")),
+        edit("too many revisions", "/spec", "/revisionHistoryLimit", json!(21)),
+        edit("another strategy", "/spec", "/strategy", json!("Random")),
+        edit("a wave's name", canary, "/name", json!("Canary")),
+        edit("a wave twice", canary, "/name", json!("rest")),
+        edit("two waves for the rest", canary, "/cities", Value::Null),
+        edit("a city in two waves", "/spec/waves/1", "/cities", json!(["dfw"])),
+        edit("a city twice", canary, "/cities", json!(["DFW", "dfw"])),
+        edit("a city that is no label value", canary, "/cities", json!(["New York"])),
+        edit("a placement's name", canary, "/placements", json!(["North America"])),
+        edit("none at once", canary, "/maxConcurrent", json!(0)),
+        edit("too many failures", canary, "/maxFailures", json!(5001)),
+        edit("a soak time in words", canary, "/soak", json!("a day")),
+        edit("a soak time of more than 30 days", canary, "/soak", json!("721h")),
+        edit("approvals that are no list", approved, "", json!("canary")),
+        edit("an approval of no wave", approved, "", json!(r#"[{"wave": "canry", "gate": "After"}]"#)),
+    ]
+}
+
 #[test]
 fn w4_every_rule_names_field_value_and_rule() {
     let types = vec![
@@ -278,6 +316,7 @@ fn w4_every_rule_names_field_value_and_rule() {
         .section("Sandboxes", messages(Kind::Workload, &workload(), sandboxes()))
         .section("Volumes and networks", messages(Kind::Workload, &workload(), volumes_and_networks()))
         .section("Virtual machines", messages(Kind::Workload, &machine(), machines))
+        .section("Rollouts", messages(Kind::WorkloadRollout, &rollout(), rollouts()))
         .section("Types of instances", messages(Kind::InstanceType, &instance_type(), types));
     assert_messages!("admission", all);
 }
@@ -306,15 +345,21 @@ fn w4_placements_make_no_two_deployments_of_one_name() {
 
 #[test]
 fn w4_what_is_in_order_and_every_sample_is_admitted() {
-    for (kind, object) in
-        [(Kind::Workload, workload()), (Kind::Workload, machine()), (Kind::InstanceType, instance_type())]
-    {
+    for (kind, object) in [
+        (Kind::Workload, workload()),
+        (Kind::Workload, machine()),
+        (Kind::WorkloadRollout, rollout()),
+        (Kind::InstanceType, instance_type()),
+    ] {
         assert_eq!(judged(kind, None, &object).faults, [], "{object}");
     }
     let samples = concat!(env!("CARGO_MANIFEST_DIR"), "/../deploy/samples");
     let mut seen = 0;
     for file in std::fs::read_dir(samples).unwrap() {
         let path = file.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "yaml") {
+            continue;
+        }
         let text = std::fs::read_to_string(&path).unwrap();
         for document in text.split("\n---\n") {
             let sample: Value = serde_saphyr::from_str(document).unwrap();

@@ -27,8 +27,13 @@ async fn w7_without_location_bindings_a_city_with_a_cell_is_placeable() {
     world.hub.delete("Cluster", "", "cell-lhr").unwrap();
     quiet(5).await;
     assert_eq!(world.wds(), ["web-us-dfw", "web-us-lhr"]);
-    // And it is kept as the Workload says.
+    // Nobody can tell how it is, so that it is left as it is (R5), and caught up when it is served again.
     world.patch("web", &serde_json::json!({"spec": {"template": template("nginx:2")}}));
+    quiet(5).await;
+    world.report("web-us-dfw", 1, ("True", "StableInstanceFound", "1/1 instances are ready"));
+    quiet(5).await;
+    assert_eq!(world.wd("web-us-lhr").unwrap()["spec"]["template"], template("nginx:1"));
+    put_cluster(&world.hub, "LHR");
     quiet(5).await;
     assert_eq!(world.wd("web-us-lhr").unwrap()["spec"]["template"], template("nginx:2"));
     run.stop().await;

@@ -1,5 +1,6 @@
 //! What users read of a Workload, in `tests/snapshots`.
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use fedhub_api::conditions::{find, said};
@@ -60,14 +61,16 @@ fn seen(workload: &Object, deployments: Option<Digest>, by: Authority) -> Snapsh
         },
         workload: Some(digest),
         deployments: deployments.into_iter().map(|wd| ("web-us-dfw".to_owned(), wd)).collect(),
+        rollout: None,
         locations: Locations { by, cities: ["DFW".to_owned()].into() },
         networks: Networks::Unknown,
         writes: WriteState::Active,
         service: ServiceState::Active,
         now: "2026-01-01T00:00:00Z".parse().unwrap(),
         stalled: Duration::ZERO,
-        move_deadline: support::MOVE_DEADLINE,
+        options: support::OPTIONS,
         learnt: Learnt::default(),
+        turns: OnceLock::new(),
     }
 }
 

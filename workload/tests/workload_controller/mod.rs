@@ -5,6 +5,8 @@ mod adoption;
 #[cfg(test)]
 mod deletion;
 #[cfg(test)]
+mod governed;
+#[cfg(test)]
 mod lifecycle;
 #[cfg(test)]
 mod locations;
@@ -31,5 +33,7 @@ mod steady;
 mod support;
 #[cfg(test)]
 mod suspended;
+#[cfg(test)]
+mod turns;
 #[cfg(test)]
 mod withdrawn;

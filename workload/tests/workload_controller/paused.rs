@@ -2,6 +2,7 @@
 //! else goes on.
 
 use std::collections::BTreeSet;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use fedhub_api::facts::Digest;
@@ -54,6 +55,7 @@ pub fn seen(web: &Object, deployments: &[Object]) -> Snapshot {
         deployments: deployments
             .map(|wd| (wd.name().to_owned(), digest(Kind::WorkloadDeployment, wd)))
             .collect(),
+        rollout: None,
         locations: Locations { by: Authority::Cells, cities: CITIES.map(str::to_owned).into() },
         type_state: None,
         networks: Networks::Unknown,
@@ -61,8 +63,9 @@ pub fn seen(web: &Object, deployments: &[Object]) -> Snapshot {
         service: ServiceState::Active,
         now: "2026-01-01T00:00:00Z".parse().unwrap(),
         stalled: Duration::ZERO,
-        move_deadline: MOVE_DEADLINE,
+        options: OPTIONS,
         learnt: Learnt { confirmed: Some(Version::new("1")), unrecorded: true, ..Learnt::default() },
+        turns: OnceLock::new(),
     }
 }
 
@@ -234,6 +237,8 @@ async fn w1_w3_a_paused_rollout_is_held_back_over_a_restart_until_it_is_resumed(
     world.patch("web", &paused(None));
     quiet(5).await;
     assert_eq!(world.wds(), ["web-us-dfw", "web-us-ord"]);
+    world.report("web-us-dfw", 1, READY);
+    quiet(5).await;
     for wd in ["web-us-dfw", "web-us-ord"] {
         assert_eq!(world.wd(wd).unwrap()["spec"]["template"], template("nginx:2"), "{wd}");
     }
@@ -252,14 +257,14 @@ async fn w1_w2_w10_a_pause_neither_holds_a_deletion_nor_the_history() {
     quiet(5).await;
     let current = "compute.datumapis.com/current-revision";
     assert_eq!(world.workload("web")["metadata"]["annotations"][current], "2");
-    // A template that was edited by hand is left until the rollout is resumed; what else was, is put right.
+    // What was edited by hand is put right, the template at the revision that the deployment carries (R2).
     let edit = json!({"spec": {"template": template("hand:1"), "scaleSettings": {"minReplicas": 9}}});
     world.project.patch("WorkloadDeployment", SPACE, "web-us-dfw", &edit).unwrap();
     quiet(5).await;
     let wd = world.wd("web-us-dfw").unwrap();
     assert_eq!(
         (&wd["spec"]["template"], &wd["spec"]["scaleSettings"]["minReplicas"]),
-        (&template("hand:1"), &json!(1))
+        (&template("nginx:1"), &json!(1))
     );
     world.project.delete("Workload", SPACE, "web").unwrap();
     quiet(5).await;

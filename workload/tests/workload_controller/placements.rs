@@ -81,7 +81,12 @@ async fn w1_one_city_is_restarted_alone_and_a_later_restart_of_all_reaches_it() 
     let wd = world.wd("web-us-dfw").unwrap();
     assert_eq!(wd["spec"]["template"]["spec"], template("nginx:2")["spec"]);
     assert_eq!(restarted("web-us-dfw"), one);
+    world.report("web-us-dfw", 1, READY);
+    quiet(5).await;
+    world.report("web-us-ord", 1, READY);
     world.patch("web", &restart(all));
+    quiet(5).await;
+    world.report("web-us-dfw", 1, READY);
     quiet(5).await;
     assert_eq!((restarted("web-us-dfw"), restarted("web-us-ord")), (json!(all), json!(all)));
     let mark = world.project.mark();
@@ -89,7 +94,10 @@ async fn w1_one_city_is_restarted_alone_and_a_later_restart_of_all_reaches_it() 
     assert!(world.project.writes_since(mark).is_empty());
     // By a clock that is behind, it is a restart all the same.
     let behind = "2026-01-01T00:00:00Z";
+    world.report("web-us-ord", 1, READY);
     world.patch("web", &restart(behind));
+    quiet(5).await;
+    world.report("web-us-dfw", 1, READY);
     quiet(5).await;
     assert_eq!((restarted("web-us-dfw"), restarted("web-us-ord")), (json!(behind), json!(behind)));
     world.project.patch("WorkloadDeployment", SPACE, "web-us-dfw", &restart(one)).unwrap();

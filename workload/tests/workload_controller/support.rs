@@ -12,7 +12,7 @@ use fedhub_planes::{Planes, Settings};
 use fedhub_testing::{Process, put_namespace};
 pub use fedhub_testing::{client, condition, plane_name, position, quiet, uid, until, writes};
 use fedhub_workload::instance_types::{Catalog, watched_at_source};
-use fedhub_workload::workload_controller::WorkloadController;
+use fedhub_workload::workload_controller::{Options, Strategy, WorkloadController};
 use serde_json::{Value, json};
 
 pub const API: &str = "compute.datumapis.com/v1alpha";
@@ -24,10 +24,15 @@ pub struct World {
     pub project: ApiServer,
     /// Whether a cell is on the project plane, too.
     pub single_cluster: bool,
+    /// The way in which cities get a new template.
+    pub default_rollout: Strategy,
 }
 
 /// How long a city has to become available that takes the place of another.
 pub const MOVE_DEADLINE: Duration = Duration::from_mins(5);
+
+/// What an operator chooses by default.
+pub const OPTIONS: Options = Options { move_deadline: MOVE_DEADLINE, default_rollout: Strategy::InOrder };
 
 /// A process that reconciles Workloads.
 pub type Run = fedhub_testing::Run<Arc<Planes>>;
@@ -44,10 +49,12 @@ impl World {
         for city in ["DFW", "ORD"] {
             put_cluster(&hub, city);
         }
-        let resources = resource::project_plane().into_iter().chain([workloads]);
+        let rollouts =
+            Resource::custom(GROUP, "v1alpha", "WorkloadRollout", "workloadrollouts").with_status();
+        let resources = resource::project_plane().into_iter().chain([workloads, rollouts]);
         let project = ApiServer::builder("alpha").resources(resources).build();
         put_namespace(&project, SPACE);
-        Self { hub, project, single_cluster: false }
+        Self { hub, project, single_cluster: false, default_rollout: Strategy::InOrder }
     }
 
     pub fn run(&self) -> Run {
@@ -68,7 +75,8 @@ impl World {
             process.planes(client(server), settings)
         });
         let catalog = source.clone().map(Catalog::new);
-        let workloads = WorkloadController::new(planes.clone(), queue.clone(), catalog, MOVE_DEADLINE);
+        let options = Options { default_rollout: self.default_rollout, ..OPTIONS };
+        let workloads = WorkloadController::new(planes.clone(), queue.clone(), catalog, options);
         for planes in source.iter().chain([&planes]) {
             planes.listen(workloads.clone());
             planes.start();

@@ -14,7 +14,7 @@ use fedhub_projector::Projector;
 use fedhub_projector::controller::ProjectorConfig;
 use fedhub_testing::{Process, plane_name, quiet};
 use fedhub_workload::referenced_data::ReferencedData;
-use fedhub_workload::workload_controller::WorkloadController;
+use fedhub_workload::workload_controller::{Options, Strategy, WorkloadController};
 use serde_json::{Value, json};
 
 fn fleet() -> Fleet {
@@ -43,7 +43,8 @@ async fn run(fleet: &Fleet, seconds: u64) -> (Vec<String>, Metrics) {
     let config = FederatorConfig { policy_gc_delay, patience: PATIENCE, teardown: TeardownLimits::default() };
     let federator = Federator::new(planes.clone(), down.clone(), vec![made.clone()], config);
     let projector = Projector::new(planes.clone(), back.clone(), ProjectorConfig::default());
-    let workloads = WorkloadController::new(planes.clone(), made.clone(), None, Duration::from_mins(10));
+    let options = Options { move_deadline: Duration::from_mins(10), default_rollout: Strategy::InOrder };
+    let workloads = WorkloadController::new(planes.clone(), made.clone(), None, options);
     let data = ReferencedData::new(planes.clone(), copied.clone());
     planes.listen(federator.clone());
     planes.listen(projector.clone());

@@ -13,8 +13,8 @@ use crate::operator::read::{Failure, Read, ReadError};
 
 /// How much a clock may be off. What fedhub and Karmada compare, such as Leases, is in whole seconds.
 const SKEW: SignedDuration = SignedDuration::from_secs(5);
-/// The kind without which nothing of fedhub's fails.
-const OPTIONAL: &str = "Workload";
+/// The kinds without which nothing of fedhub's fails: users alone make them.
+const OPTIONAL: [&str; 2] = ["Workload", "WorkloadRollout"];
 
 /// Everything about a plane.
 pub fn decide(facts: &Facts, plane: &PlaneFacts) -> Vec<Finding> {
@@ -223,7 +223,7 @@ fn served_crds(ours: &Ours, name: &PlaneName, served: &Served) -> Finding {
         let crd = format!("{}.{}", kind.plural, ours.group);
         if !served.resources.contains(&kind.plural) {
             faults.push(format!("{crd} is missing"));
-            worst = worst.max(if kind.kind == OPTIONAL { State::Warning } else { State::Failed });
+            worst = worst.max(if OPTIONAL.contains(&&*kind.kind) { State::Warning } else { State::Failed });
             continue;
         }
         let Some(lacking) = served.lacking.found().and_then(|all| all.get(&kind.kind)) else {

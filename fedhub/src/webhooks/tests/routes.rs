@@ -25,6 +25,7 @@ async fn w4_each_discovery_says_which_plane_asks() {
         "/",
         "/validate-compute-datumapis-com-v1alpha-instance",
         "/mutate-compute-datumapis-com-v1alpha-instancetype",
+        "/validate-compute-datumapis-com-v1alpha-workloadrollout-scale",
     ] {
         assert!(Route::from_path(wrong, Discovery::Single).is_err(), "{wrong}");
     }

@@ -43,8 +43,9 @@ fn no_role_may_do_what_is_not_its_business() {
         (hub(), Who::Management, "", "namespaces", "delete"),
         // Only a command of operators patches them, with their credentials.
         (hub(), Who::Management, COMPUTE, "workloaddeployments", "patch"),
-        // Users make Workloads.
+        // Users make Workloads, and say how they roll out.
         (project(), Who::Management, COMPUTE, "workloads", "create update delete"),
+        (project(), Who::Management, COMPUTE, "workloadrollouts", "get create update patch delete"),
         (project(), Who::Management, "", "configmaps", "patch delete"),
         (project(), Who::Management, "", "secrets", "create update patch delete"),
         (project(), Who::Management, NETWORKING, "locationbindings networks", "create update patch delete"),

@@ -27,7 +27,11 @@ fn on_project(plane: &Plane, who: Who, milo: bool) {
     plane.watches(who, &fedhub_workload::on_projects(false, milo));
     plane.needs(who, None, COMPUTE, "workloads", "get patch");
     plane.needs(who, None, COMPUTE, "workloaddeployments", "get create update patch delete");
-    plane.needs(who, None, COMPUTE, "workloads/status workloaddeployments/status instances/status", "update");
+    // R1 to R10: users write rollouts, fedhub reports on them.
+    for status in ["workloads/status", "workloadrollouts/status", "workloaddeployments/status"] {
+        plane.needs(who, None, COMPUTE, status, "update");
+    }
+    plane.needs(who, None, COMPUTE, "instances/status", "update");
     // W10: revisions.
     plane.needs(who, None, "", "configmaps", "create update");
     // W5, W6: what templates refer to.

@@ -7,7 +7,9 @@ use std::fmt::Write as _;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use serde_json::{Map, Value, json};
 
-use super::super::{InstanceSpec, InstanceTemplateSpec, LocationReference, ScaleSettings, TemplateMetadata};
+use super::super::{
+    InstanceSpec, InstanceTemplateSpec, LocationReference, PERCENT_PATTERN, ScaleSettings, TemplateMetadata,
+};
 use super::{WorkloadStatus, all, schema, whole_numbers};
 
 const INTRODUCTION: &str = "\
@@ -132,7 +134,12 @@ fn bare(schema: &Value) -> Map<String, Value> {
 
 fn type_of(schema: &Value) -> String {
     if schema["x-kubernetes-int-or-string"] == true {
-        return if schema.get("pattern").is_some() { "quantity" } else { "integer or string" }.to_owned();
+        let name = match schema.get("pattern") {
+            None => "integer or string",
+            Some(pattern) if pattern == PERCENT_PATTERN => "integer or percentage",
+            Some(_) => "quantity",
+        };
+        return name.to_owned();
     }
     let (inner, suffix) = element(schema);
     match (suffix, schema["type"].as_str().unwrap_or_default()) {

@@ -18,8 +18,7 @@ use super::referenced::{REFERENCED_DATA_READY, References};
 use crate::conditions::{find, is_default, said};
 use crate::hub_metadata::{hub_identity, mirrored_hash};
 
-/// The condition that tells how far the newest generation has come (U2).
-pub const FEDERATED: &str = "Federated";
+pub use crate::conditions::FEDERATED;
 /// The conditions that belong to the project plane itself (F8).
 pub const PROJECTS_OWN: [&str; 2] = [REFERENCED_DATA_READY, FEDERATED];
 

@@ -40,7 +40,9 @@ pub type View<'a> = fedhub_cache::View<'a, Facts>;
 /// 192.
 const _: () = assert!(Store::ENTRY_BYTES <= 160);
 
-/// Whether there may be many objects of a kind, or large ones, or such as hold a tenant's data.
+/// Whether there may be many objects of a kind, or large ones, or such as hold a tenant's data. There
+/// are few of a `WorkloadRollout`: only a Workload whose user writes one has it, and the controller reads all
+/// of it, its status too, in each pass over that Workload.
 fn is_many(kind: Kind) -> bool {
     matches!(
         kind,
@@ -79,8 +81,8 @@ pub enum Facts {
 }
 
 impl ObjectFacts for Facts {
-    /// All but what tenants write and what may hold a tenant's data; and these too in a cell, where there are
-    /// thousands at most and each step needs the objects, of which companions have no content.
+    /// All but most of what tenants write and what may hold a tenant's data; and these too in a cell, where
+    /// there are thousands at most and each step needs the objects, of which companions have no content.
     fn kept_whole(plane: &PlaneId, kind: Kind) -> bool {
         !is_many(kind) || *plane == PlaneId::Cell
     }
@@ -103,6 +105,7 @@ impl ObjectFacts for Facts {
             | Kind::ClusterPropagationPolicy
             | Kind::ResourceBinding
             | Kind::CustomResourceDefinition
+            | Kind::WorkloadRollout
             | Kind::InstanceType
             | Kind::Network
             | Kind::NetworkBinding

@@ -4,16 +4,16 @@
 use fedhub_core::hash::{self, KeyedHasher};
 use fedhub_core::message::bounded;
 use fedhub_core::names::{
-    INSTANCE_CITY, PLACEMENT_NAME, SERVICE_NAME, SUSPENDED, WORKLOAD_NAME, WORKLOAD_RESTARTED_AT,
-    WORKLOAD_SUSPENDED, WORKLOAD_UID, is_label_value,
+    ASSIGNED_REVISION, DEPLOYMENT_REVISION, INSTANCE_CITY, PLACEMENT_NAME, SERVICE_NAME, SUSPENDED,
+    WORKLOAD_NAME, WORKLOAD_RESTARTED_AT, WORKLOAD_SUSPENDED, WORKLOAD_UID, is_label_value,
 };
 use fedhub_core::object::{Object, ObjectView};
 use serde_json::{Value, json};
 
 use super::mark::mark_hash;
-use super::restarts::template_identity;
-use crate::conditions::{find, said};
-use crate::reason::Reason;
+use super::restarts::{revision_mark, template_identity};
+use crate::conditions::{FEDERATED, find, said};
+use crate::reason::{Reason, Responsible};
 
 /// Counters that the schema requires, zeros too (F8).
 pub const COUNTERS: [&str; 5] =
@@ -46,6 +46,10 @@ pub struct Placed {
     pub template: u64,
     /// The restart of its Workload that it was given last, by [`mark_hash`].
     pub restart: u64,
+    /// The revision that it carries, by its mark (R2).
+    pub carried: Carried,
+    /// The revision that another controller assigned to it (R9).
+    pub assigned: Option<u64>,
     /// Its counters, in the order of [`COUNTERS`].
     pub counters: [i32; 5],
     /// Whether its status is about its newest generation.
@@ -60,6 +64,57 @@ pub struct Placed {
     pub priority: u8,
     /// The reason and message of its condition `Available`, as [`says`]; zero where it has none.
     pub says: u64,
+    /// The reason why it makes no progress until its user acts (R4).
+    pub stuck: Option<Reason>,
+    /// Whether its cell cannot be reached, so that what it reports is old (R5).
+    pub unreachable: bool,
+}
+
+/// The revision that a WD carries, by its annotation [`DEPLOYMENT_REVISION`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Carried {
+    /// It has no mark that can be read.
+    #[default]
+    Unmarked,
+    /// This one, and its template is that of the mark.
+    Intact(u64),
+    /// It is marked with this one, and has another template.
+    Edited(u64),
+}
+
+impl Carried {
+    fn from_object(object: &Object) -> Self {
+        let Some(mark) = object.annotation(DEPLOYMENT_REVISION) else { return Self::Unmarked };
+        let revision = mark.split_once('/').and_then(|(revision, _)| revision.parse().ok());
+        match revision {
+            None => Self::Unmarked,
+            Some(revision) if mark == revision_mark(revision, &object.spec()["template"]) => {
+                Self::Intact(revision)
+            }
+            Some(revision) => Self::Edited(revision),
+        }
+    }
+
+    /// A number that differs for different values.
+    pub fn number(self) -> u64 {
+        let sum = KeyedHasher::default();
+        match self {
+            Self::Unmarked => 0,
+            Self::Intact(revision) => sum.number(1).number(revision).end(),
+            Self::Edited(revision) => sum.number(2).number(revision).end(),
+        }
+    }
+}
+
+/// The template that a WD is to have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WantedTemplate {
+    /// The Workload's own, with the number of its revision where that is recorded.
+    Newest(Option<u64>),
+    /// That of an earlier revision.
+    Earlier(u64),
+    /// The one that it has.
+    Kept,
 }
 
 /// A WD as a Workload asks for it.
@@ -79,8 +134,8 @@ pub struct WantedDeployment<'a> {
     pub workload: &'a str,
     /// The UID of the Workload.
     pub uid: &'a str,
-    /// Whether the rollout is paused, so that the WD keeps the template that it has.
-    pub paused: bool,
+    /// Which template it is to have: its turn may not have come (R1).
+    pub which: WantedTemplate,
     /// Whether the Workload is suspended.
     pub suspend: bool,
 }
@@ -104,13 +159,27 @@ impl<'a> WantedDeployment<'a> {
         self.sum(labels, true, 0)
     }
 
+    /// The revision whose template it is to be written with, where that is known.
+    pub fn revision(&self) -> Option<u64> {
+        match self.which {
+            WantedTemplate::Newest(revision) => revision,
+            WantedTemplate::Earlier(revision) => Some(revision),
+            WantedTemplate::Kept => None,
+        }
+    }
+
     /// Hash of all that it asks for.
     pub fn content(&self) -> u64 {
         KeyedHasher::default()
             .number(self.identity())
             .number(self.template)
             .number(self.restart)
-            .number(u64::from(self.suspend) << 1 | u64::from(self.paused))
+            .number(u64::from(self.suspend))
+            .number(match self.which {
+                WantedTemplate::Newest(_) => 0,
+                WantedTemplate::Kept => 1,
+                WantedTemplate::Earlier(revision) => revision.saturating_add(2),
+            })
             .end()
     }
 
@@ -149,13 +218,18 @@ impl Placed {
                 let count = status[counter].as_i64().unwrap_or_default();
                 i32::try_from(count).unwrap_or(i32::MAX)
             }),
-            observed: object.metadata.generation.is_some()
-                && status["observedGeneration"].as_i64() == object.metadata.generation,
+            observed: is_observed(object),
             available: stands == "True",
             suspended: object.annotation(SUSPENDED) == Some("true"),
             workload_suspended: object.annotation(WORKLOAD_SUSPENDED).is_some(),
             priority: Reason::parse(reason).map_or(0, Reason::weight_in_workload),
             says: available.map_or(0, |_| says(reason, message)),
+            carried: Carried::from_object(object),
+            assigned: object.annotation(ASSIGNED_REVISION).and_then(|revision| revision.parse().ok()),
+            stuck: stuck(object),
+            unreachable: find(status, FEDERATED).map(said).is_some_and(|(stands, reason, _)| {
+                stands == "False" && reason == Reason::CellUnreachable.as_str()
+            }),
         })
     }
 
@@ -164,7 +238,15 @@ impl Placed {
         self.identity == wanted.identity()
             && self.workload_suspended == wanted.suspend
             && (self.suspended || !wanted.suspend)
-            && (wanted.paused || self.has_template_of(wanted))
+            && match wanted.which {
+                // Whoever assigns revisions reads from the mark that it was carried out.
+                WantedTemplate::Newest(Some(revision)) if self.assigned == Some(revision) => {
+                    self.has_template_of(wanted) && self.carried == Carried::Intact(revision)
+                }
+                WantedTemplate::Newest(_) => self.has_template_of(wanted),
+                WantedTemplate::Earlier(revision) => self.carried == Carried::Intact(revision),
+                WantedTemplate::Kept => true,
+            }
     }
 
     /// Whether its template is the Workload's. A restart of its own stands until the Workload asks for
@@ -176,6 +258,23 @@ impl Placed {
     pub(super) fn heap(&self) -> usize {
         self.workload.len()
     }
+}
+
+/// Whether the status of a WD is about its newest generation.
+fn is_observed(object: &Object) -> bool {
+    object.metadata.generation.is_some()
+        && object.status()["observedGeneration"].as_i64() == object.metadata.generation
+}
+
+/// The reason why a WD makes no progress until its user acts. What an operator has to act on may pass while
+/// nobody touches the template, so that it is no failure of that. Until its cell has observed the newest
+/// generation, only the way there can tell.
+fn stuck(object: &Object) -> Option<Reason> {
+    let kinds: &[&str] = if is_observed(object) { &["ReplicasReady", "Available"] } else { &[FEDERATED] };
+    kinds.iter().find_map(|kind| {
+        let (stands, reason, _) = said(find(object.status(), kind)?);
+        Reason::parse(reason).filter(|reason| stands == "False" && reason.responsible() == Responsible::User)
+    })
 }
 
 /// [`WantedDeployment::identity`] of a WD as it is.
@@ -194,7 +293,7 @@ fn identity(object: &Object, workload: &str, uid: &str) -> u64 {
         city: spec["cityCode"].as_str().unwrap_or_default(),
         workload,
         uid,
-        paused: false,
+        which: WantedTemplate::Kept,
         suspend: false,
     };
     let labels = is.labels().map(|(key, _)| object.label(key));
@@ -259,7 +358,7 @@ mod tests {
             city: "DFW",
             workload: "web",
             uid: "u",
-            paused: false,
+            which: WantedTemplate::Newest(None),
             suspend: false,
         }
     }
@@ -308,7 +407,7 @@ mod tests {
         let paused = |template: Value, restart: Option<&str>| WantedDeployment {
             template: template_identity(&template),
             restart: mark_hash(restart),
-            paused: true,
+            which: WantedTemplate::Kept,
             ..wanted()
         };
         let is = Placed::from_object(&wd()).unwrap();

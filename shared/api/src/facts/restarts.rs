@@ -5,6 +5,8 @@
 //! the WD was given last, and not by comparing times: clocks differ, and a restart whose time is earlier is
 //! one all the same. A value that is no time is a part of the template as any other.
 
+use std::borrow::Cow;
+
 use fedhub_core::hash;
 use fedhub_core::names::RESTARTED_AT;
 use jiff::Timestamp;
@@ -32,10 +34,21 @@ pub fn is_as_late(restart: &Value, wanted: &Value) -> bool {
 
 /// Hash of a template less when it asks for a restart.
 pub fn template_identity(template: &Value) -> u64 {
+    hash::json(&without_restart(template))
+}
+
+/// The value of [`DEPLOYMENT_REVISION`] of a WD with this template, which the revision has.
+///
+/// [`DEPLOYMENT_REVISION`]: fedhub_core::names::DEPLOYMENT_REVISION
+pub fn revision_mark(revision: u64, template: &Value) -> String {
+    format!("{revision}/{:016x}", hash::text(&without_restart(template).to_string()))
+}
+
+fn without_restart(template: &Value) -> Cow<'_, Value> {
     let metadata = &template["metadata"];
     let is_empty = |value: &Value| value.as_object().is_some_and(serde_json::Map::is_empty);
     if time(template).is_none() && !is_empty(metadata) && !is_empty(&metadata["annotations"]) {
-        return hash::json(template);
+        return Cow::Borrowed(template);
     }
     // No annotations are as good as none: the restart may be all that there is.
     let mut rest = template.clone();
@@ -49,7 +62,7 @@ pub fn template_identity(template: &Value) -> u64 {
     if is_empty(&rest["metadata"]) {
         remove(&mut rest, "metadata");
     }
-    hash::json(&rest)
+    Cow::Owned(rest)
 }
 
 /// Whether `template` is what `wanted` asks for: the same but for its restart, which may be a later one.

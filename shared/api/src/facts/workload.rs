@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use fedhub_core::hash;
 use fedhub_core::message::bounded;
 use fedhub_core::names::{
-    CURRENT_REVISION, RECORDED_TEMPLATE, ROLLOUT_PAUSED, SUSPENDED_DEPLOYMENTS, WORKLOAD_FINALIZER,
+    CURRENT_REVISION, RECORDED_TEMPLATE, ROLLOUT, ROLLOUT_PAUSED, SUSPENDED_DEPLOYMENTS, WORKLOAD_FINALIZER,
     is_dns_label, revision_history,
 };
 use fedhub_core::object::{Object, ObjectView, TooLarge};
@@ -24,10 +24,14 @@ use crate::{MOST_CITIES, MOST_PLACEMENTS};
 pub struct Workload {
     /// Its generation.
     pub generation: i64,
+    /// When it was created, in seconds since 1970.
+    pub created: i64,
     /// Whether the finalizer of the workload controller holds it.
     pub held: bool,
     /// Whether its rollout is paused, by [`is_paused`].
     pub paused: bool,
+    /// Whether its cities get a new template all at once; `None` where it does not say (R1).
+    pub all_at_once: Option<bool>,
     /// Whether all its WDs are to be suspended.
     pub suspend: bool,
     /// The WDs that were suspended by themselves, as they are remembered, sorted.
@@ -42,6 +46,10 @@ pub struct Workload {
     pub placements: Option<Box<[Placement]>>,
     /// Whether its template is the one that was recorded last, or none can be (W10).
     pub recorded: bool,
+    /// The number of the revision that has its template, where that is recorded.
+    pub revision: Option<u64>,
+    /// The revision that its status says its cities keep until it is their turn (R2).
+    pub held_revision: Option<u64>,
     /// Hash of [`comparable`] of its status.
     pub status: u64,
     /// The state of the rollout of its newest generation, by its condition `Progressing`.
@@ -61,15 +69,26 @@ pub struct Workload {
 }
 
 /// The state of a rollout, by its condition.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, strum::EnumCount, strum::IntoStaticStr, strum::VariantArray,
+)]
+#[strum(serialize_all = "snake_case")]
 pub enum RolloutSaid {
-    /// The rollout is neither complete nor overdue.
+    /// Nothing is known of it.
     #[default]
     Other,
+    /// The rollout is on its way.
+    InProgress,
+    /// The rollout is paused.
+    Paused,
     /// The rollout is complete.
     Complete,
     /// Its deadline was exceeded.
     Overdue,
+    /// A city failed, and no other one gets the newest template.
+    Stalled,
+    /// Cities failed, and each has its last good revision again.
+    RolledBack,
 }
 
 impl RolloutSaid {
@@ -77,8 +96,12 @@ impl RolloutSaid {
         let condition = find(object.status(), "Progressing");
         let newest = condition.filter(|it| it["observedGeneration"].as_i64() == object.metadata.generation);
         match newest.and_then(|condition| Reason::parse(said(condition).1)) {
+            Some(Reason::RolloutInProgress) => Self::InProgress,
+            Some(Reason::RolloutPaused) => Self::Paused,
             Some(Reason::RolloutComplete) => Self::Complete,
             Some(Reason::ProgressDeadlineExceeded) => Self::Overdue,
+            Some(Reason::CityFailed) => Self::Stalled,
+            Some(Reason::RolloutRolledBack) => Self::RolledBack,
             _ => Self::Other,
         }
     }
@@ -101,18 +124,26 @@ impl Workload {
         let template = &object.spec()["template"];
         let recorded = object.annotation(RECORDED_TEMPLATE);
         let current = object.annotation(CURRENT_REVISION).and_then(|revision| revision.parse().ok());
+        let revision = current.filter(|current| recorded == Some(&*recorded_template(*current, template)));
         Self {
             generation: object.metadata.generation.unwrap_or_default(),
+            created: object.metadata.creation_timestamp.as_ref().map_or(0, |at| at.0.as_second()),
             held: object.has_finalizer(WORKLOAD_FINALIZER),
             paused: is_paused(object),
+            all_at_once: match object.annotation(ROLLOUT) {
+                Some("all-at-once") => Some(true),
+                Some("in-order") => Some(false),
+                _ => None,
+            },
             suspend: spec["suspend"] == true,
             suspended: suspended(object),
             orphans: object.has_finalizer(ORPHAN_FINALIZER),
             template: template_identity(template),
             restart: mark_hash(restart(template)),
             placements: placements(spec).filter(|_| template.is_object()),
-            recorded: revision_history(object.name()).is_none()
-                || current.is_some_and(|current| recorded == Some(&*recorded_template(current, template))),
+            recorded: revision_history(object.name()).is_none() || revision.is_some(),
+            revision,
+            held_revision: object.status()["heldRevision"].as_u64(),
             status: hash::json(&comparable(object.status())),
             rollout: RolloutSaid::from_object(object),
             instance_type: instance_type(template).into(),
@@ -239,6 +270,7 @@ pub fn comparable(status: &Value) -> Value {
     of.insert("placements".to_owned(), placements.map(placement).collect());
     of.insert("deployments".to_owned(), json!(status["deployments"].as_i64().unwrap_or_default()));
     of.insert("observedGeneration".to_owned(), status["observedGeneration"].clone());
+    of.insert("heldRevision".to_owned(), status["heldRevision"].clone());
     for kind in ["Available", "Progressing"] {
         of.insert(kind.to_owned(), condition(status, kind));
     }

@@ -307,10 +307,26 @@ reasons! {
     RolloutComplete: workload(Responsible::Nobody, "");
     /// The rollout of the Workload is paused.
     RolloutPaused: workload(Responsible::Nobody, "");
+    /// A wave of the rollout requires approval.
+    RolloutAwaitingApproval: workload(
+        Responsible::User, "approve the wave by datumctl compute rollout approve, or abort the rollout"
+    );
+    /// More cities of a wave failed than may, and no other city starts.
+    CityFailed: workload(
+        Responsible::User, "correct the template, or abort the rollout: other cities are left as they are"
+    );
+    /// The WorkloadRollout asks for what cannot be done.
+    InvalidRollout: workload(Responsible::User, "correct the WorkloadRollout");
+    /// Cities failed, and each returned to its last good revision.
+    RolloutRolledBack: workload(Responsible::User, "correct the template, and roll it out anew");
+    /// The rollout was aborted.
+    RolloutAborted: workload(Responsible::Nobody, "");
     /// The Workload has no WorkloadDeployments.
     NoDeployments: workload(Responsible::Nobody, "");
     /// The newest template is not on every instance yet.
     RolloutInProgress: met();
+    /// A wave of the rollout is on its way.
+    WaveInProgress: met();
     /// At least one placement of the Workload is available.
     AvailablePlacementFound: met();
     /// At least one WorkloadDeployment of the placement is available.

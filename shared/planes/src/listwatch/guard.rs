@@ -26,7 +26,10 @@ impl Guarded {
     /// metadata and status are enough to answer it: those that tenants write.
     pub fn from_cut(cut: &Cut, kind: Kind, plane: &PlaneId) -> serde_json::Result<Self> {
         let Self(read) = serde_json::from_slice(&cut.text)?;
-        let is_tenants = matches!(kind, Kind::Workload | Kind::WorkloadDeployment | Kind::Instance);
+        let is_tenants = matches!(
+            kind,
+            Kind::Workload | Kind::WorkloadRollout | Kind::WorkloadDeployment | Kind::Instance
+        );
         let answered = is_tenants && matches!(plane, PlaneId::Project(_));
         let too_large = TooLarge { size: cut.size, limit: limit_of(kind, plane) };
         Ok(Self(match (read, cut.extent) {

@@ -1,6 +1,7 @@
-//! How many instances a placement has, and what moves that number: what a cell can follow (C13).
+//! How many instances a placement has, what moves that number, and how many are replaced at once: what a cell
+//! can follow (C2, C13).
 
-use fedhub_api::{MOST_REPLICAS, Metric, MetricTarget, Quantity, ScaleSettings};
+use fedhub_api::{IntOrPercent, MOST_REPLICAS, Metric, MetricTarget, Quantity, RollingUpdate, ScaleSettings};
 use fedhub_core::quantity;
 
 use crate::admission::fault::Faults;
@@ -14,8 +15,13 @@ const MEASURED: [&str; 2] = ["cpu", "memory"];
 
 /// The faults of the settings.
 pub fn check(settings: &ScaleSettings, at: &Path, faults: &mut Faults) {
-    let ScaleSettings { instance_management_policy: policy, max_replicas, metrics, min_replicas: min } =
-        settings;
+    let ScaleSettings {
+        instance_management_policy: policy,
+        max_replicas,
+        metrics,
+        min_replicas: min,
+        rolling_update,
+    } = settings;
     replicas((*min).into(), at.field("minReplicas"), faults);
     faults.supported(at.field("instanceManagementPolicy"), policy, &["OrderedReady"]);
     let metrics = metrics.as_deref().unwrap_or_default();
@@ -32,6 +38,29 @@ pub fn check(settings: &ScaleSettings, at: &Path, faults: &mut Faults) {
         let name = metric.resource.as_ref().map_or("", |resource| &resource.name);
         measure(metric, &list.item(i, name), faults);
     }
+    if let Some(update) = rolling_update {
+        rolling(update, &at.field("rollingUpdate"), faults);
+    }
+}
+
+/// The faults of how many instances are replaced at once.
+fn rolling(update: &RollingUpdate, at: &Path, faults: &mut Faults) {
+    let RollingUpdate { max_surge: surge, max_unavailable: unavailable } = update;
+    for (field, value) in [("maxSurge", surge), ("maxUnavailable", unavailable)] {
+        if let Some(value) = value {
+            let rule = "it must be a number from 0 to 1000, or a percentage from 0% to 100%";
+            faults.check(value.rounded_up(MOST_REPLICAS).is_some(), at.field(field), value, rule);
+        }
+    }
+    if let Some(value) = unavailable.as_ref().filter(|value| is_zero(value)) {
+        let surges = surge.as_ref().is_some_and(|surge| !is_zero(surge));
+        let rule = "it must not be 0 where maxSurge is: no instance could be replaced";
+        faults.check(surges, at.field("maxUnavailable"), value, rule);
+    }
+}
+
+fn is_zero(value: &IntOrPercent) -> bool {
+    value.rounded_up(MOST_REPLICAS) == Some(0)
 }
 
 /// The fault of a number of instances: none are wanted of one that rests.

@@ -26,7 +26,7 @@ fn entry(history: &Object, revision: u64) -> Value {
 }
 
 fn recorded(history: Option<&Object>, workload: &Object) -> (u64, Object) {
-    let Recorded { revision, history } = record(history, "history", workload, now());
+    let Recorded { revision, history } = record(history, "history", workload, &Limits::default(), now());
     (revision, history.unwrap())
 }
 
@@ -34,11 +34,11 @@ fn recorded(history: Option<&Object>, workload: &Object) -> (u64, Object) {
 fn w10_each_new_template_is_a_revision_and_no_two_in_a_row_are_the_same() {
     let (first, history) = recorded(None, &workload("a:1"));
     assert_eq!(first, 1);
-    assert!(record(Some(&history), "history", &workload("a:1"), now()).history.is_none());
+    assert!(record(Some(&history), "history", &workload("a:1"), &Limits::default(), now()).history.is_none());
     // The same template with another scale is no new revision.
     let mut scaled = workload("a:1");
     scaled.data["spec"]["placements"] = json!([{"name": "us"}]);
-    assert!(record(Some(&history), "history", &scaled, now()).history.is_none());
+    assert!(record(Some(&history), "history", &scaled, &Limits::default(), now()).history.is_none());
     let (second, history) = recorded(Some(&history), &workload("a:2"));
     let entry = entry(&history, second);
     assert_eq!((second, entry["rev"].as_u64(), &entry["image"]), (2, Some(2), &json!("a:2")));
@@ -58,6 +58,9 @@ fn w10_the_oldest_go_where_there_are_too_many_or_they_are_too_large() {
     }
     let kept: Vec<_> = entries(&history).into_keys().collect();
     assert_eq!(kept, (11..=30).collect::<Vec<_>>());
+    let limits = Limits { most: 3, used: [12, 30].into() };
+    let fewer = record(Some(&history), "history", &workload("a:30"), &limits, now()).history.unwrap();
+    assert_eq!(entries(&fewer).into_keys().collect::<Vec<_>>(), [12, 30, 31], "what is in use stays");
     assert_eq!(history.data["data"]["README"], "mine");
     let large = |n| workload(&format!("{n}{}", "x".repeat(200 << 10)));
     for n in 0..9 {
@@ -78,7 +81,7 @@ fn w10_a_template_that_is_too_large_to_be_kept_is_recorded_once() {
     let large = |n: u8| workload(&format!("{n}{}", "x".repeat(1 << 20)));
     let (_, history) = recorded(None, &large(1));
     assert_eq!(entry(&history, 1)["spec"], "");
-    assert!(record(Some(&history), "history", &large(1), now()).history.is_none());
+    assert!(record(Some(&history), "history", &large(1), &Limits::default(), now()).history.is_none());
     assert_eq!(recorded(Some(&history), &large(2)).0, 2);
 }
 
@@ -100,7 +103,7 @@ fn w10_a_spec_that_stands_as_an_object_is_read() {
     let mut history = recorded(None, &workload("a:1")).1;
     let entry = json!({"rev": 7, "spec": {"template": workload("a:1").spec()["template"]}});
     history.data["data"] = json!({"7": entry.to_string()});
-    assert!(record(Some(&history), "history", &workload("a:1"), now()).history.is_none());
+    assert!(record(Some(&history), "history", &workload("a:1"), &Limits::default(), now()).history.is_none());
 }
 
 #[test]
