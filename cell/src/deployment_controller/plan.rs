@@ -49,11 +49,14 @@ pub(super) struct DeploymentPlan<'a> {
 pub(super) fn plan<'a>(snapshot: &Snapshot<'a>) -> DeploymentPlan<'a> {
     let Snapshot { config, wd, deployment, instances, networking } = *snapshot;
     let views: Vec<_> = instances.iter().map(|(_, view)| *view).collect();
-    let rollout = instances::plan(deployment, desired(wd), &views);
+    let wanted = desired(wd);
+    let rollout = instances::plan(deployment, wanted, &views);
     let mut create = None;
     let mut leaving = Vec::new();
     let mut obstacle = None;
     match &rollout.step {
+        // A suspended WD replaces nothing, so that its rollout adds none either.
+        InstanceStep::Create(ordinal) if *ordinal >= wanted && suspended(wd) => {}
         InstanceStep::Create(ordinal) => create = Some(new_instance(snapshot, *ordinal)),
         InstanceStep::Replace(_) if suspended(wd) => {}
         InstanceStep::Replace(instance) => leaving.push(instance.uid),

@@ -29,6 +29,8 @@ mod story;
 #[cfg(test)]
 mod support;
 #[cfg(test)]
+mod surges;
+#[cfg(test)]
 mod trouble;
 #[cfg(test)]
 mod unbind;

@@ -121,3 +121,22 @@ Examples:
 While a rollout is paused, changes are stored; a new template, a restart and new cities wait until it is resumed. The number \
 of instances changes, and cities that are left are removed, all the same. What was passed on to a city before the pause goes \
 on there.";
+
+/// Shown after the help of `rollout approve`.
+pub const ROLLOUT_APPROVE: &str = "\
+Examples:
+  datumctl compute rollout approve web --wave canary
+  datumctl compute rollout approve web --wave eu --before
+
+`rollout status` shows which wave requires approval. An approval is of the revision that is rolled out now, and is not taken \
+back. The workload needs a WorkloadRollout.";
+
+/// Shown after the help of `rollout abort` and `rollout retry`.
+pub const ROLLOUT_ABORT: &str = "\
+Examples:
+  datumctl compute rollout abort web
+  datumctl compute rollout abort web --yes
+  datumctl compute rollout retry web
+
+An aborted rollout stays so, whatever templates come, until `rollout retry` begins it anew. One that was rolled back needs a \
+newer template. The workload needs a WorkloadRollout; without one, `rollout undo` goes back.";

@@ -117,6 +117,17 @@ fn settings(template: &mut Value, flags: &Flags) {
     }
 }
 
+/// How many instances a new template replaces at once.
+fn rolling(settings: &mut Value, flags: &Flags) {
+    for (field, share) in [("maxUnavailable", &flags.max_unavailable), ("maxSurge", &flags.max_surge)] {
+        if let (Some(share), Some(settings)) = (share, settings.as_object_mut())
+            && let Some(update) = settings.entry("rollingUpdate").or_insert_with(|| json!({})).as_object_mut()
+        {
+            update.insert(field.to_owned(), json!(share));
+        }
+    }
+}
+
 fn placement(spec: &mut Value, flags: &Flags) -> Result<(), Fault> {
     let Some(flag) = flags.of_placement() else { return Ok(()) };
     let codes = cities::codes(&flags.city, spec);
@@ -161,5 +172,6 @@ fn placement(spec: &mut Value, flags: &Flags) -> Result<(), Fault> {
         memory_percent: flags.memory_percent,
     };
     let settings = placement.entry("scaleSettings").or_insert_with(|| json!({}));
+    rolling(settings, flags);
     scale::edit(settings, numbers).map_err(|wrong| Fault::new(wrong.flag, wrong.rule))
 }

@@ -1,6 +1,7 @@
 //! The flags that describe a Workload, as they are written.
 
 use clap::Args;
+use fedhub_api::{IntOrPercent, MOST_REPLICAS};
 
 /// The flags of `deploy` that say what a Workload is to be. On one that is there, they change what they name
 /// and nothing else.
@@ -28,6 +29,12 @@ pub struct Flags {
     /// Average memory use to scale at, in percent; 0 removes it.
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(i32).range(0..))]
     pub memory_percent: Option<i32>,
+    /// Instances of a city that may be missing while a new template replaces them; 1 unless said.
+    #[arg(long, value_name = "COUNT|PERCENT%", value_parser = share)]
+    pub max_unavailable: Option<IntOrPercent>,
+    /// Instances that a city may have too many while a new template replaces them; 0 unless said.
+    #[arg(long, value_name = "COUNT|PERCENT%", value_parser = share)]
+    pub max_surge: Option<IntOrPercent>,
     /// Size of the instances; see the command instance-types.
     #[arg(long, value_name = "INSTANCE_TYPE")]
     pub instance_type: Option<String>,
@@ -94,6 +101,15 @@ pub struct Mount {
     pub name: String,
     /// The directory.
     pub path: String,
+}
+
+/// `COUNT`, or `PERCENT%`.
+pub fn share(text: &str) -> Result<IntOrPercent, String> {
+    let share = text.parse().map_or_else(|_| IntOrPercent::Percent(text.to_owned()), IntOrPercent::Int);
+    match share.rounded_up(MOST_REPLICAS) {
+        Some(_) => Ok(share),
+        None => Err("a number from 0 to 1000, or a percentage from 0% to 100%".to_owned()),
+    }
 }
 
 /// `KEY=VALUE`, or `KEY-`.
@@ -196,6 +212,8 @@ impl Flags {
             ("--max", self.max.is_some()),
             ("--cpu-percent", self.cpu_percent.is_some()),
             ("--memory-percent", self.memory_percent.is_some()),
+            ("--max-unavailable", self.max_unavailable.is_some()),
+            ("--max-surge", self.max_surge.is_some()),
         ];
         given.into_iter().find_map(|(flag, given)| given.then_some(flag))
     }

@@ -80,6 +80,8 @@ fn of_placement(field: &str) -> &'static str {
         "name" => "--placement",
         field if field.ends_with("minReplicas") => "--min",
         field if field.ends_with("maxReplicas") => "--max",
+        field if field.ends_with("maxUnavailable") => "--max-unavailable",
+        field if field.ends_with("maxSurge") => "--max-surge",
         field if field.contains("metrics") => "--cpu-percent or --memory-percent",
         _ => "--city",
     }

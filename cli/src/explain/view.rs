@@ -247,7 +247,7 @@ fn instances(all: &[&Object], above: Option<&Finding>, look: &Look, now: Timesta
 fn colour(phase: Phase) -> Colour {
     match phase {
         Phase::Done => Colour::Green,
-        Phase::Pending | Phase::Updating | Phase::Draining | Phase::Paused => Colour::Yellow,
+        Phase::Pending | Phase::Waiting | Phase::Updating | Phase::Draining | Phase::Paused => Colour::Yellow,
         Phase::Blocked => Colour::Red,
     }
 }

@@ -37,6 +37,12 @@ impl Paused {
         Some(Self { holds: status == "Unknown", details: plain(details).into_owned() })
     }
 
+    /// Creates a pause of which the platform has said that it `holds`, in a message that may be empty.
+    pub fn from_rollout((holds, message): (bool, String)) -> Self {
+        let details = message.strip_prefix(BEGINS).unwrap_or_default().trim_end_matches('.');
+        Self { holds, details: plain(details).into_owned() }
+    }
+
     /// Returns a sentence: `The rollout of "web" is paused, which holds back a new template in "DFW".`
     pub fn sentence(&self, workload: &str) -> String {
         format!("The rollout of {} is {}.", Quoted(workload), self.words())

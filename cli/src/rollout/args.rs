@@ -79,3 +79,42 @@ pub struct UndoArgs {
     #[command(flatten)]
     pub wait: WaitArgs,
 }
+
+/// Flags of `rollout approve`.
+#[derive(Clone, Debug, Args)]
+pub struct ApproveArgs {
+    /// Name of the workload.
+    #[arg(value_name = "WORKLOAD", value_parser = names::existing)]
+    pub name: String,
+    /// The wave that is approved.
+    #[arg(long, value_name = "WAVE")]
+    pub wave: String,
+    /// Approve that the wave starts; without a flag, the side that requires approval is approved.
+    #[arg(long, conflicts_with = "after")]
+    pub before: bool,
+    /// Approve what the wave has come to, so that the next one starts.
+    #[arg(long)]
+    pub after: bool,
+}
+
+/// Flags of `rollout abort`.
+#[derive(Clone, Debug, Args)]
+pub struct AbortArgs {
+    /// Name of the workload.
+    #[arg(value_name = "WORKLOAD", value_parser = names::existing)]
+    pub name: String,
+    /// Do not ask. Without a terminal, nothing is aborted unless this is given.
+    #[arg(short, long)]
+    pub yes: bool,
+}
+
+/// Flags of `rollout retry`.
+#[derive(Clone, Debug, Args)]
+pub struct RetryArgs {
+    /// Name of the workload.
+    #[arg(value_name = "WORKLOAD", value_parser = names::existing)]
+    pub name: String,
+    /// Whether to wait for the rollout.
+    #[command(flatten)]
+    pub wait: WaitArgs,
+}

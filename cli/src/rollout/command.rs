@@ -2,8 +2,10 @@
 
 use clap::{Args, Subcommand};
 
-use super::args::{HistoryArgs, PauseArgs, ResumeArgs, StatusArgs, UndoArgs};
-use super::{history, pause, status, undo};
+use super::args::{
+    AbortArgs, ApproveArgs, HistoryArgs, PauseArgs, ResumeArgs, RetryArgs, StatusArgs, UndoArgs,
+};
+use super::{abort, approve, history, pause, status, undo};
 use crate::args::examples;
 use crate::problem::Problem;
 use crate::restart::{self, RestartArgs};
@@ -42,6 +44,15 @@ pub enum RolloutCommand {
     /// Let a paused rollout go on, and watch it.
     #[command(after_help = examples::ROLLOUT_PAUSE)]
     Resume(ResumeArgs),
+    /// Approve a wave of cities that the rollout waits for.
+    #[command(after_help = examples::ROLLOUT_APPROVE)]
+    Approve(ApproveArgs),
+    /// Give up a rollout over waves: every city that can be reached ends on one revision.
+    #[command(after_help = examples::ROLLOUT_ABORT)]
+    Abort(AbortArgs),
+    /// Let a rollout over waves go on that was aborted or paused, and watch it.
+    #[command(after_help = examples::ROLLOUT_ABORT)]
+    Retry(RetryArgs),
 }
 
 impl RolloutArgs {
@@ -49,7 +60,14 @@ impl RolloutArgs {
     pub fn writes(&self) -> bool {
         match &self.command {
             Some(RolloutCommand::Undo(args)) => !args.dry_run,
-            Some(RolloutCommand::Restart(_) | RolloutCommand::Pause(_) | RolloutCommand::Resume(_)) => true,
+            Some(
+                RolloutCommand::Restart(_)
+                | RolloutCommand::Pause(_)
+                | RolloutCommand::Resume(_)
+                | RolloutCommand::Approve(_)
+                | RolloutCommand::Abort(_)
+                | RolloutCommand::Retry(_),
+            ) => true,
             Some(RolloutCommand::Status(_) | RolloutCommand::History(_)) | None => false,
         }
     }
@@ -64,6 +82,9 @@ pub async fn run(session: &Session, args: &RolloutArgs) -> Result<(), Problem> {
         (Some(RolloutCommand::Restart(args)), _) => restart::run(session, args).await,
         (Some(RolloutCommand::Pause(args)), _) => pause::pause(session, args).await,
         (Some(RolloutCommand::Resume(args)), _) => pause::resume(session, args).await,
+        (Some(RolloutCommand::Approve(args)), _) => approve::run(session, args).await,
+        (Some(RolloutCommand::Abort(args)), _) => abort::abort(session, args).await,
+        (Some(RolloutCommand::Retry(args)), _) => abort::retry(session, args).await,
         (None, None) => Err(Problem::usage("The name of a workload is missing.")
             .remedy(format!("{} lists them.", session.command("workloads")))),
     }

@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
+use fedhub_api::reason::Reason;
 use fedhub_core::message::Quoted;
 use fedhub_core::object::Kind;
 
 use super::judge::{Judgement, Verdict};
 use super::wait::{End, Outcome, Wait};
-use super::{paused, view};
+use super::waves::Stop;
+use super::{awaiting, paused, view};
 use crate::exit::Exit;
 use crate::model::absent;
 use crate::problem::Problem;
@@ -26,12 +28,22 @@ pub fn conclude(session: &Session, wait: &Wait, end: &End) -> Result<(), Problem
         (Outcome::Paused, Some(Judgement { paused: Some(paused), .. })) => {
             Err(paused::problem(session, name, paused))
         }
+        (Outcome::AwaitingApproval, Some(judgement)) => {
+            awaiting::problem(session, name, judgement).map_or(Ok(()), Err)
+        }
         (Outcome::Deleted, _) => Err(Problem::failed(format!("The workload {} was deleted.", Quoted(name)))),
         (Outcome::Interrupted, _) => {
             let sentence = format!("Stopped watching. The rollout of {} goes on.", Quoted(name));
             Err(again(session, name, Problem::new(Exit::Interrupted, sentence)))
         }
-        (Outcome::TimedOut | Outcome::Done | Outcome::Blocked | Outcome::Paused, judgement) => {
+        (
+            Outcome::TimedOut
+            | Outcome::Done
+            | Outcome::Blocked
+            | Outcome::Paused
+            | Outcome::AwaitingApproval,
+            judgement,
+        ) => {
             let time = wait.timeout.map(spoken).unwrap_or_default();
             Err(timed_out(session, name, &time, judgement.as_ref()))
         }
@@ -43,6 +55,9 @@ pub fn at_once(session: &Session, name: &str, judgement: &Judgement) -> Result<(
     if let (Verdict::Paused, Some(paused)) = (judgement.verdict, &judgement.paused) {
         return Err(paused::problem(session, name, paused));
     }
+    if let Some(problem) = awaiting::problem(session, name, judgement) {
+        return Err(problem);
+    }
     match judgement.verdict {
         Verdict::Done => Ok(()),
         // The table has said why.
@@ -53,7 +68,7 @@ pub fn at_once(session: &Session, name: &str, judgement: &Judgement) -> Result<(
             Problem::new(Exit::Blocked, format!("The rollout of {} is blocked.", Quoted(name))),
         )),
         Verdict::Deleted => Err(Problem::failed(format!("The workload {} is being deleted.", Quoted(name)))),
-        Verdict::Progressing | Verdict::Paused => {
+        Verdict::Progressing | Verdict::Paused | Verdict::AwaitingApproval => {
             let sentence = format!("The rollout of {} is not done yet.", Quoted(name));
             Err(again(session, name, Problem::new(Exit::TimedOut, sentence)))
         }
@@ -67,6 +82,7 @@ pub fn state(verdict: Verdict) -> &'static str {
         Verdict::Progressing => "progressing",
         Verdict::Blocked => "blocked",
         Verdict::Paused => "paused",
+        Verdict::AwaitingApproval => "awaiting-approval",
         Verdict::Deleted => "deleted",
     }
 }
@@ -77,10 +93,35 @@ fn blocked(session: &Session, name: &str, judgement: &Judgement) -> Problem {
 
 /// Adds to a problem what follows once it is mended, and how to go back if there is a way.
 fn mended(session: &Session, name: &str, judgement: &Judgement, problem: Problem) -> Problem {
+    if let Some(Stop::Ended(obstacle)) = judgement.stop() {
+        return problem.remedy(way_out(session, name, &obstacle.reason));
+    }
     let again = session.command(&format!("rollout status {name}"));
     let undo = session.command(&format!("rollout undo {name}"));
     let back = if judgement.has_earlier { format!(", `{undo}` goes back") } else { String::new() };
     problem.remedy(format!("It goes on by itself once that is mended: `{again}` watches it{back}."))
+}
+
+/// What helps a rollout over waves that has ended early, by the reason that the platform gives.
+fn way_out(session: &Session, name: &str, reason: &str) -> String {
+    let deploy = session.command(&format!("deploy {name} --image IMAGE"));
+    match Reason::parse(reason) {
+        Some(Reason::RolloutAborted) => {
+            format!("`{}` begins it anew.", session.command(&format!("rollout retry {name}")))
+        }
+        Some(Reason::RolloutRolledBack) => {
+            format!("`{deploy}`, or any other template, begins a rollout anew.")
+        }
+        Some(Reason::CityFailed) => {
+            let abort = session.command(&format!("rollout abort {name}"));
+            let undo = session.command(&format!("rollout undo {name}"));
+            format!("`{abort}` gives it up, `{undo}` goes back, `{deploy}` goes on with another template.")
+        }
+        _ => {
+            let again = session.command(&format!("rollout status {name}"));
+            format!("It goes on by itself once that is mended: `{again}` watches it.")
+        }
+    }
 }
 
 fn timed_out(session: &Session, name: &str, time: &str, judgement: Option<&Judgement>) -> Problem {

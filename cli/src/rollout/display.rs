@@ -41,12 +41,13 @@ pub struct Plain<W> {
     out: W,
     shown: BTreeMap<(String, String), String>,
     whole: Option<String>,
+    waves: BTreeMap<String, String>,
 }
 
 impl<W: Write> Plain<W> {
     /// Creates a display that writes to `out`.
     pub fn new(out: W) -> Self {
-        Self { out, shown: BTreeMap::new(), whole: None }
+        Self { out, shown: BTreeMap::new(), whole: None, waves: BTreeMap::new() }
     }
 
     /// Writes one line, escaping what others wrote.
@@ -62,6 +63,13 @@ impl<W: Write> Display for Plain<W> {
         if whole != self.whole {
             self.line(whole.as_deref().unwrap_or("no longer blocked"));
             self.whole = whole;
+        }
+        for wave in judgement.waves.iter().flat_map(|waves| &waves.waves) {
+            let text = view::wave_line(wave);
+            if self.waves.get(&wave.name) != Some(&text) {
+                self.line(&text);
+                self.waves.insert(wave.name.clone(), text);
+            }
         }
         for row in &judgement.rows {
             let key = (row.placement.clone(), row.city.clone());
@@ -172,6 +180,7 @@ mod tests {
             old: 0,
             obstacle: Some(obstacle),
             awaits: None,
+            turn: None,
         };
         Judgement {
             generation: 1,
@@ -181,6 +190,7 @@ mod tests {
             obstacle: None,
             paused: None,
             has_earlier: false,
+            waves: None,
             verdict: Verdict::Blocked,
         }
     }

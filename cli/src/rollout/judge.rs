@@ -10,15 +10,18 @@ use std::collections::BTreeSet;
 use fedhub_api::conditions::{find, said};
 use fedhub_api::facts::workload::{is_paused, problems_beside_available};
 use fedhub_api::reason::Reason;
+use fedhub_core::names::deployment_name;
 use fedhub_core::object::{Object, ObjectView};
+use jiff::Timestamp;
 use serde_json::Value;
 
 pub use super::stage::Phase;
 
-use super::held;
+use super::held::{self, is_waiting};
 use super::revision::has_earlier;
 use super::stage::Stage;
 use super::template::{carries_spec, carries_template};
+use super::waves::{Stop, Turn, Waves, pause};
 use crate::model::status::{awaited, generation, is_going, is_observed, is_ready};
 use crate::model::{Counts, Obstacle, Paused, Site, Workload};
 
@@ -39,6 +42,8 @@ pub struct Row {
     pub obstacle: Option<Obstacle>,
     /// What the city waits for, in the platform's words.
     pub awaits: Option<String>,
+    /// How far it is in a rollout over waves.
+    pub turn: Option<Turn>,
 }
 
 /// The state of a rollout as a whole.
@@ -52,6 +57,8 @@ pub enum Verdict {
     Blocked,
     /// A pause holds back a part of it.
     Paused,
+    /// A wave of the rollout requires approval.
+    AwaitingApproval,
     /// The Workload is being deleted.
     Deleted,
 }
@@ -73,28 +80,54 @@ pub struct Judgement {
     pub paused: Option<Paused>,
     /// Whether a revision is recorded that it can go back to.
     pub has_earlier: bool,
+    /// The waves of its rollout; `None` where it has none, or nothing is said of the newest template.
+    pub waves: Option<Waves>,
     /// The verdict that follows from all of it.
     pub verdict: Verdict,
 }
 
-/// Judges a Workload by what belongs to it.
+impl Judgement {
+    /// What keeps a rollout over waves from going on by itself.
+    pub fn stop(&self) -> Option<&Stop> {
+        self.waves.as_ref()?.stop.as_ref()
+    }
+}
+
+/// Judges a Workload by what belongs to it, its WorkloadRollout left out.
 pub fn judge(seen: &Workload<'_>) -> Judgement {
+    judge_with(seen, None, Timestamp::UNIX_EPOCH)
+}
+
+/// Judges a Workload by what belongs to it, and by its WorkloadRollout where it has one.
+pub fn judge_with(seen: &Workload<'_>, rollout: Option<&Object>, now: Timestamp) -> Judgement {
     let workload = seen.object;
+    let waves = rollout.and_then(|rollout| Waves::read(workload, rollout, now));
     let observed = is_observed(workload);
     let refusal = observed.then(|| refusal(workload)).flatten();
-    let row = |site: &Site<'_>| row(workload, observed, refusal.as_ref(), site);
+    let row = |site: &Site<'_>| Row {
+        turn: waves.as_ref().and_then(|waves| turn(waves, workload, site)),
+        ..row(workload, observed, refusal.as_ref(), site)
+    };
     let rows: Vec<Row> = seen.sites.iter().map(row).collect();
+    let ended = match waves.as_ref().and_then(|waves| waves.stop.as_ref()) {
+        Some(Stop::Ended(obstacle)) if rows.iter().any(|row| row.phase != Phase::Done) => {
+            Some(obstacle.clone())
+        }
+        _ => None,
+    };
     let mut judgement = Judgement {
         generation: generation(workload),
         taken_up: !workload.status()["observedGeneration"].is_null(),
         // Whatever a city says itself is newer and nearer.
-        obstacle: refusal
-            .or_else(|| overdue(workload))
-            .filter(|_| !rows.iter().any(|row| row.obstacle.is_some())),
+        obstacle: ended.or_else(|| {
+            refusal.or_else(|| overdue(workload)).filter(|_| !rows.iter().any(|row| row.obstacle.is_some()))
+        }),
         strays: seen.strays.len(),
-        paused: Paused::from_workload(workload),
+        paused: Paused::from_workload(workload)
+            .or_else(|| rollout.and_then(|rollout| pause(workload, rollout).map(Paused::from_rollout))),
         has_earlier: has_earlier(workload),
         rows,
+        waves,
         verdict: Verdict::Progressing,
     };
     judgement.verdict = verdict(workload, &judgement);
@@ -114,12 +147,20 @@ fn verdict(workload: &Object, judgement: &Judgement) -> Verdict {
     if judgement.paused.as_ref().is_some_and(|paused| paused.holds) {
         return Verdict::Paused;
     }
-    let blocked = unfinished().all(|row| row.phase == Phase::Blocked);
+    match judgement.stop() {
+        Some(Stop::Approval { .. }) => return Verdict::AwaitingApproval,
+        Some(Stop::Ended(_)) if unfinished().next().is_some() => return Verdict::Blocked,
+        Some(Stop::Ended(_)) | None => {}
+    }
+    // What waits for a city that is blocked does not go on either.
+    let blocked = unfinished().all(|row| matches!(row.phase, Phase::Blocked | Phase::Waiting))
+        && unfinished().any(|row| row.phase == Phase::Blocked);
     // A refused write of a deployment may not show in its row: planes prune fields, so that those of the
     // Workload alone prove nothing.
     let refused = obstacle.is_some() && (rows.is_empty() || progressing);
     let is_late = overdue(workload).is_some() && unfinished().next().is_some();
-    if is_late || blocked && (unfinished().next().is_some() || refused) {
+    let nothing_else = unfinished().next().is_none() && refused;
+    if is_late || blocked || nothing_else {
         return Verdict::Blocked;
     }
     let done = is_observed(workload) && !progressing && !rows.is_empty() && *strays == 0;
@@ -153,6 +194,11 @@ fn overdue(workload: &Object) -> Option<Obstacle> {
 fn row(workload: &Object, observed: bool, refusal: Option<&Obstacle>, site: &Site<'_>) -> Row {
     let (phase, obstacle, awaits) = match site.deployment {
         _ if !site.wanted => leaving(site),
+        Some(deployment)
+            if observed && !is_current(workload, site, deployment) && is_waiting(workload, deployment) =>
+        {
+            held::waiting()
+        }
         Some(deployment) if !observed || !is_current(workload, site, deployment) => {
             let refused = refusal.filter(|_| !deployment.is_terminating()).cloned();
             pending(refused, "waits for the platform to take up the change")
@@ -162,7 +208,11 @@ fn row(workload: &Object, observed: bool, refusal: Option<&Obstacle>, site: &Sit
         None => pending(None, "waits for the platform to take up the workload"),
         Some(deployment) => held::with_deployment(workload, deployment, deployed(site, deployment)),
     };
-    let counts = site.counts().filter(|_| observed && site.is_observed());
+    let mut counts = site.counts().filter(|_| observed && site.is_observed());
+    if let (Phase::Waiting, Some(counts)) = (phase, &mut counts) {
+        // What it reports is about the template that it keeps.
+        counts.updated = 0;
+    }
     Row {
         placement: site.placement.to_owned(),
         city: site.city.to_owned(),
@@ -171,7 +221,17 @@ fn row(workload: &Object, observed: bool, refusal: Option<&Obstacle>, site: &Sit
         old: old(site, counts),
         obstacle,
         awaits,
+        turn: None,
     }
+}
+
+/// How far a city is in a rollout over waves.
+fn turn(waves: &Waves, workload: &Object, site: &Site<'_>) -> Option<Turn> {
+    let turn = match site.deployment {
+        Some(deployment) => waves.turn(deployment.name()),
+        None => waves.turn(&deployment_name(workload.name(), site.placement, site.city)),
+    };
+    turn.cloned()
 }
 
 fn pending(obstacle: Option<Obstacle>, awaits: &str) -> Stage {
@@ -208,6 +268,7 @@ fn is_current(workload: &Object, site: &Site<'_>, deployment: &Object) -> bool {
         && same("minReplicas")
         && same("maxReplicas")
         && carries_spec(&scale["metrics"], &is["scaleSettings"]["metrics"])
+        && carries_spec(&scale["rollingUpdate"], &is["scaleSettings"]["rollingUpdate"])
         && (is_paused(workload) || carries_template(&wanted["template"], &is["template"]))
 }
 

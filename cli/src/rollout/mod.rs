@@ -10,16 +10,23 @@
 //! 4. [`follow`] does all of that for the commands that change a workload: `deploy`, `scale`, `restart`,
 //!    `rollout undo`.
 //!
+//! A rollout over waves is described by a WorkloadRollout ([`governed`]), which [`waves`] reads. It may wait
+//! for an approval ([`awaiting`], [`approve`]), or be given up ([`abort`]).
+//!
 //! A rollout can be paused ([`pause`]). Then it is judged as far as it goes (`held`), and that is said
 //! ([`paused`]).
 //!
 //! [`revision`]s are what the platform records: [`history`] lists them, and [`undo`] goes back to one.
 //! [`command`] is `rollout` with all that is below it.
 
+pub mod abort;
+pub mod approve;
 pub mod args;
+pub mod awaiting;
 pub mod command;
 pub mod conclude;
 pub mod display;
+pub mod governed;
 mod held;
 pub mod history;
 pub mod judge;
@@ -33,6 +40,7 @@ pub mod undo;
 pub mod view;
 pub mod wait;
 pub mod watch;
+pub mod waves;
 
 pub use args::{StatusArgs, WaitArgs};
 pub use wait::wait;
@@ -48,7 +56,7 @@ use crate::view::Look;
 use wait::{End, Outcome, Wait};
 
 /// Waits for the rollout of a workload that was just changed, unless the flags say not to. A pause that holds
-/// the change back is said, and no error: the change is stored.
+/// the change back, and a wave that requires approval, are said, and no errors: the change is stored.
 pub async fn follow(session: &Session, workload: &str, args: &WaitArgs) -> Result<(), Problem> {
     if args.no_wait {
         if !paused::tell_at_once(session, workload).await {
@@ -58,6 +66,10 @@ pub async fn follow(session: &Session, workload: &str, args: &WaitArgs) -> Resul
         return Ok(());
     }
     let (of, end) = watched(session, workload, timeout::limit(args.timeout)).await?;
+    if let (Outcome::AwaitingApproval, Some(judgement)) = (end.outcome, &end.judgement) {
+        awaiting::tell(session, workload, judgement);
+        return Ok(());
+    }
     let paused = end.judgement.as_ref().and_then(|judgement| judgement.paused.as_ref());
     match paused.filter(|_| end.outcome == Outcome::Paused) {
         Some(paused) => {
@@ -102,8 +114,12 @@ pub(crate) async fn status(session: &Session, args: &StatusArgs) -> Result<(), P
         let (of, end) = watched(session, &args.name, timeout::limit(args.timeout)).await?;
         return conclude::conclude(session, &of, &end);
     }
-    let Project { workloads, deployments, instances } = Project::of_workload(session, &args.name).await;
-    let seen = watch::Seen::listed([workloads?, deployments?, instances?]);
+    let (project, rollout) = tokio::join!(
+        Project::of_workload(session, &args.name),
+        governed::find(&session.client, &session.namespace, &args.name),
+    );
+    let Project { workloads, deployments, instances } = project;
+    let seen = watch::Seen::listed([workloads?, deployments?, instances?], rollout?);
     let judgement = seen.judge(&args.name).ok_or_else(|| absent(session, Kind::Workload, &args.name))?;
     let state = conclude::state(judgement.verdict);
     session.print(

@@ -1,16 +1,17 @@
-//! `rollout pause` and `rollout resume`: an annotation of the workload, which the platform honours.
+//! `rollout pause` and `rollout resume`: a field of the workload's WorkloadRollout where it has one, else an
+//! annotation of the workload, which the platform honours, too.
 //!
-//! Only that annotation is written: whatever else is changed at the same moment stays.
+//! Only that is written: whatever else is changed at the same moment stays.
 
 use fedhub_api::facts::workload::is_paused;
 use fedhub_core::message::Quoted;
 use fedhub_core::names::ROLLOUT_PAUSED;
-use fedhub_core::object::Kind;
+use fedhub_core::object::{Kind, Object, ObjectView};
 use kube::api::Patch;
 use serde_json::{Value, json};
 
 use super::args::{PauseArgs, ResumeArgs};
-use super::{follow, paused};
+use super::{follow, governed, paused};
 use crate::model;
 use crate::problem::Problem;
 use crate::session::Session;
@@ -18,8 +19,16 @@ use crate::session::Session;
 /// Runs `rollout pause`.
 pub async fn pause(session: &Session, args: &PauseArgs) -> Result<(), Problem> {
     let name = &*args.name;
-    if is_paused(&model::get(session, Kind::Workload, name).await?) {
+    let by_annotation = is_paused(&model::get(session, Kind::Workload, name).await?);
+    let rollout = governed::find(&session.client, &session.namespace, name).await?;
+    if by_annotation || rollout.as_ref().is_some_and(is_held) {
         session.tell(&format!("The rollout of {} is paused already.", Quoted(name)));
+    } else if rollout.is_some() {
+        set_paused(session, name, Some(true), "pause").await?;
+        session.tell(&format!(
+            "Paused the rollout of {}: no other city starts. Those that have started go on.",
+            Quoted(name)
+        ));
     } else {
         write(session, name, Some("true"), "pause").await?;
         session.tell(&format!(
@@ -38,14 +47,32 @@ pub async fn pause(session: &Session, args: &PauseArgs) -> Result<(), Problem> {
 /// Runs `rollout resume`.
 pub async fn resume(session: &Session, args: &ResumeArgs) -> Result<(), Problem> {
     let name = &*args.name;
-    if is_paused(&model::get(session, Kind::Workload, name).await?) {
+    let by_annotation = is_paused(&model::get(session, Kind::Workload, name).await?);
+    let rollout = governed::find(&session.client, &session.namespace, name).await?;
+    let by_rollout = rollout.as_ref().is_some_and(is_held);
+    if by_annotation {
         write(session, name, None, "resume").await?;
+    }
+    if by_rollout {
+        set_paused(session, name, None, "resume").await?;
+    }
+    if by_annotation || by_rollout {
         session.tell(&format!("Resumed the rollout of {}.", Quoted(name)));
     } else {
         // An earlier resume may have ended before the rollout did.
         session.tell(&format!("The rollout of {} is not paused.", Quoted(name)));
     }
     follow(session, name, &args.wait).await
+}
+
+/// Whether a WorkloadRollout pauses itself.
+fn is_held(rollout: &Object) -> bool {
+    rollout.spec()["paused"] == true
+}
+
+async fn set_paused(session: &Session, name: &str, value: Option<bool>, doing: &str) -> Result<(), Problem> {
+    let patch = json!({"spec": {"paused": value}});
+    governed::change(session, name, doing, |_| Ok(Some(patch.clone()))).await.map(|_| ())
 }
 
 async fn write(session: &Session, name: &str, value: Option<&str>, doing: &str) -> Result<(), Problem> {

@@ -7,6 +7,8 @@ use crate::model::Obstacle;
 pub enum Phase {
     /// The city has not observed the newest generation.
     Pending,
+    /// The city keeps its template until the cities before it are done.
+    Waiting,
     /// Instances are being made or replaced.
     Updating,
     /// All wanted instances run, and old ones are still there.

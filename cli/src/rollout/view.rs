@@ -6,7 +6,10 @@ use fedhub_terminal::plain;
 use fedhub_terminal::table::counted;
 use serde_json::{Value, json};
 
+use super::approve::side;
+use super::awaiting;
 use super::judge::{Judgement, Phase, Row};
+use super::waves::Wave;
 use crate::model::{Counts, Obstacle};
 use crate::view::condition::{Finding, without_attribution};
 use crate::view::sheet::{Cell, Column, Cut, sheet};
@@ -23,6 +26,20 @@ const COLUMNS: [Column; 6] = [
     Column::whole("STATE"),
 ];
 
+/// The columns of [`table`] of a rollout over waves.
+const COLUMNS_OF_WAVES: [Column; 10] = [
+    Column::cut("PLACEMENT", Cut::End).optional(2),
+    Column::whole("CITY"),
+    Column::cut("WAVE", Cut::End),
+    Column::whole("TURN"),
+    Column::whole("SINCE").optional(1),
+    Column::whole("REVISION").optional(3),
+    Column::whole("UPDATED"),
+    Column::whole("READY"),
+    Column::whole("OLD").optional(4),
+    Column::whole("STATE"),
+];
+
 /// A table with a row for each city of each placement, and below it what stands in the way and what is
 /// awaited.
 pub fn table(judgement: &Judgement, look: &Look) -> String {
@@ -30,9 +47,46 @@ pub fn table(judgement: &Judgement, look: &Look) -> String {
     std::iter::once(rows(judgement, look)).chain(remarks).collect::<Vec<_>>().join("\n")
 }
 
-/// Renders the rows alone, without the remarks below the table.
+/// Renders the waves and the rows alone, without the remarks below the table.
 pub fn rows(judgement: &Judgement, look: &Look) -> String {
-    sheet(&COLUMNS, judgement.rows.iter().map(cells).collect(), look)
+    let Some(waves) = &judgement.waves else {
+        return sheet(&COLUMNS, judgement.rows.iter().map(cells).collect(), look);
+    };
+    let lines = waves.waves.iter().map(|wave| wrapped(&wave_line(wave), 0, look.terminal.width));
+    let cells = judgement.rows.iter().map(cells_of_waves).collect();
+    lines.chain([sheet(&COLUMNS_OF_WAVES, cells, look)]).collect::<Vec<_>>().join("\n")
+}
+
+/// Formats one wave as a line: how far it is, and its approval.
+pub fn wave_line(wave: &Wave) -> String {
+    let cities = match wave.cities {
+        1 => "1 city".to_owned(),
+        several => format!("{several} cities"),
+    };
+    let approval = match (&wave.approved_by, wave.gate) {
+        (Some(by), _) if by.is_empty() => ", approved".to_owned(),
+        (Some(by), _) => format!(", approved by {}", Quoted(by)),
+        (None, Some(gate)) if wave.is_awaited => format!(", waits for approval {}", side(gate)),
+        (None, Some(gate)) => format!(", requires approval {}", side(gate)),
+        (None, None) => String::new(),
+    };
+    plain(&format!("Wave {}: {} of {cities} complete{approval}", wave.name, wave.complete)).into_owned()
+}
+
+/// The cells of [`COLUMNS_OF_WAVES`].
+fn cells_of_waves(row: &Row) -> Vec<Cell> {
+    let dash = || Cell::from("—");
+    let turn = match &row.turn {
+        Some(turn) => {
+            let (word, colour) = turn.word();
+            let revision = turn.revision.map_or_else(dash, |revision| revision.to_string().into());
+            [turn.wave.clone().into(), Cell::new(word, Some(colour)), turn.elapsed.clone().into(), revision]
+        }
+        None => [dash(), dash(), dash(), dash()],
+    };
+    let mut cells = cells(row);
+    cells.splice(2..2, turn);
+    cells
 }
 
 fn cells(row: &Row) -> Vec<Cell> {
@@ -40,7 +94,7 @@ fn cells(row: &Row) -> Vec<Cell> {
     let colour = match row.phase {
         Phase::Done => Colour::Green,
         Phase::Blocked => Colour::Red,
-        Phase::Pending | Phase::Updating | Phase::Draining | Phase::Paused => Colour::Yellow,
+        Phase::Pending | Phase::Waiting | Phase::Updating | Phase::Draining | Phase::Paused => Colour::Yellow,
     };
     vec![
         row.placement.clone().into(),
@@ -65,7 +119,9 @@ pub fn said(obstacle: &Obstacle) -> String {
 /// Lists obstacles and what is awaited, a line each.
 pub fn remarks(judgement: &Judgement) -> Vec<String> {
     let rows = by_place(judgement, |row| {
-        row.obstacle.as_ref().map(said).or_else(|| row.awaits.as_deref().map(without_attribution))
+        let cause = row.turn.as_ref().and_then(|turn| turn.cause.as_ref());
+        let stands = row.obstacle.as_ref().or(cause).map(said);
+        stands.or_else(|| row.awaits.as_deref().map(without_attribution))
     });
     let whole = judgement.obstacle.iter().map(said);
     let strays = (judgement.strays > 0)
@@ -97,9 +153,15 @@ pub fn line(row: &Row) -> String {
     };
     let numbers = if row.old > 0 { format!("{numbers}, {} old", row.old) } else { numbers };
     let phase = row.phase.to_string().to_lowercase();
+    let phase = match &row.turn {
+        Some(turn) if turn.word().0.to_lowercase() == phase => {
+            format!("{phase} in wave {}", plain(&turn.wave))
+        }
+        Some(turn) => format!("{phase}, {} in wave {}", turn.word().0.to_lowercase(), plain(&turn.wave)),
+        None => phase,
+    };
     match (&row.obstacle, row.phase) {
         (Some(obstacle), _) => format!("{place}: {phase}, {numbers}: {}", said(obstacle)),
-        (None, Phase::Done) => format!("{place}: done, {numbers}"),
         (None, _) => format!("{place}: {phase}, {numbers}"),
     }
 }
@@ -133,7 +195,7 @@ pub fn done(name: &str, judgement: &Judgement) -> String {
 /// Returns the rollout for `--output json` and `yaml`.
 pub fn report(name: &str, state: &str, judgement: &Judgement) -> Value {
     let row = |row: &Row| {
-        json!({
+        let mut city = json!({
             "placement": row.placement,
             "city": row.city,
             "state": row.phase.to_string().to_lowercase(),
@@ -143,16 +205,44 @@ pub fn report(name: &str, state: &str, judgement: &Judgement) -> Value {
             "old": row.old,
             "reason": row.obstacle.as_ref().map(|obstacle| &obstacle.reason),
             "message": row.obstacle.as_ref().map(|obstacle| &obstacle.message).or(row.awaits.as_ref()),
-        })
+        });
+        if let Some(turn) = &row.turn {
+            city["rollout"] = json!({
+                "wave": turn.wave,
+                "state": turn.word().0.to_lowercase(),
+                "revision": turn.revision,
+                "since": turn.since,
+                "reason": turn.cause.as_ref().map(|cause| &cause.reason),
+                "message": turn.cause.as_ref().map(|cause| &cause.message),
+            });
+        }
+        city
     };
     let message = judgement.obstacle.as_ref().map(|obstacle| obstacle.message.clone());
     let held = judgement.paused.as_ref().filter(|paused| paused.holds);
-    json!({
+    let mut report = json!({
         "workload": name,
         "generation": judgement.generation,
         "state": state,
         "paused": judgement.paused.is_some(),
-        "message": message.or_else(|| held.map(|paused| paused.sentence(name))),
+        "message": message.or_else(|| held.map(|paused| paused.sentence(name)))
+            .or_else(|| awaiting::sentence(name, judgement)),
         "cities": judgement.rows.iter().map(row).collect::<Vec<_>>(),
+    });
+    if let Some(waves) = &judgement.waves {
+        report["revision"] = json!(waves.revision);
+        report["waves"] = waves.waves.iter().map(wave_report).collect();
+    }
+    report
+}
+
+fn wave_report(wave: &Wave) -> Value {
+    json!({
+        "name": wave.name,
+        "cities": wave.cities,
+        "complete": wave.complete,
+        "gate": wave.gate,
+        "approvedBy": wave.approved_by,
+        "awaitingApproval": wave.is_awaited,
     })
 }

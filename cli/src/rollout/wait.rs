@@ -12,6 +12,7 @@ use kube::runtime::watcher;
 use tokio::time::{Instant, sleep_until};
 
 use super::display::Display;
+use super::governed;
 use super::judge::{Judgement, Verdict};
 use super::watch::{News, Seen, news};
 use crate::model::{api, selector};
@@ -60,6 +61,8 @@ pub enum Outcome {
     Blocked,
     /// A pause holds back a part of it.
     Paused,
+    /// A wave of it requires approval.
+    AwaitingApproval,
     /// The time is over.
     TimedOut,
     /// Ctrl-C.
@@ -233,7 +236,12 @@ impl<'a> Waiting<'a> {
         match verdict {
             Verdict::Deleted => Some(Outcome::Deleted),
             Verdict::Paused => Some(Outcome::Paused),
+            Verdict::AwaitingApproval => self.end(verdict, Outcome::AwaitingApproval).await,
             Verdict::Progressing => None,
+            // The platform has waited for as long as the rollout may take, and said so.
+            Verdict::Blocked if self.judgement.as_ref().is_some_and(|it| it.stop().is_some()) => {
+                self.end(verdict, Outcome::Blocked).await
+            }
             Verdict::Blocked => {
                 let since = *self.blocked_since.get_or_insert(now);
                 if now < since + SETTLE { None } else { self.end(verdict, Outcome::Blocked).await }
@@ -264,6 +272,7 @@ impl<'a> Waiting<'a> {
         let workloads = list(Kind::Workload, named).await?;
         let deployments = list(Kind::WorkloadDeployment, owned()).await?;
         let instances = list(Kind::Instance, owned()).await?;
-        Seen::listed([workloads, deployments, instances]).judge(workload)
+        let rollout = governed::find(client, namespace, workload).await.ok()?;
+        Seen::listed([workloads, deployments, instances], rollout).judge(workload)
     }
 }

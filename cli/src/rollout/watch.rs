@@ -3,17 +3,19 @@
 use std::collections::BTreeMap;
 
 use fedhub_core::object::{Kind, Object, ObjectView};
+use futures::future::ready;
 use futures::stream::{BoxStream, SelectAll};
 use futures::{StreamExt, stream};
+use jiff::Timestamp;
 use kube::Client;
 use kube::runtime::watcher::{self, Event};
 use kube::runtime::{WatchStreamExt, watcher as watch};
 
-use super::judge::{Judgement, judge};
+use super::judge::{Judgement, judge_with};
 use crate::model::{Index, api, selector};
 use crate::session::transport::watch_config;
 
-/// The kinds that are watched.
+/// The kinds that every project has.
 const KINDS: [Kind; 3] = [Kind::Workload, Kind::WorkloadDeployment, Kind::Instance];
 
 /// An event of a watch, or its error.
@@ -30,7 +32,30 @@ pub fn news(client: &Client, namespace: &str, workload: &str) -> SelectAll<BoxSt
         let events = watch(api(client.clone(), namespace, kind), config).default_backoff();
         events.map(move |event| (kind, event)).boxed()
     };
-    stream::select_all(KINDS.map(of))
+    // A project need not have this kind, nor may everybody read it: nothing is known of it then. What is
+    // wrong with the connection, the other watches report.
+    let named = watch_config().fields(&format!("metadata.name={workload}"));
+    let rollouts = watch(api(client.clone(), namespace, Kind::WorkloadRollout), named).default_backoff();
+    let rollouts = rollouts
+        .take_while(|event| ready(!is_refused(event)))
+        .filter(|event| ready(event.is_ok()))
+        .map(|event| (Kind::WorkloadRollout, event))
+        .boxed();
+    stream::select_all(KINDS.map(of).into_iter().chain([rollouts]))
+}
+
+/// Whether the server does not have a kind, or does not let it be read.
+fn is_refused(event: &Result<Event<Object>, watcher::Error>) -> bool {
+    let code = match event {
+        Err(
+            watcher::Error::InitialListFailed(kube::Error::Api(status))
+            | watcher::Error::WatchStartFailed(kube::Error::Api(status))
+            | watcher::Error::WatchFailed(kube::Error::Api(status))
+            | watcher::Error::WatchError(status),
+        ) => status.code,
+        Ok(_) | Err(_) => return false,
+    };
+    matches!(code, 403..=405)
 }
 
 /// The objects that the watches have brought.
@@ -49,9 +74,12 @@ struct Cache {
 }
 
 impl Seen {
-    /// Creates what watches would have brought from lists.
-    pub fn listed(lists: [Vec<Object>; 3]) -> Self {
+    /// Creates what watches would have brought from lists, and from the Workload's WorkloadRollout.
+    pub fn listed(lists: [Vec<Object>; 3], rollout: Option<Object>) -> Self {
         let mut seen = Self::default();
+        if let Some(rollout) = rollout {
+            seen.apply(Kind::WorkloadRollout, Event::Apply(rollout));
+        }
         for (kind, objects) in KINDS.into_iter().zip(lists) {
             let objects = objects.into_iter().map(|object| (object.name().to_owned(), object));
             let cache = Cache { objects: objects.collect(), listing: None, listed: true };
@@ -81,7 +109,7 @@ impl Seen {
         self.caches.get(&kind).is_some_and(|cache| cache.listed)
     }
 
-    /// Whether each kind was listed once.
+    /// Whether each kind that every project has was listed once.
     pub fn is_whole(&self) -> bool {
         KINDS.into_iter().all(|kind| self.is_listed(kind))
     }
@@ -97,6 +125,7 @@ impl Seen {
         let objects =
             |kind: Kind| self.caches.get(&kind).into_iter().flat_map(|cache| cache.objects.values());
         let index = Index::new(objects(Kind::WorkloadDeployment), objects(Kind::Instance));
-        Some(judge(&index.workload(workload)))
+        let rollout = self.caches.get(&Kind::WorkloadRollout).and_then(|cache| cache.objects.get(name));
+        Some(judge_with(&index.workload(workload), rollout, Timestamp::now()))
     }
 }

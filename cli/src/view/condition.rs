@@ -112,6 +112,9 @@ impl Finding {
             Some(Responsible::Nobody) if self.reason.as_str() == Reason::Suspended => {
                 "It runs again once it is resumed".to_owned()
             }
+            Some(Responsible::Nobody) if self.reason.as_str() == Reason::RolloutAborted => {
+                "It stays so until it is retried".to_owned()
+            }
             Some(Responsible::Nobody) => "Nobody has to act: it passes by itself".to_owned(),
         }
     }

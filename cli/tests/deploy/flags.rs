@@ -1,6 +1,6 @@
 //! What flags make of a Workload: what they name, and nothing else.
 
-use fedhub_cli::deploy::flags::{Edit, Keys, Mount, Variable, keys, mount, variable};
+use fedhub_cli::deploy::flags::{Edit, Keys, Mount, Variable, keys, mount, share, variable};
 use fedhub_core::object::ObjectView;
 use serde_json::{Value, json};
 
@@ -19,6 +19,7 @@ fn a_flag_changes_what_it_names_and_nothing_else() {
             &[r#"~ APP.image: "ghcr.io/example/web:1" -> "ghcr.io/example/web:2""#],
         ),
         (&["--min=3"], &["~ spec.placements[america].scaleSettings.minReplicas: 1 -> 3"]),
+        (&["--max-surge=1"], &["+ spec.placements[america].scaleSettings.rollingUpdate"]),
         (&["--city=DFW,LHR"], &[r#"~ spec.placements[america].cityCodes: ["DFW", "ORD"] -> ["DFW", "LHR"]"#]),
         (&["--city=dfw,lhr"], &[r#"~ spec.placements[america].cityCodes: ["DFW", "ORD"] -> ["DFW", "LHR"]"#]),
         (&["--city=dfw,Ord"], &[]),
@@ -126,6 +127,20 @@ fn scaling_is_set_changed_and_turned_off() {
 }
 
 #[test]
+fn how_many_are_replaced_at_once_is_set_one_by_one() {
+    let updated = |words: &[&str], before: &Value| {
+        let plan = plan(words, Some(before)).unwrap();
+        plan.object.spec()["placements"][0]["scaleSettings"]["rollingUpdate"].clone()
+    };
+    let first = updated(&["--max-unavailable=0", "--max-surge=25%"], &web());
+    assert_eq!(first, json!({"maxUnavailable": 0, "maxSurge": "25%"}));
+    let mut rolling = web();
+    rolling["spec"]["placements"][0]["scaleSettings"]["rollingUpdate"] = first;
+    let second = updated(&["--max-surge=2"], &rolling);
+    assert_eq!(second, json!({"maxUnavailable": 0, "maxSurge": 2}), "what is not named stands");
+}
+
+#[test]
 fn placements_stay_as_they_are_and_are_never_guessed() {
     let several = two_placements();
     let faults = plan(&["--min=3"], Some(&several)).unwrap_err();
@@ -218,6 +233,12 @@ fn what_a_flag_takes_is_checked_when_it_is_read() {
         assert!(mount(wrong).is_err(), "{wrong:?}");
     }
     assert!(keys("").is_err() && keys(":P").is_err() && keys("-").is_err());
+    for (text, expected) in [("0", json!(0)), ("1000", json!(1000)), ("25%", json!("25%"))] {
+        assert_eq!(json!(share(text).unwrap()), expected);
+    }
+    for wrong in ["", "-1", "1001", "some", "101%", "1.5", "%"] {
+        assert!(share(wrong).is_err(), "{wrong:?}");
+    }
     let error = args(&["web", "--env", "A"]).unwrap_err();
     assert!(error.contains("KEY=VALUE sets, KEY- removes"), "{error}");
 }

@@ -32,6 +32,11 @@ fn each_field_is_named_by_the_flag_that_says_it() {
         ("spec.placements[0].scaleSettings.minReplicas".to_owned(), Some("--min")),
         ("spec.placements[1].scaleSettings.maxReplicas".to_owned(), Some("--max")),
         (
+            "spec.placements[0].scaleSettings.rollingUpdate.maxUnavailable".to_owned(),
+            Some("--max-unavailable"),
+        ),
+        ("spec.placements[0].scaleSettings.rollingUpdate.maxSurge".to_owned(), Some("--max-surge")),
+        (
             "spec.placements[0].scaleSettings.metrics[0].resource.target.averageUtilization".to_owned(),
             Some("--cpu-percent or --memory-percent"),
         ),

@@ -52,7 +52,10 @@ async fn flags_are_offered_where_one_is_begun() {
     for (words, expected) in [
         (["destroy", ""].as_slice(), "api\n:4\n"),
         (&["destroy", "api", "--ye"], "--yes\n:4\n"),
-        (&["rollout", ""], "status\nhistory\nundo\nrestart\npause\nresume\nhelp\napi\n:4\n"),
+        (
+            &["rollout", ""],
+            "status\nhistory\nundo\nrestart\npause\nresume\napprove\nabort\nretry\nhelp\napi\n:4\n",
+        ),
     ] {
         let answered = platform.run(&[["__completeNoDesc"].as_slice(), words].concat()).await;
         assert_eq!(answered.out, expected, "{words:?} {answered:?}");

@@ -94,6 +94,12 @@ fn w3_a_generation_that_was_not_observed_is_not_done() {
             ("its scale is older", |world| {
                 world.deployments[0].data["spec"]["scaleSettings"]["minReplicas"] = json!(1);
             }),
+            ("it may be missing fewer", |world| {
+                world.workload.data["spec"]["placements"][0]["scaleSettings"]["rollingUpdate"] =
+                    json!({"maxUnavailable": 0, "maxSurge": 1});
+                world.deployments[0].data["spec"]["scaleSettings"]["rollingUpdate"] =
+                    json!({"maxUnavailable": 1, "maxSurge": 1});
+            }),
             ("the workload restarts", |world| {
                 let restart =
                     json!({"annotations": {"compute.datumapis.com/restartedAt": "2026-01-01T00:00:00Z"}});
@@ -181,6 +187,30 @@ fn c2_stale_instances_that_drain_are_not_done() {
         world.instances.push(instance(&gone, 0));
     });
     assert_eq!((stray.judge().verdict, stray.judge().strays), (Verdict::Progressing, 1));
+}
+
+#[test]
+fn c2_what_a_rollout_added_keeps_it_from_being_done() {
+    // As the cell counts them: the added Instance serves, and is no updated one.
+    for (what, ready, updated, replicas) in
+        [("one is replaced", 2, 1, 2), ("one is starting", 2, 1, 3), ("the added one is left", 3, 2, 3)]
+    {
+        let mut world = edited(|_| {});
+        let added = instance(&world.deployments[0], 2);
+        let status = &mut world.deployments[0].data["status"];
+        status["readyReplicas"] = json!(ready);
+        status["updatedReplicas"] = json!(updated);
+        status["replicas"] = json!(replicas);
+        world.instances.push(added);
+        if replicas == 2 {
+            world.instances.remove(0);
+        }
+        assert_eq!(
+            (world.judge().verdict, world.row("DFW").phase),
+            (Verdict::Progressing, Phase::Updating),
+            "{what}"
+        );
+    }
 }
 
 #[test]

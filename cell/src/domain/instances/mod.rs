@@ -12,12 +12,30 @@
 //! 2. Strays (Instances of this WD without an ordinal in their name): delete all at once.
 //! 3. Too many: delete the highest ordinal, and the next only when no Instance is terminating any more:
 //!    quorum software must not lose two members at once. Nothing is created before that, so that there is at
-//!    most one Instance more than desired.
+//!    most one Instance more than desired. What a rollout adds is not too many while it is needed.
 //! 4. From ordinal 0 upwards: create what is missing, and wait until it is Ready before the next. An Instance
 //!    on an outdated template that is not Ready is replaced here. A terminating one is not Ready (C12): its
 //!    ordinal is created again when it is gone.
 //! 5. All are Ready: replace those on an outdated template, from the highest ordinal downwards, by deletion;
 //!    4 creates each again and waits until it is Ready.
+//!
+//! # Several at once, and some added
+//!
+//! [`Budget`] is what `scaleSettings.rollingUpdate` allows: how many may be missing (1 by default) and how
+//! many may be added (none by default). There still is one step at a time, which does not wait for those
+//! before it:
+//!
+//! - 4 goes on past ordinals that are not Ready, as many as may be on their way at once. What was never there
+//!   is still created one by one: only gaps, and what an outdated template still needs, come side by side.
+//! - Before 5, as many ordinals beyond the desired ones are created as there are outdated Instances, if so
+//!   many may be added. Until one of them is Ready, nothing Ready is replaced.
+//! - 5 replaces a Ready Instance where enough others are Ready, added ones included. Those are replaced like
+//!   others where the template changes again.
+//! - An added one is too many (3) once no wanted Instance is outdated, and all are Ready or it is not: while
+//!   it stands in for another, it stays.
+//!
+//! Nothing of this is remembered: an added Instance is known by its ordinal, and whether it is needed by the
+//! others.
 //!
 //! An object of an Instance's name that this WD does not control is never touched (C3). While it exists, its
 //! ordinal and those after it are not created, and nothing Ready is replaced.
@@ -41,13 +59,16 @@
 //! template (C4). [`InstanceWait`] names the Instance; one that takes too long is named on the WD (C12,
 //! [`crate::domain::status::termination`]).
 
+mod budget;
 mod build;
 mod content;
 mod plan;
 mod schema;
+mod standing;
 mod template;
 mod view;
 
+pub use budget::Budget;
 pub(crate) use build::texts;
 pub use build::{Gate, build, labels, owner_reference};
 pub use content::Likeness;

@@ -2,7 +2,6 @@
 //!
 //! Decides C1, C2 and C4.
 
-use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::RangeBounds;
@@ -10,8 +9,10 @@ use std::ops::RangeBounds;
 use fedhub_core::message::Quoted;
 
 use super::ORDERED_READY;
+use super::budget::Budget;
 use super::build::labels;
-use super::view::{Deployment, Instance, ordinal};
+use super::standing::Standing;
+use super::view::{Deployment, Instance};
 
 /// The next step of a rollout, and label repairs in any case.
 #[derive(Clone, Debug, PartialEq)]
@@ -87,7 +88,8 @@ pub struct LabelPatch<'a> {
 /// Decides, from all Instances in the WD's namespace, its own and others.
 pub fn plan<'a>(deployment: &Deployment<'a>, desired: u32, instances: &[Instance<'a>]) -> RolloutPlan<'a> {
     let cell = Standing::new(deployment, instances);
-    let step = cell.step(deployment, desired);
+    let budget = Budget::from_settings(deployment.rolling_update, desired);
+    let step = Rollout { cell: &cell, deployment, budget }.step();
     let leaving: BTreeSet<&str> = match &step {
         InstanceStep::Delete(them) => them.iter().map(|i| i.uid).collect(),
         InstanceStep::Replace(instance) => BTreeSet::from([instance.uid]),
@@ -104,63 +106,47 @@ fn patch<'a>(deployment: &Deployment<'_>, ordinal: u32, instance: Instance<'a>) 
     (!set.is_empty()).then_some(LabelPatch { instance, set })
 }
 
-/// The Instances of a WD, by ordinal.
-#[derive(Default)]
-struct Standing<'a> {
-    /// The Instances of this WD, by ordinal.
-    ours: BTreeMap<u32, Instance<'a>>,
-    /// The Instances of this WD without an ordinal.
-    strays: Vec<Instance<'a>>,
-    /// Others, under a name that one of this WD's has or would have.
-    taken: BTreeMap<u32, Instance<'a>>,
+/// The Instances of a WD, and what its settings allow.
+struct Rollout<'r, 'a> {
+    cell: &'r Standing<'a>,
+    deployment: &'r Deployment<'a>,
+    budget: Budget,
 }
 
-impl<'a> Standing<'a> {
-    fn new(deployment: &Deployment<'_>, instances: &[Instance<'a>]) -> Self {
-        let mut cell = Self::default();
-        for instance in instances {
-            match (deployment.owns(instance), ordinal(deployment.name, instance.name)) {
-                (true, Some(ordinal)) => match cell.ours.entry(ordinal) {
-                    Entry::Vacant(slot) => _ = slot.insert(*instance),
-                    // No API server has two of one name. One stays, the one worth more.
-                    Entry::Occupied(mut slot) => {
-                        let worth = |i: &Instance<'_>| (!i.terminating, i.ready);
-                        let better = worth(instance) > worth(slot.get());
-                        cell.strays.push(if better { slot.insert(*instance) } else { *instance });
-                    }
-                },
-                (true, None) => cell.strays.push(*instance),
-                (false, Some(ordinal)) => _ = cell.taken.insert(ordinal, *instance),
-                (false, None) => {}
-            }
-        }
-        cell
-    }
-
-    fn step(&self, deployment: &Deployment<'a>, desired: u32) -> InstanceStep<'a> {
-        if deployment.terminating {
+impl<'a> Rollout<'_, 'a> {
+    fn step(&self) -> InstanceStep<'a> {
+        if self.deployment.terminating {
             return self.clear();
         }
-        if deployment.policy != ORDERED_READY {
-            return InstanceStep::Wait(InstanceWait::UnknownPolicy(deployment.policy));
+        if self.deployment.policy != ORDERED_READY {
+            return InstanceStep::Wait(InstanceWait::UnknownPolicy(self.deployment.policy));
         }
-        if !deployment.template["spec"].is_object() {
+        if !self.deployment.template["spec"].is_object() {
             return InstanceStep::Wait(InstanceWait::NoTemplate);
         }
-        let strays: Vec<_> = self.strays.iter().filter(|i| !i.terminating).copied().collect();
+        let strays: Vec<_> = self.cell.strays.iter().filter(|i| !i.terminating).copied().collect();
         if !strays.is_empty() {
             return InstanceStep::Delete(strays);
         }
-        self.shrink(desired)
-            .or_else(|| self.fill(deployment, desired))
-            .or_else(|| self.leaving(desired..))
-            .or_else(|| self.roll(deployment, desired))
-            .unwrap_or(InstanceStep::Rest)
+        if let Some(step) = self.shrink() {
+            return step;
+        }
+        match self.fill() {
+            // What may be missing or added besides allows a step beside what is waited for.
+            missing @ (None
+            | Some(InstanceStep::Wait(InstanceWait::Deleting(_) | InstanceWait::NotReady(_)))) => self
+                .surge()
+                .or_else(|| self.roll())
+                .or(missing)
+                .or_else(|| self.leaving(self.budget.desired..))
+                .unwrap_or(InstanceStep::Rest),
+            Some(step) => step,
+        }
     }
 
     /// The WD is being deleted: all go at once.
     fn clear(&self) -> InstanceStep<'a> {
-        let all = || self.ours.values().chain(&self.strays).copied();
+        let all = || self.cell.ours.values().chain(&self.cell.strays).copied();
         let standing: Vec<_> = all().filter(|i| !i.terminating).collect();
         match all().next() {
             _ if !standing.is_empty() => InstanceStep::Delete(standing),
@@ -170,50 +156,126 @@ impl<'a> Standing<'a> {
     }
 
     /// Too high ordinals go, the highest first, Ready or not (C4), and only when no other is terminating
-    /// (C2).
-    fn shrink(&self, desired: u32) -> Option<InstanceStep<'a>> {
-        let (_, highest) = self.ours.range(desired..).rev().find(|(_, i)| !i.terminating)?;
+    /// (C2). Those that a rollout added stay as long as it needs them: while any wanted Instance is outdated,
+    /// and while they stand in for one that does not serve.
+    fn shrink(&self) -> Option<InstanceStep<'a>> {
+        let desired = self.budget.desired;
+        let mut surplus = self.cell.ours.range(desired..).rev().filter(|(_, i)| !i.terminating).peekable();
+        surplus.peek()?;
+        let is_rolling = self.outdated() > 0;
+        let is_short = self.budget.wanted().any(|wanted| !self.cell.serves(wanted));
+        let (_, highest) = surplus.find(|(ordinal, i)| {
+            let needed = is_rolling || is_short && i.serves();
+            !(needed && self.budget.added().contains(ordinal))
+        })?;
         self.leaving(desired..)
             .or_else(|| self.leaving(..desired))
             .or_else(|| Some(InstanceStep::Delete(vec![*highest])))
     }
 
-    /// Plans the first ordinal, from 0 upwards, that has no Ready Instance (C2). A terminating one is not
-    /// Ready (C12): its ordinal is created again when it is gone, and those after it wait for that.
-    fn fill(&self, deployment: &Deployment<'_>, desired: u32) -> Option<InstanceStep<'a>> {
-        let serves = |ordinal: &u32| self.ours.get(ordinal).is_some_and(|i| i.ready && !i.terminating);
-        let lacking = (0..desired).find(|ordinal| !serves(ordinal))?;
-        Some(match (self.ours.get(&lacking), self.taken.get(&lacking)) {
-            (None, Some(foreign)) => InstanceStep::Wait(InstanceWait::NameTaken(*foreign)),
-            (None, None) => InstanceStep::Create(lacking),
-            (Some(it), _) if it.terminating => InstanceStep::Wait(InstanceWait::Deleting(*it)),
-            (Some(it), _) if !deployment.outdates(it) => InstanceStep::Wait(InstanceWait::NotReady(*it)),
-            // C4, unless another replacement is under way: a bad template must not take one that is not Ready
-            // for a moment only.
-            (Some(it), _) => self.under_way(deployment, desired).unwrap_or(InstanceStep::Replace(*it)),
-        })
+    /// Plans the first ordinals, from 0 upwards, that have no Ready Instance: one, or in a rollout as many as
+    /// may be on their way at once (C2). A terminating one is not Ready (C12): its ordinal is created again
+    /// when it is gone, and those after it wait for that.
+    fn fill(&self) -> Option<InstanceStep<'a>> {
+        let lacking = self.budget.wanted().filter(|ordinal| !self.cell.serves(*ordinal));
+        let mut waits = None;
+        for ordinal in lacking.take(self.budget.width() as usize) {
+            let wait = match (self.cell.ours.get(&ordinal), self.cell.taken.get(&ordinal)) {
+                (None, Some(foreign)) => return Some(InstanceStep::Wait(InstanceWait::NameTaken(*foreign))),
+                (None, None) if waits.is_none() || self.is_gap(ordinal) => {
+                    return Some(InstanceStep::Create(ordinal));
+                }
+                (None, None) => break,
+                (Some(it), _) if it.terminating => InstanceWait::Deleting(*it),
+                (Some(it), _) if !self.deployment.outdates(it) => InstanceWait::NotReady(*it),
+                // C4, unless other replacements are under way: a bad template must not take those that are
+                // not Ready for a moment only.
+                (Some(it), _) => match self.under_way() {
+                    None => return Some(InstanceStep::Replace(*it)),
+                    Some(wait) => wait,
+                },
+            };
+            waits.get_or_insert(wait);
+        }
+        waits.map(InstanceStep::Wait)
     }
 
-    /// What a replacement has to wait for (C2).
-    fn under_way(&self, deployment: &Deployment<'_>, desired: u32) -> Option<InstanceStep<'a>> {
-        self.leaving(..desired).or_else(|| {
-            self.ours
-                .range(..desired)
-                .map(|(_, i)| i)
-                .find(|i| !i.ready && !deployment.outdates(i))
-                .map(|i| InstanceStep::Wait(InstanceWait::NotReady(*i)))
-        })
+    /// Whether what is missing at an ordinal was there before: with Instances that were never there, each
+    /// waits for its predecessor.
+    fn is_gap(&self, ordinal: u32) -> bool {
+        let above = self.cell.ours.range(ordinal..).next().is_some();
+        above || self.cell.ours.range(..ordinal).any(|(_, i)| self.deployment.outdates(i))
+    }
+
+    /// What a replacement has to wait for, where as many as may be are under way (C2).
+    fn under_way(&self) -> Option<InstanceWait<'a>> {
+        let wanted = self.cell.ours.range(self.budget.wanted()).map(|(_, i)| i);
+        let all = self.cell.ours.range(..self.budget.limit()).map(|(_, i)| i);
+        let mut leaving = wanted.filter(|i| i.terminating);
+        let mut starting = all.filter(|i| !i.terminating && !i.ready && !self.deployment.outdates(i));
+        if leaving.clone().count() + starting.clone().count() < self.budget.width() as usize {
+            return None;
+        }
+        let first = leaving.next().map(|i| InstanceWait::Deleting(*i));
+        first.or_else(|| starting.next().map(|i| InstanceWait::NotReady(*i)))
     }
 
     /// The first of these ordinals with a terminating Instance.
     fn leaving(&self, ordinals: impl RangeBounds<u32>) -> Option<InstanceStep<'a>> {
-        let mut all = self.ours.range(ordinals).map(|(_, i)| i);
+        let mut all = self.cell.ours.range(ordinals).map(|(_, i)| i);
         all.find(|i| i.terminating).map(|i| InstanceStep::Wait(InstanceWait::Deleting(*i)))
     }
 
-    /// All are there and Ready, and none too many is left: the highest outdated one is replaced (C2).
-    fn roll(&self, deployment: &Deployment<'_>, desired: u32) -> Option<InstanceStep<'a>> {
-        let mut all = self.ours.range(..desired).rev();
-        all.find(|(_, i)| deployment.outdates(i)).map(|(_, i)| InstanceStep::Replace(*i))
+    /// How many of the wanted Instances are still to be replaced.
+    fn outdated(&self) -> usize {
+        let wanted = self.cell.ours.range(self.budget.wanted());
+        wanted.filter(|(_, i)| !i.terminating && self.deployment.outdates(i)).count()
+    }
+
+    /// The Instances that a rollout adds, as many as it has to replace at most: they come before it replaces
+    /// any (C2).
+    fn surge(&self) -> Option<InstanceStep<'a>> {
+        let wanted = self.outdated().min(self.budget.surge as usize);
+        if wanted == 0 {
+            return None;
+        }
+        let added = self.cell.ours.range(self.budget.added()).map(|(_, i)| i).filter(|i| !i.terminating);
+        if let Some(it) = added.clone().rev().find(|i| !i.ready && self.deployment.outdates(i)) {
+            let wait = self.under_way().map(InstanceStep::Wait);
+            return Some(wait.unwrap_or(InstanceStep::Replace(*it)));
+        }
+        if added.count() >= wanted {
+            return None;
+        }
+        let is_taken = |ordinal: &u32| self.cell.taken.get(ordinal);
+        let mut absent = self.budget.added().filter(|ordinal| !self.cell.ours.contains_key(ordinal));
+        match absent.clone().find(|ordinal| is_taken(ordinal).is_none()) {
+            Some(free) => Some(InstanceStep::Create(free)),
+            None => self.leaving(self.budget.added()).or_else(|| {
+                let foreign = absent.find_map(|ordinal| is_taken(&ordinal));
+                foreign.map(|it| InstanceStep::Wait(InstanceWait::NameTaken(*it)))
+            }),
+        }
+    }
+
+    /// Replaces the highest outdated Instance, where enough others are Ready, none too many is left, and what
+    /// a rollout adds has come (C2).
+    fn roll(&self) -> Option<InstanceStep<'a>> {
+        let Budget { desired, surge, .. } = self.budget;
+        let limit = self.budget.limit();
+        let mut taken = self.cell.taken.range(..desired);
+        if self.outdated() == 0
+            || self.leaving(limit..).is_some()
+            || taken.any(|(ordinal, _)| !self.cell.ours.contains_key(ordinal))
+        {
+            return None;
+        }
+        let serving = || self.cell.ours.range(..limit).filter(|(_, i)| i.serves());
+        let (ordinal, highest) = serving().rev().find(|(_, i)| self.deployment.outdates(i))?;
+        if *ordinal < desired && surge > 0 && serving().all(|(ordinal, _)| *ordinal < desired) {
+            let mut added = self.cell.ours.range(desired..limit).map(|(_, i)| i);
+            return added.find(|i| !i.terminating).map(|i| InstanceStep::Wait(InstanceWait::NotReady(*i)));
+        }
+        self.budget.spares(serving().count()).then_some(InstanceStep::Replace(*highest))
     }
 }

@@ -33,6 +33,8 @@ pub struct Deployment<'a> {
     pub workload_uid: &'a str,
     /// `spec.scaleSettings.instanceManagementPolicy`; absent is [`ORDERED_READY`].
     pub policy: &'a str,
+    /// `spec.scaleSettings.rollingUpdate`, null where there is none.
+    pub rolling_update: &'a Value,
     /// `spec.template`, null where there is none.
     pub template: &'a Value,
     /// [`template_hash`] of it.
@@ -62,6 +64,7 @@ impl<'a> Deployment<'a> {
             workload: text(&spec["workloadRef"]["name"]),
             workload_uid: text(&spec["workloadRef"]["uid"]),
             policy: spec["scaleSettings"]["instanceManagementPolicy"].as_str().unwrap_or(ORDERED_READY),
+            rolling_update: &spec["scaleSettings"]["rollingUpdate"],
             template,
             template_hash: template_hash(template, schema),
             schema,
@@ -111,6 +114,11 @@ impl<'a> Instance<'a> {
             template_hash: object.spec()["controller"]["templateHash"].as_str(),
             labels: object.metadata.labels.as_ref(),
         }
+    }
+
+    /// Whether it is Ready, and stays.
+    pub fn serves(&self) -> bool {
+        self.ready && !self.terminating
     }
 }
 

@@ -16,7 +16,7 @@ use super::network::{Location, Network};
 use super::{
     AVAILABLE, PROGRAMMED, QUOTA_GRANTED, READY, REFERENCED_DATA_READY, REPLICAS_READY, SCALING_ACTIVE,
 };
-use crate::domain::instances::ordinal;
+use crate::domain::instances::{Budget, ordinal};
 use crate::domain::referenced_data;
 
 /// The input of a deployment's status.
@@ -142,6 +142,10 @@ pub fn moved(seen: &DeploymentFacts<'_>) -> Option<Timestamp> {
 }
 
 /// How many Instances there are of each kind. One that is being deleted is none of them (C12).
+///
+/// Those that a rollout adds count as listed and as ready, since they serve. They are no updated ones, and
+/// beside them only what is ready is: whoever compares the numbers takes a rollout for complete when it is,
+/// and not while an added Instance stands in for one that is still to come (C2).
 #[derive(Clone, Copy)]
 struct Counts {
     listed: usize,
@@ -153,9 +157,11 @@ struct Counts {
 impl Counts {
     fn from_snapshot(seen: &DeploymentFacts<'_>) -> Self {
         let is = |kind: &'static str| move |i: &&ObjectRef| is_true(i.status(), kind);
+        let beside_added = staying(seen).any(|i| is_added(seen, i));
         let updated = staying(seen).filter(|i| {
             i.status().pointer("/controller/observedTemplateHash").and_then(Value::as_str)
                 == Some(seen.template_hash)
+                && (!beside_added || is_true(i.status(), READY) && !is_added(seen, i))
         });
         Self {
             listed: staying(seen).count(),
@@ -178,12 +184,13 @@ fn replicas_ready(
     if let Some(quota) = waiting(seen, (QUOTA_GRANTED, QUOTA), quota_reason(seen), "are pending quota") {
         return quota;
     }
-    if let Some(data) = waiting(
-        seen,
-        (REFERENCED_DATA_READY, REFERENCED_DATA),
-        Reason::AwaitingPropagation,
-        "are waiting for referenced data companions",
-    ) {
+    let data = (REFERENCED_DATA_READY, REFERENCED_DATA);
+    // Where only what a rollout adds waits for data, as many as are wanted may be ready. A lack of quota is
+    // said in any case, since it holds the rollout until somebody acts.
+    if held(seen, data).iter().any(|(i, _)| !is_added(seen, i))
+        && let Some(data) =
+            waiting(seen, data, Reason::AwaitingPropagation, "are waiting for referenced data companions")
+    {
         return data;
     }
     let words = format!("{}/{} replicas available", counts.ready, seen.desired);
@@ -343,26 +350,47 @@ fn waits(instance: &Object, gate: &str) -> bool {
     gates::of(instance).contains(&gate)
 }
 
-/// The Instances whose gate waits for a condition that is `False`, or for a missing budget: how many, and the
-/// first message.
-fn waiting(
-    seen: &DeploymentFacts<'_>,
-    (kind, gate): (&str, &str),
-    reason: Reason,
-    what: &str,
-) -> Option<ConditionUpdate> {
-    let mut held: Vec<(&str, &str)> = staying(seen)
+/// Whether an Instance is one that a rollout adds to the wanted ones (C2).
+fn is_added(seen: &DeploymentFacts<'_>, instance: &Object) -> bool {
+    let settings = &seen.deployment.spec()["scaleSettings"]["rollingUpdate"];
+    ordinal(seen.deployment.name(), instance.name())
+        .is_some_and(|ordinal| Budget::from_settings(settings, seen.desired).added().contains(&ordinal))
+}
+
+/// The Instances whose gate waits for a condition that is `False`, or for a missing budget, by ordinal, with
+/// the condition's message.
+fn held<'a>(seen: &DeploymentFacts<'a>, (kind, gate): (&str, &str)) -> Vec<(&'a ObjectRef, &'a str)> {
+    let mut held: Vec<_> = staying(seen)
         .filter(|i| waits(i, gate))
         .filter_map(|i| {
             let (status, reason, message) = said(find(i.status(), kind)?);
-            (status == "False" || reason == Reason::QuotaNoBudget).then_some((i.name(), message))
+            (status == "False" || reason == Reason::QuotaNoBudget).then_some((i, message))
         })
         .collect();
+    held.sort_by_key(|(i, _)| (i.name().len(), i.name()));
+    held
+}
+
+/// The Instances that a gate holds: how many, and the first message.
+fn waiting(
+    seen: &DeploymentFacts<'_>,
+    gate: (&str, &str),
+    reason: Reason,
+    what: &str,
+) -> Option<ConditionUpdate> {
+    let held = held(seen, gate);
     if held.is_empty() {
         return None;
     }
-    held.sort_by_key(|(name, _)| (name.len(), *name));
-    let count = format!("{} of {} desired replicas {what}", held.len(), seen.desired);
+    let count = if held.iter().all(|(i, _)| is_added(seen, i)) {
+        format!(
+            "{} replicas that a rollout adds to the {} desired ones by maxSurge {what}",
+            held.len(),
+            seen.desired
+        )
+    } else {
+        format!("{} of {} desired replicas {what}", held.len(), seen.desired)
+    };
     let words = held.iter().find(|(_, message)| !message.is_empty());
     Some(ConditionUpdate::no(
         reason,

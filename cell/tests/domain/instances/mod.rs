@@ -6,5 +6,6 @@ mod histories;
 mod rules;
 mod states;
 mod support;
+mod surges;
 mod table;
 mod template;

@@ -34,6 +34,77 @@ fn counters_count_what_they_are_named_for() {
     }
 }
 
+/// A WD that may have one Instance too many while a template replaces them.
+fn surging() -> Object {
+    but(wd(), |wd| {
+        wd.data["spec"]["scaleSettings"] = json!({"rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}});
+    })
+}
+
+#[test]
+fn c2_counters_say_that_a_rollout_is_complete_only_when_nothing_that_it_added_is_left() {
+    let outdated = |name: &str| {
+        Arc::new(but(ready(name).as_ref().clone(), |i| {
+            i.data["status"]["controller"]["observedTemplateHash"] = json!("old");
+        }))
+    };
+    let starting = |name: &str| {
+        Arc::new(but(ready(name).as_ref().clone(), |i| {
+            i.data["status"]["conditions"][2]["status"] = json!("False");
+        }))
+    };
+    let counters = ["replicas", "updatedReplicas", "currentReplicas", "readyReplicas"];
+    for (what, instances, expected) in [
+        ("before it", vec![outdated("wd-0"), outdated("wd-1")], [2, 0, 0, 2]),
+        ("one is added", vec![outdated("wd-0"), outdated("wd-1"), ready("wd-2")], [3, 0, 0, 3]),
+        ("one is away", vec![outdated("wd-0"), ready("wd-2")], [2, 0, 0, 2]),
+        ("the last is away", vec![ready("wd-1"), ready("wd-2")], [2, 1, 1, 2]),
+        ("the last starts", vec![starting("wd-0"), ready("wd-1"), ready("wd-2")], [3, 1, 1, 2]),
+        ("the added one is left", vec![ready("wd-0"), ready("wd-1"), ready("wd-2")], [3, 2, 2, 3]),
+        ("complete", vec![ready("wd-0"), ready("wd-1")], [2, 2, 2, 2]),
+        (
+            "without an added one, all that have begun count",
+            vec![starting("wd-0"), ready("wd-1")],
+            [2, 2, 2, 1],
+        ),
+    ] {
+        let s = plain(&surging(), &instances, 2);
+        assert_eq!(counters.map(|c| s[c].as_u64().unwrap()), expected, "{what}");
+        assert_eq!(s["desiredReplicas"], 2);
+        let is_complete = expected[0] == 2 && expected[1] == 2 && expected[3] == 2;
+        assert_eq!(is_complete, what == "complete", "{what}");
+        let serves = if expected[3] >= 2 { "True" } else { "False" };
+        assert_eq!(words(&s, "ReplicasReady").0, serves, "{what}: what was added serves");
+    }
+}
+
+#[test]
+fn c9_quota_that_holds_a_rollout_up_is_said_although_all_that_are_wanted_are_ready() {
+    let denied = Arc::new(instance(
+        "wd-2",
+        &["Quota"],
+        &[
+            condition("QuotaGranted", "False", "QuotaExceeded", "used up"),
+            condition("Ready", "False", "PendingQuota", "used up"),
+        ],
+    ));
+    let s = plain(&surging(), &[ready("wd-0"), ready("wd-1"), denied], 2);
+    let (status, reason, message) = words(&s, "ReplicasReady");
+    assert_eq!((status.as_str(), reason.as_str()), ("False", "QuotaExceeded"));
+    let expected =
+        "1 replicas that a rollout adds to the 2 desired ones by maxSurge are pending quota: used up";
+    assert!(message.starts_with(expected), "{message}");
+    assert_eq!(words(&s, "Available").0, "True");
+
+    let data = Arc::new(instance(
+        "wd-2",
+        &["ReferencedData"],
+        &[condition("ReferencedDataReady", "False", "AwaitingPropagation", "ConfigMap/a is not here")],
+    ));
+    let s = plain(&surging(), &[ready("wd-0"), ready("wd-1"), data], 2);
+    assert_eq!(words(&s, "ReplicasReady").0, "True", "it comes by itself");
+}
+
 #[test]
 fn zeros_are_said_too() {
     let s = plain(&wd(), &[], 0);
