@@ -78,6 +78,19 @@ pub enum Error {
     /// Nothing runs under this name.
     #[error("instance `{0}` is not up: run `planes up --name {0}`")]
     NotUp(String),
+    /// Suites need more cells than the instance has that they were to run on.
+    #[error(
+        "instance `{instance}` has {found} cells, and {needed} are needed: run `planes up --cells {needed}`, or leave the \
+         instance to the suites"
+    )]
+    FewCells {
+        /// The instance.
+        instance: String,
+        /// How many it has.
+        found: usize,
+        /// How many are needed.
+        needed: usize,
+    },
     /// There is no plane or process of this name.
     #[error("no {kind} is called `{name}`; known: {known}")]
     Unknown {

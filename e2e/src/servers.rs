@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::Error;
 use crate::fedhub::{self, Fedhub};
 use crate::progress::Progress;
+use crate::topology::planes::Cells;
 use crate::topology::{self, Layout, Planes};
 
 /// How long a policy has to be unused before it goes, in place of fedhub's ten seconds: suites wait for it.
@@ -21,6 +22,8 @@ const HOSTS: [&str; 2] = ["kubectl-compute", "kubectl_complete-compute"];
 pub struct Options {
     /// The instance of the planes.
     pub name: String,
+    /// Which cells its planes have.
+    pub cells: Cells,
     /// fedhub's program.
     pub fedhub: PathBuf,
     /// Flags of `fedhub run` besides the usual ones.
@@ -38,6 +41,13 @@ pub async fn up(options: &Options) -> Result<(Planes, Fedhub), Error> {
     let progress = &options.progress;
     if options.reuse {
         let planes = Planes::load(&options.name)?;
+        if planes.cells() < options.cells {
+            return Err(Error::FewCells {
+                instance: options.name.clone(),
+                found: planes.cells().count(),
+                needed: options.cells.count(),
+            });
+        }
         if let (false, Ok(fedhub)) = (options.replace, Fedhub::load(planes.layout())) {
             fedhub.restore().await?;
             progress.step("fedhub runs");
@@ -46,7 +56,11 @@ pub async fn up(options: &Options) -> Result<(Planes, Fedhub), Error> {
         let fedhub = start(options, &planes).await?;
         return Ok((planes, fedhub));
     }
-    let up = topology::Options { progress: progress.clone(), ..topology::Options::new(&options.name) };
+    let up = topology::Options {
+        cells: options.cells,
+        progress: progress.clone(),
+        ..topology::Options::new(&options.name)
+    };
     let planes = Planes::up(&up, fedhub::end).await?;
     let fedhub = start(options, &planes).await?;
     Ok((planes, fedhub))

@@ -12,9 +12,10 @@ use fedhub_e2e::interruption::interruption;
 use fedhub_e2e::output::{complain, say};
 use fedhub_e2e::progress::Progress;
 use fedhub_e2e::tools::{self, Tool};
+use fedhub_e2e::topology::planes::Cells;
 use fedhub_e2e::topology::{self, DEFAULT_NAME, Layout, Options, Planes};
 
-/// Runs real planes (a hub with Karmada, two cells, two project planes, a management plane) as plain
+/// Runs real planes (a hub with Karmada, two or four cells, two project planes, a management plane) as plain
 /// processes.
 #[derive(Parser)]
 #[command(name = "planes")]
@@ -39,6 +40,9 @@ enum Command {
         /// The kustomization with the compute CRDs [default: deploy/crds].
         #[arg(long)]
         crds: Option<std::path::PathBuf>,
+        /// How many cells there are: in DFW and ORD, or in AMS and SJC, too.
+        #[arg(long, value_enum, default_value_t)]
+        cells: Cells,
     },
     /// End an instance, also what a killed `up` left of it. Logs and audit logs stay.
     Down {
@@ -105,14 +109,14 @@ async fn main() -> ExitCode {
 
 async fn run(command: &Command) -> anyhow::Result<ExitCode> {
     match command {
-        Command::Up { instance, crds } => {
-            let mut options = Options::new(&instance.name);
+        Command::Up { instance, crds, cells } => {
+            let mut options = Options { cells: *cells, ..Options::new(&instance.name) };
             if let Some(crds) = crds {
                 options.crds.clone_from(crds);
             }
             let planes = Planes::up(&options, fedhub::end).await?;
             options.progress.step(format!("instance `{}` is up", instance.name));
-            say(topology::summary(planes.layout()));
+            say(topology::summary(&planes));
         }
         Command::Down { instance } => {
             let progress = Progress::stderr();
@@ -149,7 +153,7 @@ fn status(planes: &Planes) -> ExitCode {
         };
         say(format_args!("{:<36} {how}", process.name));
     }
-    say(topology::summary(planes.layout()));
+    say(topology::summary(planes));
     let all_run = processes.iter().all(|process| process.pid.is_some());
     if all_run { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::Error;
 use crate::demo::objects::{self, Kind};
 use crate::topology::Planes;
-use crate::topology::planes::{self, PLANES, Plane, cells, projects};
+use crate::topology::planes::{self, Plane, cells, projects};
 
 /// The namespace, in both projects.
 pub const NAMESPACE: &str = "chaos";
@@ -63,7 +63,7 @@ impl Fixture {
     /// Connects to every plane.
     pub async fn from_planes(planes: &Planes) -> Result<Self, Error> {
         let mut clients = Vec::new();
-        for plane in &PLANES {
+        for plane in planes.cells().planes() {
             clients.push((plane, planes.client(plane.name).await?));
         }
         Ok(Self { clients })
@@ -75,7 +75,7 @@ impl Fixture {
         found.map(|(_, client)| client).ok_or_else(|| Error::Unknown {
             kind: "plane",
             name: plane.to_owned(),
-            known: PLANES.map(|plane| plane.name).join(", "),
+            known: self.clients.iter().map(|(known, _)| known.name).collect::<Vec<_>>().join(", "),
         })
     }
 

@@ -38,6 +38,22 @@ pub enum Error {
         /// The namespace.
         namespace: String,
     },
+    /// The failure of one city did not keep the new template from another.
+    #[error("{city} was not left as it was when another city failed: {what}")]
+    NotHeld {
+        /// The city that had to keep its template.
+        city: &'static str,
+        /// How that shows.
+        what: String,
+    },
+    /// A city did not wait for the one before it.
+    #[error("{city} had the new template before all of {before} was ready with it")]
+    OutOfTurn {
+        /// The city that came too early.
+        city: &'static str,
+        /// The city whose turn it was.
+        before: &'static str,
+    },
     /// The user or the system asked for the end before the demonstration had come to its own.
     #[error("interrupted")]
     Interrupted,

@@ -12,7 +12,7 @@ use crate::topology::{self, Planes};
 /// All of it.
 pub async fn text(planes: &Planes, fedhub: &Fedhub) -> Result<String, Error> {
     let kubectl = tools::ensure(Tool::Kubernetes, &Progress::silent()).await?.program("kubectl");
-    let mut lines = vec![String::new(), topology::summary(planes.layout()), "fedhub itself:".to_owned()];
+    let mut lines = vec![String::new(), topology::summary(planes), "fedhub itself:".to_owned()];
     lines.push(page("at the hub", fedhub));
     for (cell, _) in cells() {
         lines.push(page(cell.name, &Fedhub::cell(planes.layout(), cell.name)?));
@@ -84,7 +84,7 @@ fn groups(kubectl: &str, kubeconfig: impl Fn(&str) -> String) -> [(&'static str,
         ),
         ("four Instances in each city instead of two", vec![place(r#""DFW","ORD""#, 4)]),
         (
-            "an image that cannot be pulled: each city's rollout stops at its first Instance, and its WorkloadDeployment says why",
+            "an image that cannot be pulled: the rollout stops at the first city, whose WorkloadDeployment says why",
             vec![
                 fault(r#""ImageUnavailable""#),
                 format!(

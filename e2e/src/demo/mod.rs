@@ -140,7 +140,7 @@ async fn show_scenario(planes: &Planes, layout: &Layout) -> Result<(), Error> {
         logs: logs(layout),
     };
     let ways = scenario.play().await?;
-    printer.head("Every step was seen. What each hop took:");
+    printer.head("Every step was seen. What each hop of the creation took:");
     printer.table(&ways);
     Ok(())
 }

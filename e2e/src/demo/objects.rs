@@ -17,6 +17,12 @@ pub const NAME: &str = "web";
 pub const PLACEMENT: &str = "us";
 /// How many Instances it asks for in each city.
 pub const REPLICAS: u32 = 2;
+/// The image of its template.
+pub const IMAGE: &str = "docker.io/library/nginx:1.29";
+/// An image that the simulated provider cannot pull: its registry does not exist.
+pub const MISTYPED: &str = "registry.invalid/web:1";
+/// The image that follows it.
+pub const CORRECTED: &str = "docker.io/library/nginx:1.30";
 /// The name of the `ConfigMap` that its containers have settings from.
 pub const SETTINGS: &str = "web-settings";
 /// The name of the Secret that they have a token from.
@@ -89,7 +95,7 @@ pub fn deployment(city: &str, replicas: u32) -> Value {
             "template": { "spec": {
                 "runtime": {
                     "resources": { "instanceType": "datumcloud/d1-standard-2" },
-                    "sandbox": { "containers": [{ "name": "app", "image": "docker.io/library/nginx:1.29" }] },
+                    "sandbox": { "containers": [{ "name": "app", "image": IMAGE }] },
                 },
                 "networkInterfaces": [{ "network": { "name": "default" } }],
             } },
@@ -128,6 +134,14 @@ pub fn workload_with_data(cities: &[&str], replicas: u32) -> [(Kind, Value); 3] 
     [(Kind::ConfigMap, settings), (Kind::Secret, token), (Kind::Workload, workload)]
 }
 
+/// Returns the change that gives the template of that Workload another image.
+pub fn image_change(image: &str) -> Value {
+    let [.., (_, mut workload)] = workload_with_data(&[], REPLICAS);
+    let containers = &mut workload["spec"]["template"]["spec"]["runtime"]["sandbox"]["containers"];
+    containers[0]["image"] = json!(image);
+    json!({ "spec": { "template": workload["spec"]["template"] } })
+}
+
 /// The name of the `WorkloadDeployment` of a Workload of that name in a city.
 pub fn deployment_name(workload: &str, city: &str) -> String {
     format!("{workload}-{PLACEMENT}-{}", city.to_lowercase())
@@ -139,10 +153,21 @@ pub fn object(manifest: Value) -> Result<DynamicObject, Error> {
         .map_err(|error| Error::Manifest { path: "(built in)".into(), problem: error.to_string() })
 }
 
+/// The condition of that type, if the status has it.
+pub fn condition<'a>(status: &'a Value, kind: &str) -> Option<&'a Value> {
+    status["conditions"].as_array()?.iter().find(|condition| condition["type"] == kind)
+}
+
 /// Whether a condition of that type stands at `True`.
 pub fn is_true(status: &Value, kind: &str) -> bool {
-    let conditions = status["conditions"].as_array();
-    conditions.is_some_and(|all| all.iter().any(|c| c["type"] == kind && c["status"] == "True"))
+    condition(status, kind).is_some_and(|condition| condition["status"] == "True")
+}
+
+/// The image of an Instance, or of the template of a Workload or `WorkloadDeployment`.
+pub fn image(object: &DynamicObject) -> Option<&str> {
+    let spec = &object.data["spec"];
+    let spec = spec.get("template").map_or(spec, |template| &template["spec"]);
+    spec["runtime"]["sandbox"]["containers"][0]["image"].as_str()
 }
 
 /// Whether the status of a Workload or `WorkloadDeployment` says that it is available, with `replicas` ready
@@ -150,6 +175,15 @@ pub fn is_true(status: &Value, kind: &str) -> bool {
 pub fn are_ready(object: &DynamicObject, replicas: u32) -> bool {
     let status = &object.data["status"];
     status["readyReplicas"] == replicas && is_true(status, "Available")
+}
+
+/// Whether the status of a Workload or `WorkloadDeployment` is about what its spec asks for now, and says
+/// that all of its `replicas` Instances are ready with that.
+pub fn are_updated(object: &DynamicObject, replicas: u32) -> bool {
+    let status = &object.data["status"];
+    object.metadata.generation.is_some_and(|newest| status["observedGeneration"] == newest)
+        && status["updatedReplicas"] == replicas
+        && are_ready(object, replicas)
 }
 
 /// Whether an object has this finalizer.

@@ -1,5 +1,7 @@
 //! One Workload on its way from a project to the cells of its cities, its Instances there, and what comes
-//! back.
+//! back; then a new template that stops in the first city, and one that gets through.
+
+mod canary;
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -89,6 +91,7 @@ impl Scenario<'_> {
         self.printer
             .well(&format!("  From the user's write to a Workload that is available in every city: {took}"));
         self.nowhere_else(&way.namespace).await?;
+        self.canary(&way).await?;
         Ok(self.cities.iter().map(|city| (city.code, hops(thread.cause, &marks, city.code))).collect())
     }
 

@@ -1,14 +1,16 @@
 //! What the watches have to see of a Workload, as a list: on its way to the cells of its cities, and on the
 //! way back.
 
+mod canary;
+
 use std::time::Instant;
 
 use kube::ResourceExt;
 use kube::api::DynamicObject;
 
 use super::objects::{
-    Kind, NAME, NAMESPACE, REPLICAS, SETTINGS, TOKEN, are_ready, deployment_name, has_finalizer, is_true,
-    owned_by,
+    Kind, NAME, NAMESPACE, REPLICAS, SETTINGS, TOKEN, are_ready, are_updated, condition, deployment_name,
+    has_finalizer, image, is_true, owned_by,
 };
 use crate::topology::planes::HUB;
 
@@ -62,8 +64,14 @@ pub enum Like {
     OwnedBy(Place),
     /// A condition of that type is `True`.
     True(&'static str),
+    /// A condition of that type has this status and this reason.
+    Says(&'static str, &'static str, &'static str),
     /// The object is available, with this many ready Instances.
     Available(u32),
+    /// Its template, or the Instance itself, has this image.
+    Image(&'static str),
+    /// It reports about its newest spec that this many Instances are ready with it.
+    Updated(u32),
 }
 
 impl Like {
@@ -77,7 +85,11 @@ impl Like {
                 owners.any(|owner| owner.object.uid().is_some_and(|uid| owned_by(object, &uid)))
             }
             Self::True(condition) => is_true(&object.data["status"], condition),
+            Self::Says(kind, status, reason) => condition(&object.data["status"], kind)
+                .is_some_and(|condition| condition["status"] == *status && condition["reason"] == *reason),
             Self::Available(replicas) => are_ready(object, *replicas),
+            Self::Image(name) => image(object) == Some(*name),
+            Self::Updated(replicas) => are_updated(object, *replicas),
         }
     }
 }
@@ -93,6 +105,10 @@ pub enum Mark {
     Back(u32),
     /// The project has the status.
     Reported,
+    /// The project's `WorkloadDeployment` has the corrected template.
+    Turn,
+    /// All of it is ready with that.
+    Updated,
 }
 
 /// An expected observation.

@@ -96,6 +96,11 @@ impl Timeline {
         }
     }
 
+    /// Whether anything that was seen since that moment is so.
+    pub fn any_since(&self, since: Instant, is: impl Fn(&Sighting) -> bool) -> bool {
+        self.log.borrow().sightings.iter().any(|seen| seen.at >= since && is(seen))
+    }
+
     /// Returns the last error of a watch, if there was one.
     pub fn trouble(&self) -> Option<String> {
         self.log.borrow().trouble.clone()

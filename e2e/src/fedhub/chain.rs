@@ -9,7 +9,8 @@ use super::pod::{Overlay, Pod};
 use super::state::State;
 use super::{Fedhub, not_started, port};
 use crate::Error;
-use crate::topology::Layout;
+use crate::topology::planes::Cells;
+use crate::topology::{self, Layout};
 
 /// Starts it, with the programs of the fedhub that is there. What runs already keeps running, as it was
 /// started at first.
@@ -20,7 +21,7 @@ pub async fn start(layout: &Layout) -> Result<(), Error> {
 /// Starts the chain with these components of `deploy/` for each cell.
 pub async fn start_with(layout: &Layout, of_cells: &[String]) -> Result<(), Error> {
     let first = State::load(layout, Member::First)?.ok_or_else(|| not_started(layout, Member::First))?;
-    for member in Member::chain() {
+    for member in Member::chain(topology::cells(layout)?) {
         if State::load(layout, member)?.is_none() {
             let port = if member.has_page() { port(layout, member)? } else { 0 };
             let components = if let Member::Cell(_) = member { of_cells } else { &[] };
@@ -54,7 +55,7 @@ pub fn ended(layout: &Layout) -> Result<Vec<String>, Error> {
 /// Lists the processes of the chain that were ever started, whether or not they run now.
 pub fn members(layout: &Layout) -> Result<Vec<Fedhub>, Error> {
     let mut members = Vec::new();
-    for member in Member::chain() {
+    for member in Member::chain(Cells::Four) {
         if State::load(layout, member)?.is_some() {
             members.push(Fedhub::known(layout, member)?);
         }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::Error;
 use crate::topology::Layout;
-use crate::topology::planes::{HUB, Plane, cells, projects};
+use crate::topology::planes::{Cells, HUB, Plane, projects};
 
 /// How long what is simulated takes to come up: less than [`Fedhub::settled`](super::Fedhub::settled) has all
 /// be still for.
@@ -38,15 +38,15 @@ impl Member {
     /// The two of the management role.
     pub const REPLICAS: [Self; 2] = [Self::First, Self::Second];
 
-    /// Returns the members of the whole chain: those in the cells and beside the project planes.
-    pub fn chain() -> impl Iterator<Item = Self> {
-        let cells = cells().flat_map(|(cell, _)| [Self::Services(cell), Self::Cell(cell)]);
+    /// Returns the members of the whole chain: those in these cells and beside the project planes.
+    pub fn chain(cells: Cells) -> impl Iterator<Item = Self> {
+        let cells = cells.iter().flat_map(|(cell, _)| [Self::Services(cell), Self::Cell(cell)]);
         std::iter::once(Self::Quota).chain(cells)
     }
 
     /// All that there can be.
     pub fn all() -> impl Iterator<Item = Self> {
-        Self::REPLICAS.into_iter().chain(Self::chain())
+        Self::REPLICAS.into_iter().chain(Self::chain(Cells::Four))
     }
 
     /// The fedhub of a cell, by the cell's name or by what comes after `cell-`.
@@ -110,13 +110,14 @@ impl Member {
 }
 
 fn plane(name: &str) -> Result<&'static Plane, Error> {
-    cells()
+    Cells::Four
+        .iter()
         .map(|(plane, _)| plane)
         .find(|plane| plane.name == name || plane.name.strip_prefix("cell-") == Some(name))
         .ok_or_else(|| Error::Unknown {
             kind: "cell",
             name: name.to_owned(),
-            known: cells().map(|(plane, _)| plane.name).collect::<Vec<_>>().join(", "),
+            known: Cells::Four.iter().map(|(plane, _)| plane.name).collect::<Vec<_>>().join(", "),
         })
 }
 
@@ -129,7 +130,7 @@ mod tests {
         let mut names: Vec<_> = Member::all().map(Member::name).collect();
         names.sort();
         names.dedup();
-        assert_eq!(names.len(), 7);
+        assert_eq!(names.len(), 11);
     }
 
     #[test]

@@ -4,13 +4,15 @@
 //!
 //! # The way through
 //!
-//! 1. `queue` orders the work: suites that run together first, then checks, then the suites that run
-//!    alone on their planes.
+//! 1. `queue` orders the work: suites that run together first, then checks, then the suites that need four
+//!    cells, then those that run alone on their planes.
 //! 2. [`run`] opens the lanes. The first one has the suites that run together, and those that run last after
 //!    all that it had.
-//! 3. What failed is run again, each suite on fresh planes with nothing beside it: what passes only then is
+//! 3. Checks, and the suites that need four cells together, have planes that come up for them and go down
+//!    after them. The planes of the lanes have two cells.
+//! 4. What failed is run again, each suite on fresh planes with nothing beside it: what passes only then is
 //!    flaky.
-//! 4. [`Report`] says how it went.
+//! 5. [`Report`] says how it went.
 
 mod check;
 mod idle;
@@ -29,6 +31,7 @@ pub use self::report::{Done, Outcome, Report};
 use crate::suites::rights::Granted;
 use crate::suites::{Ran, Stage, Suite, Toolbox};
 use crate::topology::Layout;
+use crate::topology::planes::Cells;
 use crate::{Error, evidence, servers};
 
 /// More suites than this do not fail by chance: none of them is run again.
@@ -47,6 +50,8 @@ pub struct Options {
     pub servers: servers::Options,
     /// How many lanes there are at most.
     pub lanes: usize,
+    /// Whether the planes with four cells are left running after their suites.
+    pub keep: bool,
     /// How many suites run at once in a lane.
     pub parallel: usize,
     /// How long an operation of a suite may take.
@@ -65,6 +70,18 @@ impl Options {
         format!("{}-again", self.servers.name)
     }
 
+    /// The instance with four cells. One that is reused is the one that there is.
+    fn four_cells(&self) -> String {
+        if self.servers.reuse { self.servers.name.clone() } else { format!("{}-four", self.servers.name) }
+    }
+
+    /// The names of the instances that suites may run on, each once.
+    fn of_suites(&self) -> Vec<String> {
+        let mut names: Vec<_> = self.lanes().chain([self.four_cells(), self.again()]).collect();
+        names.dedup();
+        names
+    }
+
     fn servers(&self, name: &str, label: &str) -> servers::Options {
         servers::Options {
             name: name.to_owned(),
@@ -76,13 +93,13 @@ impl Options {
     /// The names of all instances that this run may have.
     pub fn instances(&self) -> Vec<String> {
         let checks = self.checks.iter().map(|check| format!("{}-{}", self.servers.name, check.name()));
-        self.lanes().chain(checks).chain([self.again()]).collect()
+        self.of_suites().into_iter().chain(checks).collect()
     }
 
     /// The instances on which suites ran, as far as they left files: some of them may never have been
     /// started.
     fn layouts(&self) -> Result<Vec<Layout>, Error> {
-        let names = self.lanes().chain([self.again()]);
+        let names = self.of_suites().into_iter();
         let layouts = names.map(|name| Layout::from_name(&name)).collect::<Result<Vec<_>, _>>()?;
         Ok(layouts.into_iter().filter(|layout| layout.root().is_dir()).collect())
     }
@@ -122,11 +139,13 @@ pub async fn run(options: &Options) -> Result<Found, Error> {
     let ended = try_join_all(running).await?;
     let mut done = Vec::new();
     let mut granted = None;
+    let mut complaints = Vec::new();
     for lane in ended {
         done.extend(lane.done);
+        complaints.extend(lane.complaints);
         granted = granted.or(lane.granted);
     }
-    let mut complaints = evidence::leaks(&options.layouts()?)?;
+    complaints.extend(evidence::leaks(&options.layouts()?)?);
     let again = again(options, toolbox, &done, &mut complaints).await?;
     let report = Report::new(begun, done, &again);
     let layouts = options.layouts()?;
@@ -153,6 +172,8 @@ struct Lane<'a> {
 struct Ended {
     done: Vec<Done>,
     granted: Option<Granted>,
+    /// What the logs of planes that are down already say against the run.
+    complaints: Vec<String>,
 }
 
 impl Lane<'_> {
@@ -163,6 +184,7 @@ impl Lane<'_> {
         };
         let mut stage = None;
         let mut done = Vec::new();
+        let mut complaints = Vec::new();
         if !self.first.is_empty() {
             done.extend(self.suites(&mut stage, &servers, self.first).await?);
         }
@@ -178,6 +200,9 @@ impl Lane<'_> {
                     let servers = self.options.servers(&name, check.name());
                     done.push(check.run(&servers).await?);
                 }
+                Some(Work::FourCells(suites)) => {
+                    done.extend(four_cells(self.options, self.toolbox, &suites, &mut complaints).await?);
+                }
                 None => break,
             }
         }
@@ -188,7 +213,7 @@ impl Lane<'_> {
             Some(stage) => Some(Granted::on(stage.planes()).await?),
             None => None,
         };
-        Ok(Ended { done, granted })
+        Ok(Ended { done, granted, complaints })
     }
 
     /// Runs suites together, on planes that come up with the first ones.
@@ -204,6 +229,32 @@ impl Lane<'_> {
         };
         Ok(stage.run(suites).await?.into_iter().map(suite_done).collect())
     }
+}
+
+/// Runs suites on planes with four cells, which are down again after them: those that may run together first.
+async fn four_cells(
+    options: &Options,
+    toolbox: &Toolbox,
+    suites: &[Suite],
+    complaints: &mut Vec<String>,
+) -> Result<Vec<Done>, Error> {
+    let servers =
+        servers::Options { cells: Cells::Four, ..options.servers(&options.four_cells(), "four cells") };
+    let (alone, together): (Vec<_>, Vec<_>) = suites.iter().cloned().partition(|suite| suite.alone);
+    let stage = Stage::up(toolbox, &servers).await?;
+    let mut ran = Vec::new();
+    if !together.is_empty() {
+        ran.extend(stage.run(&together).await?);
+    }
+    for suite in &alone {
+        ran.extend(stage.run(std::slice::from_ref(suite)).await?);
+    }
+    if !options.keep {
+        // The credentials that are searched for go with the instance.
+        complaints.extend(evidence::leaks(&[Layout::from_name(&servers.name)?])?);
+        servers::down(&servers.name, true).await?;
+    }
+    Ok(ran.into_iter().map(suite_done).collect())
 }
 
 /// Runs what failed once more, each suite on fresh planes and with nothing beside it: the lanes are taken
@@ -233,6 +284,7 @@ async fn again(
         if let Some(check) = options.checks.iter().find(|check| check.name() == failed.name) {
             again.push(check.run(&servers).await?);
         } else if let Some(suite) = options.suites.iter().find(|suite| suite.name == failed.name) {
+            let servers = servers::Options { cells: suite.cells, ..servers };
             let ran = Stage::up(toolbox, &servers).await?.run(std::slice::from_ref(suite)).await?;
             again.extend(ran.into_iter().map(suite_done));
             complaints.extend(evidence::leaks(&[Layout::from_name(&servers.name)?])?);

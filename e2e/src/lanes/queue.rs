@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use super::check::Check;
 use crate::suites::Suite;
+use crate::topology::planes::Cells;
 
 /// What a lane takes from the queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,6 +13,8 @@ pub enum Work {
     Suite(Suite),
     /// A check that brings its own planes up.
     Check(Check),
+    /// The suites that need four cells, on planes of their own.
+    FourCells(Vec<Suite>),
 }
 
 /// The work of a run.
@@ -26,13 +29,20 @@ pub struct Plan {
     pub last: Vec<Suite>,
 }
 
-/// Checks come first in the queue, for each takes longer than any suite that runs alone: what is long has to
-/// begin early for the lanes to end together.
+/// Checks come first in the queue, and after them the suites that need four cells, for each takes longer than
+/// any suite that runs alone: what is long has to begin early for the lanes to end together. Suites that need
+/// four cells are one piece of work, so that such planes are there once, and only for them.
 pub fn plan(suites: Vec<Suite>, checks: &[Check]) -> Plan {
-    let (last, others): (Vec<_>, Vec<_>) = suites.into_iter().partition(|suite| suite.last);
+    let (four_cells, others): (Vec<_>, Vec<_>) =
+        suites.into_iter().partition(|suite| suite.cells == Cells::Four);
+    let (last, others): (Vec<_>, Vec<_>) = others.into_iter().partition(|suite| suite.last);
     let (alone, together): (Vec<_>, Vec<_>) = others.into_iter().partition(|suite| suite.alone);
-    let checks = checks.iter().copied().map(Work::Check);
-    Plan { together, queue: checks.chain(alone.into_iter().map(Work::Suite)).collect(), last }
+    let mut queue: VecDeque<_> = checks.iter().copied().map(Work::Check).collect();
+    if !four_cells.is_empty() {
+        queue.push_back(Work::FourCells(four_cells));
+    }
+    queue.extend(alone.into_iter().map(Work::Suite));
+    Plan { together, queue, last }
 }
 
 #[cfg(test)]
@@ -43,7 +53,8 @@ mod tests {
     use crate::suites;
 
     fn suite(name: &str, alone: bool, last: bool) -> Suite {
-        Suite { name: name.to_owned(), directory: PathBuf::new(), alone, last, needs: Vec::new() }
+        let name = name.to_owned();
+        Suite { name, directory: PathBuf::new(), alone, last, cells: Cells::Two, needs: Vec::new() }
     }
 
     #[test]
@@ -51,9 +62,12 @@ mod tests {
         let one = suite("one", false, false);
         let two = suite("two", true, false);
         let last = suite("last", true, true);
-        let plan = plan(vec![last.clone(), two.clone(), one.clone()], &[Check::Alerts, Check::Page]);
+        let wide = Suite { cells: Cells::Four, ..suite("wide", false, false) };
+        let all = vec![last.clone(), two.clone(), wide.clone(), one.clone()];
+        let plan = plan(all, &[Check::Alerts, Check::Page]);
         assert_eq!(plan.together, [one]);
-        assert_eq!(plan.queue, [Work::Check(Check::Alerts), Work::Check(Check::Page), Work::Suite(two)]);
+        let [alerts, page] = [Check::Alerts, Check::Page].map(Work::Check);
+        assert_eq!(plan.queue, [alerts, page, Work::FourCells(vec![wide]), Work::Suite(two)]);
         assert_eq!(plan.last, [last]);
     }
 
@@ -61,7 +75,13 @@ mod tests {
     fn no_suite_of_the_repository_is_left_out() {
         let all = suites::all().unwrap();
         let Plan { together, queue, last } = plan(all.clone(), &[]);
-        assert_eq!(together.len() + queue.len() + last.len(), all.len());
+        let suites = |work: &Work| match work {
+            Work::Suite(_) => 1,
+            Work::FourCells(suites) => suites.len(),
+            Work::Check(_) => 0,
+        };
+        let queued: usize = queue.iter().map(suites).sum();
+        assert_eq!(together.len() + queued + last.len(), all.len());
         let names: Vec<_> = last.iter().map(|suite| &*suite.name).collect();
         assert_eq!(names, ["restart-writes-nothing", "uninstall"]);
     }

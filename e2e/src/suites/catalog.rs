@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use crate::Error;
 use crate::tools::Tool;
+use crate::topology::planes::Cells;
 
 /// The label of a test that needs more than the planes and fedhub; its value is names of tools, with `_`
 /// between them.
@@ -15,6 +16,8 @@ const NEEDS: &str = "fedhub.dev/needs";
 /// What a test may need.
 const NEEDED: [Tool; 6] =
     [Tool::PreviousRelease, Tool::Collector, Tool::Tmux, Tool::BashCompletion, Tool::Fish, Tool::Zsh];
+/// The label of a test that needs more than two cells; its value says how many.
+const CELLS: &str = "fedhub.dev/cells";
 /// The label of a test that has a place in the order.
 const RUNS: &str = "fedhub.dev/runs";
 
@@ -30,6 +33,8 @@ pub struct Suite {
     /// Whether it looks at or changes what others left, and so runs after them: the label
     /// `fedhub.dev/runs: last` of its test.
     pub last: bool,
+    /// Which cells its planes have: the label `fedhub.dev/cells` of its test.
+    pub cells: Cells,
     /// What it runs beside the planes and fedhub: the label `fedhub.dev/needs` of its test.
     pub needs: Vec<Tool>,
 }
@@ -97,12 +102,19 @@ fn read(path: &Path, directory: PathBuf) -> Result<Suite, Error> {
     };
     let needs = labels.get(NEEDS).into_iter().flat_map(|names| names.split('_')).map(tool);
     let needs = needs.collect::<Result<_, _>>()?;
+    let cells = match labels.get(CELLS).map(String::as_str) {
+        None => Cells::Two,
+        Some("4") => Cells::Four,
+        Some(other) => return Err(manifest(format!("the label {CELLS} is `{other}`: try \"4\""))),
+    };
     let last = match labels.get(RUNS).map(String::as_str) {
         None => false,
-        Some("last") => true,
+        // What others left is on planes with two cells.
+        Some("last") if cells == Cells::Two => true,
+        Some("last") => return Err(manifest(format!("the label {RUNS} goes without {CELLS}"))),
         Some(other) => return Err(manifest(format!("the label {RUNS} is `{other}`: try `last`"))),
     };
-    Ok(Suite { name, directory, alone: test.spec.concurrent == Some(false), last, needs })
+    Ok(Suite { name, directory, alone: test.spec.concurrent == Some(false), last, cells, needs })
 }
 
 #[cfg(test)]
@@ -146,6 +158,7 @@ mod tests {
             directory: PathBuf::new(),
             alone: false,
             last: false,
+            cells: Cells::Two,
             needs: Vec::new(),
         };
         let all = vec![suite("one"), suite("two")];

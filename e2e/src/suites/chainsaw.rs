@@ -17,7 +17,6 @@ use crate::Error;
 use crate::progress::Progress;
 use crate::tools::{Built, Tool};
 use crate::topology::Planes;
-use crate::topology::planes::PLANES;
 
 /// How many lines of a suite that failed are shown; its log has them all.
 const SHOWN: usize = 40;
@@ -203,8 +202,8 @@ fn environment(context: &Context<'_>, command: &mut tokio::process::Command) {
 
 /// Nothing is cleaned up: the planes are thrown away, and `restart-writes-nothing` sees what all others left.
 fn configuration(context: &Context<'_>) -> Result<PathBuf, Error> {
-    let clusters: serde_json::Map<_, _> = PLANES
-        .iter()
+    let planes = context.planes.cells().planes();
+    let clusters: serde_json::Map<_, _> = planes
         .map(|plane| (plane.name.to_owned(), json!({ "kubeconfig": context.planes.kubeconfig(plane.name) })))
         .collect();
     let time = format!("{}s", context.timeout.as_secs());

@@ -34,7 +34,11 @@ fn configuration(layout: &Layout, plane: &Plane) -> Option<PathBuf> {
 }
 
 /// Writes what the API servers of these planes read.
-pub fn write(layout: &Layout, pki: &Pki, planes: &[Plane]) -> Result<(), Error> {
+pub fn write<'a>(
+    layout: &Layout,
+    pki: &Pki,
+    planes: impl IntoIterator<Item = &'a Plane>,
+) -> Result<(), Error> {
     for plane in planes {
         let Some(configuration) = configuration(layout, plane) else { continue };
         if plane.kind == Kind::Hub {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::admission;
 use super::layout::Layout;
-use super::planes::{ETCDS, HUB, Kind, PLANES, Plane, Role};
+use super::planes::{Cells, ETCDS, HUB, Kind, Plane, Role};
 use super::state::Command;
 use crate::tools::Built;
 
@@ -75,14 +75,14 @@ pub fn second_port(process: &str, what: &str) -> String {
     format!("{process}/{what}")
 }
 
-/// The names of all ports that an instance needs.
-pub fn port_names() -> Vec<String> {
+/// The names of all ports that an instance with these cells needs.
+pub fn port_names(cells: Cells) -> Vec<String> {
     let mut names = Vec::new();
     for etcd in ETCDS.map(etcd_process) {
         names.extend([second_port(&etcd, "peer"), etcd]);
     }
-    names.extend(PLANES.map(|plane| api_server_process(plane.name)));
-    let managed = PLANES.iter().filter(|plane| plane.has_controller_manager());
+    names.extend(cells.planes().map(|plane| api_server_process(plane.name)));
+    let managed = cells.planes().filter(|plane| plane.has_controller_manager());
     names.extend(managed.map(|plane| controller_manager_process(plane.name)));
     names.extend([AGGREGATED, WEBHOOK].map(str::to_owned));
     names.extend([SCHEDULER, CONTROLLERS].map(|process| second_port(process, "health")));

@@ -12,7 +12,7 @@ use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
 
 use super::commands::{AGGREGATED, WEBHOOK, api_server_process};
-use super::planes::{HUB, Plane, cells};
+use super::planes::{Cells, HUB, Plane};
 use super::wait::{NotYet, until};
 use super::{crds, manifests};
 use crate::Error;
@@ -32,6 +32,8 @@ pub struct Hub<'a> {
     pub client: &'a Client,
     /// Karmada's programs and manifests.
     pub karmada: &'a Built,
+    /// The cells that are its members.
+    pub cells: Cells,
     /// Where everything listens.
     pub ports: &'a BTreeMap<String, u16>,
     /// The CA of all servers, in PEM.
@@ -102,7 +104,7 @@ impl Hub<'_> {
 
     /// Registers every cell as a Cluster that Karmada pushes to.
     pub async fn register_cells(&self) -> Result<(), Error> {
-        try_join_all(cells().map(|(plane, city)| self.register_cell(plane, city))).await?;
+        try_join_all(self.cells.iter().map(|(plane, city)| self.register_cell(plane, city))).await?;
         Ok(())
     }
 
@@ -137,7 +139,7 @@ impl Hub<'_> {
         let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &ApiResource::from_gvk(&kind));
         until("every cell to be Ready in Karmada", Duration::from_mins(1), || async {
             let list = api.list(&ListParams::default()).await.map_err(NotYet::again)?;
-            for (cell, _) in cells().filter(|(cell, _)| up(cell)) {
+            for (cell, _) in self.cells.iter().filter(|(cell, _)| up(cell)) {
                 let cluster = list.items.iter().find(|cluster| cluster.name_any() == cell.name);
                 let Some(cluster) = cluster else {
                     return Err(NotYet::again(format!("{} is not there", cell.name)));

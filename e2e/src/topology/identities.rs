@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::kubeconfig::{self, Credential};
 use super::layout::Layout;
 use super::manifests;
-use super::planes::{HUB, Kind, MANAGEMENT, Plane, cells, projects};
+use super::planes::{Cells, HUB, Kind, MANAGEMENT, Plane, projects};
 use super::wait::{NotYet, until};
 use crate::Error;
 
@@ -45,15 +45,20 @@ pub enum Holder {
 }
 
 impl Holder {
-    /// All there are.
+    /// All that there can be.
     pub fn all() -> impl Iterator<Item = Self> {
-        [Self::Fedhub, Self::Cell].into_iter().chain(cells().map(|(cell, _)| Self::CellOnHub(cell.name)))
+        Self::with(Cells::Four)
     }
 
-    /// Those with an identity on that plane.
-    pub fn on(plane: &Plane) -> impl Iterator<Item = Self> {
+    /// Those of an instance with these cells.
+    fn with(cells: Cells) -> impl Iterator<Item = Self> {
+        [Self::Fedhub, Self::Cell].into_iter().chain(cells.iter().map(|(cell, _)| Self::CellOnHub(cell.name)))
+    }
+
+    /// Those with an identity on that plane, in an instance with these cells.
+    pub fn on(plane: &Plane, cells: Cells) -> impl Iterator<Item = Self> {
         let kind = plane.kind;
-        Self::all().filter(move |holder| match (holder, kind) {
+        Self::with(cells).filter(move |holder| match (holder, kind) {
             (Self::Fedhub, Kind::Cell { .. }) | (Self::Cell, Kind::Hub) => false,
             (Self::CellOnHub(_), kind) => kind == Kind::Hub,
             _ => true,
@@ -144,9 +149,9 @@ pub fn mounted(layout: &Layout, namespace: &str, secret: &str, key: &str, plane:
 
 /// Gives each cell its service account on the hub, and the entry by which the hub's policies know it: what
 /// `fedhub cells admit` does.
-pub async fn introduce_cells(hub: &Client, layout: &Layout) -> Result<(), Error> {
+pub async fn introduce_cells(hub: &Client, layout: &Layout, cells: Cells) -> Result<(), Error> {
     let mut entries = serde_json::Map::new();
-    for (cell, city) in cells() {
+    for (cell, city) in cells.iter() {
         let (namespace, name) = Holder::CellOnHub(cell.name).account();
         let account = manifests::object(json!({
             "apiVersion": "v1", "kind": "ServiceAccount", "metadata": { "namespace": namespace, "name": name },

@@ -6,11 +6,14 @@
 use std::fs;
 use std::path::Path;
 
+use super::planes::Cells;
 use crate::progress::Progress;
 
-/// How many an instance of the planes takes: six an API server, one most controllers (43 in all), and what
-/// suites start.
+/// How many an instance of the planes with two cells takes: six an API server, one most controllers (43 in
+/// all), and what suites start.
 const NEEDED: usize = 48;
+/// How many each cell beyond two takes.
+const EACH_CELL: usize = 7;
 /// What the limit becomes where this process may raise it: enough for a dozen instances.
 const RAISED: usize = 1024;
 
@@ -18,12 +21,12 @@ const RAISED: usize = 1024;
 const LIMIT: &str = "/proc/sys/fs/inotify/max_user_instances";
 
 /// Raises the limit where it is too low, or warns where this process may not.
-pub fn ensure(progress: &Progress) {
+pub fn ensure(cells: Cells, progress: &Progress) {
     let Some(limit) = fs::read_to_string(LIMIT).ok().and_then(|text| text.trim().parse().ok()) else {
         return;
     };
     let used = used(Path::new("/proc"));
-    if let Some(warning) = shortage(used, limit) {
+    if let Some(warning) = shortage(used, needed(cells), limit) {
         if fs::write(LIMIT, RAISED.to_string()).is_ok() {
             progress.step(format!("{LIMIT} was {limit}, and is {RAISED} now: {used} were in use"));
         } else {
@@ -32,10 +35,14 @@ pub fn ensure(progress: &Progress) {
     }
 }
 
-fn shortage(used: usize, limit: usize) -> Option<String> {
-    (used + NEEDED > limit).then(|| {
+fn needed(cells: Cells) -> usize {
+    NEEDED + EACH_CELL * (cells.count() - Cells::Two.count())
+}
+
+fn shortage(used: usize, needed: usize, limit: usize) -> Option<String> {
+    (used + needed > limit).then(|| {
         format!(
-            "{used} of {limit} inotify instances are in use, and the planes need up to {NEEDED}: servers may end with \
+            "{used} of {limit} inotify instances are in use, and the planes need up to {needed}: servers may end with \
              \"too many open files\"; raise the limit (`sudo sysctl fs.inotify.max_user_instances={RAISED}`) or run fewer \
              lanes"
         )
@@ -58,10 +65,15 @@ mod tests {
 
     #[test]
     fn a_shortage_names_the_figures_and_the_remedy() {
-        assert_eq!(shortage(0, 128), None);
-        assert_eq!(shortage(128 - NEEDED, 128), None);
-        let warning = shortage(129 - NEEDED, 128).unwrap();
+        assert_eq!(shortage(0, NEEDED, 128), None);
+        assert_eq!(shortage(128 - NEEDED, NEEDED, 128), None);
+        let warning = shortage(129 - NEEDED, NEEDED, 128).unwrap();
         assert!(warning.contains("of 128 inotify instances") && warning.contains("sysctl"), "{warning}");
+    }
+
+    #[test]
+    fn more_cells_take_more() {
+        assert_eq!([Cells::Two, Cells::Four].map(needed), [NEEDED, NEEDED + 2 * EACH_CELL]);
     }
 
     #[test]

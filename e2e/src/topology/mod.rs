@@ -52,7 +52,7 @@ pub use pki::write_servers;
 pub(crate) use ports::ports_directory;
 
 use self::commands::Programs;
-use self::planes::{PLANES, Plane, Role};
+use self::planes::{Cells, Plane, Role};
 use self::state::State;
 use self::supervisor::{Manner, Supervisor};
 use crate::Error;
@@ -93,7 +93,7 @@ impl Planes {
     pub async fn up(options: &Options, end_beside: EndBeside) -> Result<Self, Error> {
         let layout = Layout::from_name(&options.name)?;
         let programs = programs(&options.progress).await?;
-        inotify::ensure(&options.progress);
+        inotify::ensure(options.cells, &options.progress);
         let _lock = layout.lock().await?;
         let mut attempts = 1..=PORT_ATTEMPTS;
         loop {
@@ -128,6 +128,11 @@ impl Planes {
     /// The instance's files.
     pub fn layout(&self) -> &Layout {
         &self.layout
+    }
+
+    /// Which cells it has.
+    pub fn cells(&self) -> Cells {
+        self.supervisor.state().cells
     }
 
     /// The kubeconfig of a plane's administrator.
@@ -332,22 +337,30 @@ fn release_ports(layout: &Layout) -> Result<(), Error> {
     ports::release(&ports_directory(), layout)
 }
 
+/// Which cells an instance has that was brought up.
+pub fn cells(layout: &Layout) -> Result<Cells, Error> {
+    let state = State::load(layout)?.ok_or_else(|| Error::NotUp(layout.name().to_owned()))?;
+    Ok(state.cells)
+}
+
 /// The files of an instance that users need to know.
-pub fn summary(layout: &Layout) -> String {
+pub fn summary(planes: &Planes) -> String {
+    let layout = planes.layout();
+    let cells = planes.cells();
     let relative = |path: &Path| {
         let here = std::env::current_dir().unwrap_or_default();
         path.strip_prefix(&here).unwrap_or(path).display().to_string()
     };
     let mut lines = vec!["kubeconfigs of the administrators (system:masters), for tests:".to_owned()];
     lines.extend(
-        PLANES
-            .iter()
+        cells
+            .planes()
             .map(|plane| format!("  {:<11} {}", plane.name, relative(&layout.kubeconfig(plane.name)))),
     );
     lines.push("kubeconfigs of fedhub itself:".to_owned());
     lines.extend(
-        PLANES
-            .iter()
+        cells
+            .planes()
             .filter(|plane| plane.knows_fedhub())
             .map(|plane| format!("  {:<11} {}", plane.name, relative(&layout.fedhub_kubeconfig(plane.name)))),
     );

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::planes::Cells;
 use crate::progress::Progress;
 
 /// What `up` is to do.
@@ -9,6 +10,8 @@ use crate::progress::Progress;
 pub struct Options {
     /// The instance's name.
     pub name: String,
+    /// Which cells it has.
+    pub cells: Cells,
     /// The kustomization with the compute CRDs.
     pub crds: PathBuf,
     /// Where it says what it does.
@@ -16,10 +19,11 @@ pub struct Options {
 }
 
 impl Options {
-    /// The usual: CRDs from `deploy/crds`, progress on standard error.
+    /// The usual: two cells, CRDs from `deploy/crds`, progress on standard error.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
+            cells: Cells::default(),
             crds: crate::repository().join("deploy/crds"),
             progress: Progress::stderr(),
         }

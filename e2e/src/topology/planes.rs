@@ -36,16 +36,55 @@ pub const HUB: &str = "hub";
 /// The management plane's name.
 pub const MANAGEMENT: &str = "management";
 
-/// Every plane. The hub and one project plane have an etcd of their own: losing and restoring the state of
-/// one plane cannot be tested otherwise.
-pub const PLANES: [Plane; 6] = [
+/// Every plane that an instance may have; [`Cells`] says which of the cells it has. The hub and one project
+/// plane have an etcd of their own: losing and restoring the state of one plane cannot be tested otherwise.
+pub const PLANES: [Plane; 8] = [
     Plane { name: HUB, kind: Kind::Hub, etcd: "hub" },
     Plane { name: "cell-dfw", kind: Kind::Cell { city: "DFW" }, etcd: "shared" },
     Plane { name: "cell-ord", kind: Kind::Cell { city: "ORD" }, etcd: "shared" },
     Plane { name: "project-a", kind: Kind::Project, etcd: "project-a" },
     Plane { name: "project-b", kind: Kind::Project, etcd: "shared" },
     Plane { name: MANAGEMENT, kind: Kind::Management, etcd: "shared" },
+    Plane { name: "cell-ams", kind: Kind::Cell { city: "AMS" }, etcd: "shared" },
+    Plane { name: "cell-sjc", kind: Kind::Cell { city: "SJC" }, etcd: "shared" },
 ];
+
+/// How many cells an instance has. Each costs an API server and a controller manager, so that only what needs
+/// four has them.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, clap::ValueEnum,
+)]
+pub enum Cells {
+    /// In DFW and ORD.
+    #[default]
+    #[value(name = "2")]
+    Two,
+    /// In AMS and SJC, too.
+    #[value(name = "4")]
+    Four,
+}
+
+impl Cells {
+    /// How many these are.
+    pub const fn count(self) -> usize {
+        match self {
+            Self::Two => 2,
+            Self::Four => 4,
+        }
+    }
+
+    /// These cells with their city codes, in the order in which they are listed.
+    pub fn iter(self) -> impl Iterator<Item = (&'static Plane, &'static str)> {
+        PLANES.iter().filter_map(|plane| Some((plane, plane.city()?))).take(self.count())
+    }
+
+    /// The planes of an instance with these cells.
+    pub fn planes(self) -> impl Iterator<Item = &'static Plane> {
+        PLANES
+            .iter()
+            .filter(move |plane| plane.city().is_none() || self.iter().any(|(cell, _)| cell == *plane))
+    }
+}
 
 /// The etcds, each once.
 pub const ETCDS: [&str; 3] = ["hub", "project-a", "shared"];
@@ -58,6 +97,14 @@ impl Plane {
             name: name.to_owned(),
             known: PLANES.map(|plane| plane.name).join(", "),
         })
+    }
+
+    /// The code of its city, if it is a cell.
+    pub fn city(&self) -> Option<&'static str> {
+        match self.kind {
+            Kind::Cell { city } => Some(city),
+            Kind::Management | Kind::Project | Kind::Hub => None,
+        }
     }
 
     /// Whether the compute CRDs belong here. They are installed before any controller starts: Karmada's
@@ -77,12 +124,9 @@ impl Plane {
     }
 }
 
-/// The cells with their city codes.
+/// The cells of an instance that asks for no others, with their city codes.
 pub fn cells() -> impl Iterator<Item = (&'static Plane, &'static str)> {
-    PLANES.iter().filter_map(|plane| match plane.kind {
-        Kind::Cell { city } => Some((plane, city)),
-        _ => None,
-    })
+    Cells::default().iter()
 }
 
 /// The project planes.
@@ -120,6 +164,18 @@ mod tests {
         for alone in ["hub", "project-a"] {
             assert_eq!(PLANES.iter().filter(|plane| plane.etcd == alone).count(), 1);
         }
+    }
+
+    #[test]
+    fn only_an_instance_of_four_cells_has_more_than_two() {
+        let cities = |cells: Cells| cells.iter().map(|(_, city)| city).collect::<Vec<_>>();
+        assert_eq!(cities(Cells::Two), ["DFW", "ORD"]);
+        assert_eq!(cities(Cells::Four), ["DFW", "ORD", "AMS", "SJC"]);
+        for cells in [Cells::Two, Cells::Four] {
+            assert_eq!(cells.planes().filter_map(Plane::city).count(), cells.count());
+            assert_eq!(cells.planes().filter(|plane| plane.city().is_none()).count(), 4);
+        }
+        assert!(Cells::Two < Cells::Four);
     }
 
     #[test]

@@ -19,7 +19,7 @@ use super::kubeconfig::{self, Credential};
 use super::layout::Layout;
 use super::options::Options;
 use super::pki::{self, Pki};
-use super::planes::{ETCDS, HUB, Kind, MANAGEMENT, PLANES, Plane, cells};
+use super::planes::{ETCDS, HUB, Kind, MANAGEMENT, Plane};
 use super::state::State;
 use super::steps::Steps;
 use super::supervisor::{Manner, Supervisor};
@@ -31,18 +31,19 @@ const ADMINISTRATOR: &str = "fedhub-e2e-admin";
 
 /// Starts everything of a fresh instance. When this fails or is dropped, what it started has ended.
 pub async fn start(options: &Options, layout: &Layout, programs: &Programs) -> Result<Supervisor, Error> {
-    let ports = ports::reserve(&ports::ports_directory(), layout, &port_names())?;
+    let ports = ports::reserve(&ports::ports_directory(), layout, &port_names(options.cells))?;
     layout.create()?;
-    let state = State::new(layout, ports)?;
+    let state = State::new(layout, options.cells, ports)?;
     state.save(layout)?;
     let pki = Pki::create(&layout.pki())?;
-    admission::write(layout, &pki, &PLANES)?;
+    admission::write(layout, &pki, options.cells.planes())?;
     let policy = layout.audit_policy();
     fs::write(&policy, include_str!("audit-policy.yaml")).map_err(Error::file("write", &policy))?;
     let supervisor = Supervisor::new(layout.clone(), state.clone(), true);
     let steps = Steps {
         layout,
         programs,
+        cells: state.cells,
         ports: &state.ports,
         supervisor: &supervisor,
         ca: &pki.ca(),
@@ -64,23 +65,24 @@ async fn run(steps: &Steps<'_>) -> Result<(), Error> {
     try_join_all(etcds.iter().map(|process| steps.serves(process))).await?;
     steps.progress.step(format!("{} etcds serve", etcds.len()));
 
-    for plane in &PLANES {
+    let planes: Vec<_> = steps.cells.planes().collect();
+    for plane in &planes {
         steps.supervisor.start(steps.commands().api_server(plane))?;
     }
     let manifests = steps.build_manifests().await?;
-    let clients = try_join_all(PLANES.iter().map(|plane| steps.prepare(plane, &manifests))).await?;
+    let clients = try_join_all(planes.iter().map(|plane| steps.prepare(plane, &manifests))).await?;
     steps.progress.step("every plane has its CRDs, its roles and its controllers");
 
     let hub = client(&clients, HUB)?;
     let federation = steps.federate(hub, &manifests);
-    let controller_managers = PLANES.iter().filter(|plane| plane.has_controller_manager());
+    let controller_managers = planes.iter().filter(|plane| plane.has_controller_manager());
     let controller_managers = try_join_all(
         controller_managers
             .map(|plane| async { steps.serves(&controller_manager_process(plane.name)).await }),
     );
     try_join(federation, controller_managers).await?;
     identities::publish(client(&clients, MANAGEMENT)?, steps.layout).await?;
-    for (cell, city) in cells() {
+    for (cell, city) in steps.cells.iter() {
         identities::publish_in_cell(client(&clients, cell.name)?, steps.layout, cell, city).await?;
     }
 
@@ -102,6 +104,7 @@ pub async fn rebuild_hub(
     let steps = Steps {
         layout,
         programs,
+        cells: state.cells,
         ports: &state.ports,
         supervisor,
         ca: &ca,
@@ -135,7 +138,7 @@ fn write_kubeconfigs(steps: &Steps<'_>, pki: &Pki) -> Result<(), Error> {
     let administrator = pki.master(ADMINISTRATOR)?;
     let controller_manager = pki.master(CONTROLLER_MANAGER_USER)?;
     let karmada = pki.master(KARMADA_USER)?;
-    for plane in PLANES {
+    for plane in steps.cells.planes() {
         let server = steps.server(plane.name)?;
         let write = |path: PathBuf, certificate| {
             kubeconfig::write(&path, plane.name, &server, steps.ca, Credential::Certificate(certificate))

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::layout::{Layout, write_atomically};
-use super::planes::Role;
+use super::planes::{Cells, Role};
 use super::process::{self, Identity};
 use crate::Error;
 
@@ -22,6 +22,8 @@ pub struct State {
     pub name: String,
     /// Random, new for each `up`: marks the processes of this run in their environment.
     pub run: String,
+    /// Which cells it has.
+    pub cells: Cells,
     /// Whether `up` came to its end.
     pub ready: bool,
     /// Ports by what listens on them.
@@ -56,9 +58,9 @@ pub struct Process {
 
 impl State {
     /// A new run without processes.
-    pub fn new(layout: &Layout, ports: BTreeMap<String, u16>) -> Result<Self, Error> {
+    pub fn new(layout: &Layout, cells: Cells, ports: BTreeMap<String, u16>) -> Result<Self, Error> {
         let run = super::pki::random_token()?;
-        Ok(Self { name: layout.name().to_owned(), run, ready: false, ports, processes: Vec::new() })
+        Ok(Self { name: layout.name().to_owned(), run, cells, ready: false, ports, processes: Vec::new() })
     }
 
     /// What is written down for an instance, if anything is.
@@ -129,7 +131,7 @@ mod tests {
         let layout = Layout::below(planes.path(), "x").unwrap();
         layout.create_root().unwrap();
         let program = fs::canonicalize("/bin/sleep").unwrap();
-        let mut state = State::new(&layout, BTreeMap::new()).unwrap();
+        let mut state = State::new(&layout, Cells::Two, BTreeMap::new()).unwrap();
         let (variable, mark) = state.mark("sleeper");
         let arguments = vec!["60".to_owned()];
         let mut child =

@@ -12,7 +12,7 @@ use super::commands::{AGGREGATED, CONTROLLERS, Commands, Programs, SCHEDULER, WE
 use super::hub::Hub;
 use super::identities::{self, Holder};
 use super::layout::Layout;
-use super::planes::{HUB, Kind, Plane};
+use super::planes::{Cells, HUB, Kind, Plane};
 use super::supervisor::Supervisor;
 use super::wait::until;
 use super::{crds, kubeconfig, manifests, ready};
@@ -25,6 +25,8 @@ pub struct Steps<'a> {
     pub layout: &'a Layout,
     /// The programs.
     pub programs: &'a Programs,
+    /// Which cells the instance has.
+    pub cells: Cells,
     /// Where everything listens.
     pub ports: &'a BTreeMap<String, u16>,
     /// What starts, watches and writes down processes.
@@ -131,7 +133,7 @@ impl Steps<'_> {
         self.supervisor.start(self.commands().controllers())?;
         let roles = async {
             self.apply_hub_manifests(client, &manifests.hub).await?;
-            identities::introduce_cells(client, self.layout).await?;
+            identities::introduce_cells(client, self.layout, self.cells).await?;
             self.issue(client, Plane::named(HUB)?).await
         };
         let cells = async {
@@ -191,7 +193,7 @@ impl Steps<'_> {
     /// Gets fedhub's roles the identities that they have on a plane.
     async fn issue(&self, client: &Client, plane: &Plane) -> Result<(), Error> {
         let server = self.server(plane.name)?;
-        for holder in Holder::on(plane) {
+        for holder in Holder::on(plane, self.cells) {
             identities::issue(holder, client, self.layout, plane.name, &server, self.ca).await?;
         }
         Ok(())
@@ -211,6 +213,7 @@ impl Steps<'_> {
         Hub {
             client,
             karmada: &self.programs.karmada,
+            cells: self.cells,
             ports: self.ports,
             ca: self.ca,
             cell_token: self.cell_token,

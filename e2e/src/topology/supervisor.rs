@@ -209,6 +209,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::topology::planes::Cells;
 
     fn sleeper(name: &str) -> Command {
         Command {
@@ -223,7 +224,7 @@ mod tests {
         let layout = Layout::below(planes, "x").unwrap();
         layout.create_root().unwrap();
         layout.create().unwrap();
-        let state = State::new(&layout, BTreeMap::new()).unwrap();
+        let state = State::new(&layout, Cells::Two, BTreeMap::new()).unwrap();
         Supervisor::new(layout, state, armed)
     }
 

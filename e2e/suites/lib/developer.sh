@@ -22,6 +22,7 @@ metadata: {name: developer, namespace: $namespace}
 rules:
 - {apiGroups: [compute.datumapis.com], resources: [workloads], verbs: [$(listed "$verbs")]}
 - {apiGroups: [compute.datumapis.com], resources: [workloaddeployments], verbs: [get, list, watch, patch]}
+- {apiGroups: [compute.datumapis.com], resources: [workloadrollouts], verbs: [get, list, watch, create, update, patch, delete]}
 - {apiGroups: [compute.datumapis.com], resources: [instances], verbs: [get, list, watch]}
 - {apiGroups: [networking.datumapis.com], resources: [networks, networkservices, httpproxies], verbs: [get, list, watch, create, update, patch, delete]}
 - {apiGroups: [quota.miloapis.com], resources: [resourceclaims], verbs: [get, list, watch]}

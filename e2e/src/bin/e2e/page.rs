@@ -7,6 +7,7 @@ use fedhub_e2e::interruption::interruption;
 use fedhub_e2e::output::say;
 use fedhub_e2e::progress::Progress;
 use fedhub_e2e::topology::Layout;
+use fedhub_e2e::topology::planes::Cells;
 use fedhub_e2e::{evidence, fedhub, servers, status_page};
 
 use crate::target;
@@ -45,6 +46,7 @@ pub async fn run(arguments: Page) -> anyhow::Result<ExitCode> {
     let named = arguments.name.is_some();
     let servers = servers::Options {
         name: arguments.name.unwrap_or_else(|| format!("e2e-{}", std::process::id())),
+        cells: Cells::default(),
         fedhub: arguments.fedhub.unwrap_or_else(|| fedhub::Options::new().program),
         fedhub_arguments: Vec::new(),
         reuse: false,

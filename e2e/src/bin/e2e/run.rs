@@ -6,6 +6,7 @@ use std::time::Duration;
 use fedhub_e2e::interruption::interruption;
 use fedhub_e2e::lanes::{self, Check};
 use fedhub_e2e::output::{complain, say};
+use fedhub_e2e::topology::planes::Cells;
 use fedhub_e2e::{servers, suites};
 
 use crate::chaos::Rounds;
@@ -70,7 +71,9 @@ pub async fn run(arguments: Run, checks: Vec<Check>) -> anyhow::Result<ExitCode>
     };
     if arguments.list {
         for suite in suites {
-            say(format_args!("{}{}", suite.name, if suite.alone { " (alone)" } else { "" }));
+            let alone = if suite.alone { " (alone)" } else { "" };
+            let cells = if suite.cells == Cells::Four { " (four cells)" } else { "" };
+            say(format_args!("{}{alone}{cells}", suite.name));
         }
         return Ok(ExitCode::SUCCESS);
     }
@@ -89,6 +92,7 @@ pub async fn run(arguments: Run, checks: Vec<Check>) -> anyhow::Result<ExitCode>
         all: arguments.suites.is_empty(),
         servers,
         lanes: if arguments.reuse { 1 } else { usize::from(arguments.lanes) },
+        keep: target.keep || arguments.reuse,
         parallel: usize::from(arguments.parallel),
         timeout: Duration::from_secs(arguments.timeout),
     };

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use fedhub_e2e::output::say;
 use fedhub_e2e::progress::Progress;
 use fedhub_e2e::topology::Layout;
+use fedhub_e2e::topology::planes::Cells;
 use fedhub_e2e::{fedhub, servers};
 
 /// The flag of every command that does something to planes that run.
@@ -35,6 +36,7 @@ impl Target {
         servers::Options {
             name: self.name.clone().unwrap_or_else(|| format!("e2e-{}", std::process::id())),
             fedhub: self.fedhub.clone().unwrap_or_else(|| fedhub::Options::new().program),
+            cells: Cells::default(),
             fedhub_arguments: Vec::new(),
             reuse: false,
             replace: false,

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use super::right::{Grant, Right, RoleId, identity, kind};
 use crate::Error;
 use crate::topology::Holder;
-use crate::topology::planes::Plane;
+use crate::topology::planes::{Cells, Plane};
 
 /// The roles of a plane, by kind, namespace (empty for a `ClusterRole`) and name.
 type Roles = BTreeMap<(&'static str, String, String), Vec<PolicyRule>>;
@@ -68,8 +68,9 @@ fn granted(known: &Roles, bindings: impl IntoIterator<Item = Binding>, plane: &P
         let Some(rules) = known.get(&key) else { continue };
         let said = serde_json::json!(rules).to_string();
         let role = RoleId { name: format!("{} {}", key.0, key.2), rules: said };
-        let holders: Vec<_> =
-            Holder::on(plane).filter(|holder| is_bound(*holder, &binding.subjects)).collect();
+        let holders: Vec<_> = Holder::on(plane, Cells::default())
+            .filter(|holder| is_bound(*holder, &binding.subjects))
+            .collect();
         for rule in rules {
             for holder in &holders {
                 grants.extend(of_rule(rule, *holder, plane).into_iter().map(|right| Grant {

@@ -36,7 +36,7 @@ impl Granted {
     /// Reads it from planes that run.
     pub async fn on(planes: &Planes) -> Result<Self, Error> {
         let mut grants = Vec::new();
-        for plane in &PLANES {
+        for plane in planes.cells().planes() {
             grants.extend(granted::on(&planes.client(plane.name).await?, plane).await?);
         }
         Ok(Self(grants))

@@ -3,7 +3,7 @@
 #
 #   rolled.sh NAMESPACE COUNT UIDS
 set -eu
-. "$(dirname "$0")/../lib/wait.sh"
+. "$(dirname "$0")/wait.sh"
 # shellcheck disable=SC2016
 format='{range .items[*]}{.metadata.uid} {.status.conditions[?(@.type=="Ready")].status}{"\n"}{end}'
 until
