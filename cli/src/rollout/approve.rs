@@ -1,7 +1,7 @@
 //! `rollout approve`: lets a rollout pass the gate of a wave.
 //!
-//! An approval is asked for by an annotation of the WorkloadRollout. The platform writes who asked, and takes
-//! the approval over into the status, from where nobody takes it back.
+//! An approval is requested by an annotation of the WorkloadRollout. The platform records the user and copies
+//! the approval to the status, where it is irrevocable.
 
 use fedhub_api::{RolloutApproval, RolloutApproved, RolloutGate};
 use fedhub_core::message::Quoted;

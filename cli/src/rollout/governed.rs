@@ -33,7 +33,7 @@ pub async fn get(session: &Session, workload: &str) -> Result<Object, Problem> {
             Err(Problem::from_error(kube::Error::Api(status), &doing("read", workload)))
         }
         Ok(None) | Err(kube::Error::Api(_)) => {
-            // A name that is mistyped is told from a workload without waves.
+            // This tells a mistyped name from a workload without waves.
             model::get(session, Kind::Workload, workload).await?;
             Err(without(session, workload))
         }

@@ -210,7 +210,7 @@ async fn r7_a_workload_with_waves_is_paused_in_its_workloadrollout() {
     let mark = server.mark();
     rollout(&server, pause()).await.unwrap();
     assert!(server.writes_since(mark).is_empty(), "it is paused already");
-    // Somebody has paused the workload, too.
+    // The workload is paused by its annotation, too.
     let paused = json!({"metadata": {"annotations": {ROLLOUT_PAUSED: "true"}}});
     server.patch("Workload", SPACE, NAME, &paused).unwrap();
     rollout(&server, resume()).await.unwrap();

@@ -61,7 +61,7 @@ pub struct WorkloadRolloutSpec {
     /// Whether the rollout is given up: every deployment that can be reached ends in one revision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub abort: Option<bool>,
-    /// What follows when more cities of a wave fail than may. `Pause`: no other city starts until somebody
+    /// What follows when more cities of a wave fail than may. `Pause`: no other city starts until the user
     /// acts. `RollBack`: each city returns to its last good revision, by the same waves and gates.
     #[serde(default)]
     pub on_failure: RolloutFailurePolicy,

@@ -186,7 +186,7 @@ fn replicas_ready(
     }
     let data = (REFERENCED_DATA_READY, REFERENCED_DATA);
     // Where only what a rollout adds waits for data, as many as are wanted may be ready. A lack of quota is
-    // said in any case, since it holds the rollout until somebody acts.
+    // reported in any case, since it blocks the rollout until the quota is raised.
     if held(seen, data).iter().any(|(i, _)| !is_added(seen, i))
         && let Some(data) =
             waiting(seen, data, Reason::AwaitingPropagation, "are waiting for referenced data companions")
