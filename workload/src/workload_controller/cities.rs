@@ -100,35 +100,42 @@ impl<'a> Newest<'a> {
     }
 }
 
-/// The WDs that the Workload asks for, in the order of its placements; each once.
+/// The names of the WDs that the Workload asks for, with placement and city, in the order of the placements;
+/// each once.
+pub(super) fn deployments<'a>(seen: &Snapshot, facts: &'a Workload) -> Vec<(String, &'a str, &'a str)> {
+    let mut known = BTreeSet::new();
+    let placements = facts.placements.iter().flatten();
+    let all = placements.flat_map(|placement| {
+        placement
+            .cities
+            .iter()
+            .map(|city| (deployment_name(&seen.key.name, &placement.name, city), &*placement.name, &**city))
+    });
+    all.filter(|(name, ..)| known.insert(name.clone())).collect()
+}
+
+/// The WDs that the Workload asks for and can have, as a rollout sees them.
 pub(super) fn cities(seen: &Snapshot, facts: &Workload, newest: &Newest<'_>, uid: &str) -> Vec<City> {
     let mut cities: Vec<City> = Vec::new();
-    let mut known = BTreeSet::new();
     let by_cells = seen.locations.by == Authority::Cells;
-    for placement in facts.placements.iter().flatten() {
-        for city in &placement.cities {
-            let deployment = deployment_name(&seen.key.name, &placement.name, city);
-            if !known.insert(deployment.clone()) {
-                continue;
-            }
-            let stands = seen.deployments.get(&deployment);
-            let placed = stands.and_then(|digest| own(digest, uid));
-            if placed.is_none() && (stands.is_some() || !seen.locations.contain(city)) {
-                // No WD of the Workload can be there.
-                continue;
-            }
-            cities.push(City {
-                deployment: deployment.into(),
-                city: city.clone(),
-                carries: placed.map_or(Carries::Nothing, |placed| newest.carried(placed)),
-                health: match placed {
-                    // No cell serves the city any more.
-                    Some(_) if by_cells && !seen.locations.contain(city) => Health::Unreachable,
-                    Some(placed) => newest.health(placed),
-                    None => Health::Progressing,
-                },
-            });
+    for (deployment, _, city) in deployments(seen, facts) {
+        let stands = seen.deployments.get(&deployment);
+        let placed = stands.and_then(|digest| own(digest, uid));
+        if placed.is_none() && (stands.is_some() || !seen.locations.contain(city)) {
+            // No WD of the Workload can be there.
+            continue;
         }
+        cities.push(City {
+            deployment: deployment.into(),
+            city: city.into(),
+            carries: placed.map_or(Carries::Nothing, |placed| newest.carried(placed)),
+            health: match placed {
+                // No cell serves the city any more.
+                Some(_) if by_cells && !seen.locations.contain(city) => Health::Unreachable,
+                Some(placed) => newest.health(placed),
+                None => Health::Progressing,
+            },
+        });
     }
     cities
 }

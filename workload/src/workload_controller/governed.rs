@@ -4,18 +4,15 @@
 //! WDs are, so that a WD never carries what its city was not allowed (R2), and a restart in between goes on
 //! from there (R10). A rollout that cannot be followed moves nothing.
 
-use std::collections::BTreeSet;
-
 use fedhub_api::facts::Workload;
 use fedhub_api::reason::Reason;
-use fedhub_core::names::deployment_name;
 use fedhub_core::object::{Object, ObjectView};
 use fedhub_rollout::{
     Assignment, Carries, City, Decision, Direction, Revision, Status, Strategy, Verdict, World, assign,
 };
 use serde_json::Value;
 
-use super::cities::{Newest, cities, templates};
+use super::cities::{Newest, cities, deployments, templates};
 use super::snapshot::{Snapshot, own};
 use super::turns::Turns;
 use crate::admission::fault::Faults;
@@ -35,12 +32,12 @@ pub fn governed(seen: &Snapshot, facts: &Workload, uid: &str, rollout: &Object) 
         let said = status::invalid(rollout, &faults.into_vec(), seen.now);
         return Turns::new_still(seen, &newest, &cities, &before, said);
     };
-    let named = named(seen, facts);
-    let deployments: Vec<_> =
+    let named = deployments(seen, facts);
+    let selected: Vec<_> =
         named.iter().map(|(name, placement, city)| spec::Deployment { name, placement, city }).collect();
     let aborts = rollout.spec()["abort"] == true;
     let is_frozen = !before.plan.is_empty() && (aborts || before.target == Some(Revision(revision)));
-    let read = spec::policy(rollout, &deployments, is_frozen).and_then(|policy| {
+    let read = spec::policy(rollout, &selected, is_frozen).and_then(|policy| {
         let requests = approvals::requests(rollout)?;
         Ok((policy, requests))
     });
@@ -101,20 +98,6 @@ fn standing(rollout: &Object, facts: &Workload) -> Status {
     let is_of_another =
         !status.cities.is_empty() && status.cities.iter().all(|it| it.since.as_second() < facts.created);
     if is_of_another { Status::default() } else { status }
-}
-
-/// The names of the deployments that waves select of, with placement and city, in the order of the
-/// placements; each once.
-fn named<'a>(seen: &Snapshot, facts: &'a Workload) -> Vec<(String, &'a str, &'a str)> {
-    let mut known = BTreeSet::new();
-    let placements = facts.placements.iter().flatten();
-    let all = placements.flat_map(|placement| {
-        placement
-            .cities
-            .iter()
-            .map(|city| (deployment_name(&seen.key.name, &placement.name, city), &*placement.name, &**city))
-    });
-    all.filter(|(name, ..)| known.insert(name.clone())).collect()
 }
 
 impl Turns {
