@@ -1,8 +1,9 @@
 //! How far a city is that keeps its template: while the rollout is paused, and until its turn has come. Pure.
 
+use fedhub_api::facts::placed::marked_revision;
 use fedhub_api::facts::restarts;
 use fedhub_api::facts::workload::is_paused;
-use fedhub_core::names::{CURRENT_REVISION, DEPLOYMENT_REVISION};
+use fedhub_core::names::CURRENT_REVISION;
 use fedhub_core::object::{Object, ObjectView};
 
 use super::stage::{Phase, Stage};
@@ -10,9 +11,7 @@ use super::stage::{Phase, Stage};
 /// Whether a deployment carries an earlier revision than the Workload's newest: its turn has not come.
 pub fn is_waiting(workload: &Object, deployment: &Object) -> bool {
     let newest = workload.annotation(CURRENT_REVISION).and_then(|revision| revision.parse::<u64>().ok());
-    let mark = deployment.annotation(DEPLOYMENT_REVISION).and_then(|mark| mark.split_once('/'));
-    let carried = mark.and_then(|(revision, _)| revision.parse::<u64>().ok());
-    carried.zip(newest).is_some_and(|(carried, newest)| carried < newest)
+    marked_revision(deployment).zip(newest).is_some_and(|(carried, newest)| carried < newest)
 }
 
 /// A city whose turn has not come.

@@ -84,14 +84,12 @@ pub enum Carried {
 
 impl Carried {
     fn from_object(object: &Object) -> Self {
-        let Some(mark) = object.annotation(DEPLOYMENT_REVISION) else { return Self::Unmarked };
-        let revision = mark.split_once('/').and_then(|(revision, _)| revision.parse().ok());
-        match revision {
-            None => Self::Unmarked,
-            Some(revision) if mark == revision_mark(revision, &object.spec()["template"]) => {
-                Self::Intact(revision)
-            }
-            Some(revision) => Self::Edited(revision),
+        let Some(revision) = marked_revision(object) else { return Self::Unmarked };
+        let intact = revision_mark(revision, &object.spec()["template"]);
+        if object.annotation(DEPLOYMENT_REVISION) == Some(&*intact) {
+            Self::Intact(revision)
+        } else {
+            Self::Edited(revision)
         }
     }
 
@@ -104,6 +102,11 @@ impl Carried {
             Self::Edited(revision) => sum.number(2).number(revision).end(),
         }
     }
+}
+
+/// The revision that a WD is marked with, whatever its template is.
+pub fn marked_revision(object: &Object) -> Option<u64> {
+    object.annotation(DEPLOYMENT_REVISION)?.split_once('/')?.0.parse().ok()
 }
 
 /// The template that a WD is to have.
