@@ -41,7 +41,7 @@ fn compare(before: &Value, after: &Value, at: &str, into: &mut Vec<Change>) {
                 let count = into.len();
                 items(&old_items, &new_items, at, into);
                 if into.len() == count {
-                    // The same items in another order.
+                    // These are the same items in another order.
                     into.push(Change { path: at.to_owned(), before: names(old), after: names(new) });
                 }
             }

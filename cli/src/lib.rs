@@ -6,7 +6,7 @@
 //!
 //! 1. [`run`] answers what needs no plane (the manifest, completion, help, the manual), then parses
 //!    [`args::Cli`].
-//! 2. [`host`] is the contract with whoever starts the program: `datumctl`'s variables, the manifest, cobra's
+//! 2. [`host`] is the contract with what starts the program: `datumctl`'s variables, the manifest, cobra's
 //!    completion.
 //! 3. [`session::Session`] is the connection to the project, which every command gets; its tokens come from
 //!    the host and are renewed there.

@@ -48,6 +48,7 @@ pub mod status_page;
 pub mod suites;
 pub mod tools;
 pub mod topology;
+pub mod turns;
 
 use std::path::{Path, PathBuf};
 

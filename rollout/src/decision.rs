@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Cause, Revision, Status};
+use super::{Cause, Gate, Revision, Status};
 
 /// The revision that a deployment is to carry now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,8 +22,13 @@ pub enum Verdict {
     Complete,
     /// It goes on by itself.
     Progressing,
-    /// It waits for the approval of this wave.
-    AwaitingApproval(Box<str>),
+    /// It waits for an approval.
+    AwaitingApproval {
+        /// The name of the wave.
+        wave: Box<str>,
+        /// Which side of it.
+        gate: Gate,
+    },
     /// It is paused by the user.
     Paused,
     /// Too many cities failed, and each city that can be reached is on its last good revision again. It stays

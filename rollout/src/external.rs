@@ -9,7 +9,8 @@ use std::time::Duration;
 use super::clock::Clock;
 use super::unit::Unit;
 use super::{
-    Assignment, Carries, CityState, Decision, Direction, Health, Revision, Status, Verdict, World, plan,
+    Assignment, Carries, CityState, Decision, Direction, Health, Revision, Status, Strategy, Verdict, World,
+    plan,
 };
 
 /// Shows what is seen.
@@ -52,6 +53,7 @@ pub(crate) fn mirror(world: &World<'_>) -> Decision {
     let status = Status {
         target: Some(world.newest),
         direction: Direction::Forward,
+        strategy: Some(Strategy::External),
         plan: waves,
         cities,
         approvals: world.status.approvals.clone(),

@@ -1,8 +1,9 @@
 //! Which deployments begin now.
 //!
-//! Decides R3 and R5. A wave begins when those before it have passed: each city is complete, skipped, or
-//! one of the failures that its wave may have. A city is in flight that was assigned the revision and is
-//! neither complete nor failed. A skipped city takes no slot and holds nobody, and begins in its own wave
+//! Decides R3 and R5. A wave begins when it is approved and those before it have passed: each city is
+//! complete, skipped, or one of the failures that its wave may have, and the wave is approved. Approvals are
+//! required whatever has become of a wave's cities. A city is in flight that was assigned the revision and
+//! is neither complete nor failed. A skipped city takes no slot and holds nobody, and begins in its own wave
 //! when it is back; with [`Unreachable::Hold`](super::Unreachable) it keeps its slot.
 //!
 //! Within a wave a city goes first that an earlier rollout, which a newer template replaced, left
@@ -16,7 +17,7 @@ use std::ops::Range;
 
 use super::rollout::Rollout;
 use super::unit::Unit;
-use super::{Approval, CityState, Direction, Gate};
+use super::{Approval, CityState, Direction, Gate, Wave};
 
 /// Begins as many deployments as may begin.
 pub(crate) fn begin(rollout: &mut Rollout<'_>) {
@@ -31,11 +32,12 @@ pub(crate) fn begin(rollout: &mut Rollout<'_>) {
     }
     let oldest = rollout.units.iter().filter_map(|unit| unit.city.marked()).min();
     for (wave, range) in ranges.iter().enumerate() {
-        if is_open(rollout, wave, range) {
-            begin_in(rollout, range, |unit| !unit.city.is_healthy() && unit.city.marked() > oldest);
-            begin_in(rollout, range, |_| true);
+        if !is_approved(rollout, wave, Gate::Before) {
+            return;
         }
-        if !is_done(rollout, wave, range) {
+        begin_in(rollout, range, |unit| !unit.city.is_healthy() && unit.city.marked() > oldest);
+        begin_in(rollout, range, |_| true);
+        if !has_passed(rollout, range) || !is_approved(rollout, wave, Gate::After) {
             return;
         }
     }
@@ -85,33 +87,20 @@ pub(crate) fn has_failed(rollout: &Rollout<'_>, unit: &Unit<'_>) -> bool {
     unit.entry.state == CityState::Failed && !rollout.is_aside(unit)
 }
 
-/// The wave whose approval is missing before anything can begin.
-pub(crate) fn awaited(rollout: &Rollout<'_>) -> Option<usize> {
+/// The approval that is missing before anything can begin: the wave, and which side of it.
+pub(crate) fn awaited(rollout: &Rollout<'_>) -> Option<(usize, Gate)> {
     for (wave, range) in rollout.ranges().iter().enumerate() {
-        let has_passed = has_passed(rollout, range);
-        if !has_passed && is_open(rollout, wave, range) {
+        if !is_approved(rollout, wave, Gate::Before) {
+            return Some((wave, Gate::Before));
+        }
+        if !has_passed(rollout, range) {
             return None;
         }
-        if !has_passed || !is_done(rollout, wave, range) {
-            return Some(wave);
+        if !is_approved(rollout, wave, Gate::After) {
+            return Some((wave, Gate::After));
         }
     }
     None
-}
-
-/// Whether the deployments of a wave may begin, once those of the waves before it have passed.
-fn is_open(rollout: &Rollout<'_>, wave: usize, range: &Range<usize>) -> bool {
-    range.is_empty()
-        || rollout.waves[wave].approval != Approval::Before
-        || is_approved(rollout, wave, Gate::Before)
-}
-
-/// Whether the next wave may begin after this one.
-fn is_done(rollout: &Rollout<'_>, wave: usize, range: &Range<usize>) -> bool {
-    let is_approved = range.is_empty()
-        || rollout.waves[wave].approval != Approval::After
-        || is_approved(rollout, wave, Gate::After);
-    is_approved && has_passed(rollout, range)
 }
 
 /// Whether nothing of a wave is still to come.
@@ -123,10 +112,16 @@ fn has_passed(rollout: &Rollout<'_>, range: &Range<usize>) -> bool {
     })
 }
 
+/// Whether this side of a wave has the approval that it requires. It is required whatever has become of the
+/// wave's cities: where all of them are skipped or gone, nothing has been tried that the approval is about.
 fn is_approved(rollout: &Rollout<'_>, wave: usize, gate: Gate) -> bool {
-    rollout.direction == Direction::Back
-        || rollout
-            .approvals
-            .iter()
-            .any(|approved| approved.gate == gate && approved.wave == rollout.waves[wave].name)
+    let Wave { name, approval, .. } = &rollout.waves[wave];
+    let is_required = match gate {
+        Gate::Before => *approval == Approval::Before,
+        Gate::After => *approval == Approval::After,
+    };
+    let mut approvals = rollout.approvals.iter();
+    !is_required
+        || rollout.direction == Direction::Back
+        || approvals.any(|approved| approved.gate == gate && approved.wave == *name)
 }

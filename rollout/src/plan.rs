@@ -1,7 +1,8 @@
 //! The plan of a rollout.
 //!
 //! Decides R8. The plan is the policy's waves when a rollout to another target starts, and stays as it is
-//! until the next one starts; only its deployments follow the world.
+//! until the next one starts; only its deployments follow the world. A change of the strategy makes a new
+//! plan for the same rollout: its target, its approvals and how far each city is stay.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -19,13 +20,20 @@ pub(crate) fn is_new(world: &World<'_>) -> bool {
         || (world.policy.strategy == Strategy::AllAtOnce && status.direction == Direction::Back)
 }
 
+/// Whether the plan was made by another strategy than the policy has now.
+fn is_of_another_strategy(world: &World<'_>) -> bool {
+    world.status.strategy.is_some_and(|made| made != world.policy.strategy)
+}
+
 /// The waves, with each deployment of the world once.
 pub(crate) fn frozen(world: &World<'_>, is_new: bool) -> Vec<Wave> {
     let starts = is_new && !world.policy.abort;
     let mut waves = match world.policy.strategy {
         Strategy::AllAtOnce => vec![everything(world)],
         Strategy::External => world.policy.waves.clone(),
-        Strategy::InOrder if starts || world.status.plan.is_empty() => world.policy.waves.clone(),
+        Strategy::InOrder if starts || is_of_another_strategy(world) || world.status.plan.is_empty() => {
+            world.policy.waves.clone()
+        }
         Strategy::InOrder => world.status.plan.clone(),
     };
     if waves.is_empty() {

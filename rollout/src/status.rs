@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::{Cause, Revision, Wave};
+use super::{Cause, Revision, Strategy, Wave};
 
 /// Where a rollout goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -84,6 +84,8 @@ pub struct Status {
     pub target: Option<Revision>,
     /// Where it goes.
     pub direction: Direction,
+    /// The strategy that the plan was made by; `None` where that is not known.
+    pub strategy: Option<Strategy>,
     /// The frozen plan (R8).
     pub plan: Vec<Wave>,
     /// The deployments, in the order of the plan.

@@ -22,6 +22,7 @@ pub(crate) fn conclude(mut rollout: Rollout<'_>) -> Decision {
     let status = Status {
         target: Some(rollout.target),
         direction: rollout.direction,
+        strategy: Some(rollout.world.policy.strategy),
         plan: rollout.waves,
         cities: rollout.units.into_iter().map(|unit| unit.entry).collect(),
         approvals: rollout.approvals,
@@ -46,8 +47,8 @@ fn verdict(rollout: &Rollout<'_>) -> Verdict {
         return stalled(rollout);
     }
     match gates::awaited(rollout) {
-        Some(wave) if rest.moving == 0 && rest.waiting > 0 => {
-            Verdict::AwaitingApproval(rollout.waves[wave].name.clone())
+        Some((wave, gate)) if rest.moving == 0 && rest.waiting > 0 => {
+            Verdict::AwaitingApproval { wave: rollout.waves[wave].name.clone(), gate }
         }
         _ => Verdict::Progressing,
     }

@@ -22,7 +22,8 @@ use crate::domain::instances::{Deployment, Instance};
 use crate::domain::network::Networking;
 use crate::domain::status::blocker::ConditionUpdate;
 use crate::domain::status::debounce::debounce;
-use crate::domain::status::deployment::{DeploymentFacts, moved, same_but_for_stages, status};
+use crate::domain::status::deployment::{moved, same_but_for_stages, status};
+use crate::domain::status::facts::DeploymentFacts;
 use crate::domain::status::network::Network;
 use crate::{network_snapshot, writer};
 

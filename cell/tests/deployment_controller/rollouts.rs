@@ -52,6 +52,30 @@ async fn c4_a_bad_template_costs_one_and_a_better_one_mends_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn r6_a_template_that_mends_a_crashing_city_is_not_its_failure() {
+    let world = World::with_replicas(2);
+    let run = world.run(ALONE);
+    world.settle().await;
+    for name in ["web-0", "web-1"] {
+        world.say(name, "False", "InstanceCrashing");
+    }
+    quiet(60).await;
+    assert_eq!(world.lacks("ReplicasReady").0, "InstanceCrashing");
+    world.release("good");
+    quiet(60).await;
+    assert_eq!(world.instance("web-1")["status"]["conditions"][0]["reason"], "InstanceCrashing");
+    assert_eq!(world.wd()["status"]["observedGeneration"], world.wd()["metadata"]["generation"]);
+    for kind in ["ReplicasReady", "Available"] {
+        let (reason, message) = world.lacks(kind);
+        assert_eq!(reason, "InstancesProvisioning", "{kind}: {message}");
+        assert!(message.contains("1 instance of an earlier template is not ready"), "{message}");
+    }
+    world.settle().await;
+    assert_eq!(hashes(&world)[0], hashes(&world)[1]);
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_rollout_waits_while_the_wd_is_suspended_and_scaling_does_not() {
     let world = World::with_replicas(3);
     let run = world.run(ALONE);

@@ -42,7 +42,7 @@ pub enum AccessCommand {
 /// The flags of `access request`.
 #[derive(Debug, Default, clap::Args)]
 pub struct RequestArgs {
-    /// Words for whoever approves it.
+    /// A note for the approver.
     #[arg(long, value_name = "TEXT", value_parser = message)]
     pub message: Option<String>,
     /// Ask again after compute was denied or withdrawn.

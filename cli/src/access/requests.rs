@@ -110,7 +110,7 @@ async fn take_back(session: &Session, old: &str) -> Result<(), Problem> {
         return Ok(());
     };
     if Access::of_entitlement(&standing).state == super::state::State::Active {
-        // Somebody approved it since it was read.
+        // It was approved after it was read.
         return Ok(());
     }
     let uid = standing.uid();

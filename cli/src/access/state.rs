@@ -77,7 +77,7 @@ impl Access {
         self.state != State::Processing
     }
 
-    /// Whether nothing but a decision of somebody changes it.
+    /// Whether only a decision of the user or the operator changes it.
     pub fn is_decided(&self) -> bool {
         !matches!(self.state, State::Processing | State::PendingApproval)
     }

@@ -63,7 +63,7 @@ pub async fn send(
         }
     }
     let name = Quoted(wanted.name());
-    Err(Problem::failed(format!("The workload {name} was changed by somebody else in the meantime."))
+    Err(Problem::failed(format!("The workload {name} was changed by another client in the meantime."))
         .remedy("It was not overwritten. Deploy it again to see what changes now."))
 }
 

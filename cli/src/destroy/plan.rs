@@ -4,14 +4,14 @@ use fedhub_core::object::{Object, ObjectView};
 use fedhub_terminal::table::counted;
 use serde_json::Value;
 
-/// How it is known that somebody wants a workload deleted.
+/// How it is known that a workload is to be deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Consent {
     /// The user consented on the command line.
     Given,
     /// The user can be asked on a terminal.
     Question,
-    /// Nobody is.
+    /// The user neither consented nor can be asked.
     Missing,
 }
 

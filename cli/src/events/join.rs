@@ -113,7 +113,7 @@ pub struct Entry {
     pub at: Option<Timestamp>,
     /// How often it happened.
     pub count: i64,
-    /// Whether somebody should look.
+    /// Whether it needs attention.
     pub is_warning: bool,
     /// The subject of the event.
     pub about: About,

@@ -11,7 +11,10 @@ use crate::instances::state::State;
 use crate::model::{Counts, Workload};
 use crate::problem::Problem;
 use crate::reading::missing;
-use crate::rollout::judge::{Judgement, Phase, Row, Verdict, judge};
+use crate::rollout::awaiting;
+use crate::rollout::judge::{Judgement, Phase, Row, Verdict, judge_with};
+use crate::rollout::view::turn_report;
+use crate::rollout::waves::Stop;
 use crate::view::condition::{Finding, Standing, of_instance, of_workload, sentence};
 use crate::view::object::{age_of, is_city};
 use crate::view::text::{listed, wrapped};
@@ -28,7 +31,8 @@ pub struct Explanation<'a> {
     pub cities: Vec<City<'a>>,
     /// Instances of cities that it has left.
     pub strays: Vec<&'a Object>,
-    judgement: Judgement,
+    /// The judgement of its rollout.
+    pub judgement: Judgement,
     has_deployments: bool,
     has_instances: bool,
 }
@@ -53,17 +57,25 @@ pub enum Outcome {
     OnItsWay,
     /// The rollout is paused, which holds back changes.
     Paused,
-    /// Somebody has to act.
+    /// A wave of the rollout requires approval.
+    AwaitingApproval,
+    /// The user or the operator has to act.
     Blocked,
     /// Not everything is known, and no condition requires an action.
     Unknown,
 }
 
 impl<'a> Explanation<'a> {
-    /// Explains a Workload and what belongs to it. `has_deployments` and `has_instances` say whether those
-    /// kinds could be read at all.
-    pub fn new(seen: &Workload<'a>, has_deployments: bool, has_instances: bool) -> Self {
-        let judgement = judge(seen);
+    /// Explains a Workload and what belongs to it, and its WorkloadRollout where it has one.
+    /// `has_deployments` and `has_instances` say whether those kinds could be read at all.
+    pub fn new(
+        seen: &Workload<'a>,
+        rollout: Option<&Object>,
+        has_deployments: bool,
+        has_instances: bool,
+        now: Timestamp,
+    ) -> Self {
+        let judgement = judge_with(seen, rollout, now);
         let rows = judgement.rows.iter().zip(&seen.sites).filter(|_| has_deployments);
         let city = |(row, site): (&Row, &crate::model::Site<'a>)| {
             let mut row = row.clone();
@@ -103,8 +115,10 @@ impl<'a> Explanation<'a> {
         if own || whole || self.cities.iter().any(|it| it.row.phase == Phase::Blocked) {
             return Outcome::Blocked;
         }
-        if self.judgement.verdict == Verdict::Paused {
-            return Outcome::Paused;
+        match self.judgement.verdict {
+            Verdict::Paused => return Outcome::Paused,
+            Verdict::AwaitingApproval => return Outcome::AwaitingApproval,
+            Verdict::Done | Verdict::Progressing | Verdict::Blocked | Verdict::Deleted => {}
         }
         if !self.has_deployments || !self.has_instances {
             return Outcome::Unknown;
@@ -129,8 +143,9 @@ impl<'a> Explanation<'a> {
             Outcome::OnItsWay if !self.judgement.taken_up => {
                 format!("{name:?} waits: the platform has not taken it up yet.")
             }
-            Outcome::OnItsWay => format!("{name:?} is on its way: nobody has to act."),
+            Outcome::OnItsWay => format!("{name:?} is on its way: no action is required."),
             Outcome::Paused => format!("The rollout of {name:?} is paused, which holds back changes."),
+            Outcome::AwaitingApproval => awaiting::sentence(name, &self.judgement).unwrap_or_default(),
             Outcome::Blocked if blocked.is_empty() => format!("{name:?} is blocked."),
             Outcome::Blocked => format!("{name:?} is blocked in {}.", plain(&listed(&blocked))),
             Outcome::Unknown => format!("Nothing that is known blocks {name:?}."),
@@ -140,14 +155,21 @@ impl<'a> Explanation<'a> {
     fn colour(&self) -> Colour {
         match self.outcome() {
             Outcome::Well => Colour::Green,
-            Outcome::OnItsWay | Outcome::Paused | Outcome::Unknown => Colour::Yellow,
+            Outcome::OnItsWay | Outcome::Paused | Outcome::AwaitingApproval | Outcome::Unknown => {
+                Colour::Yellow
+            }
             Outcome::Blocked => Colour::Red,
         }
     }
 }
 
-/// The explanation for people. `resume` is the command that lets a paused rollout go on.
-pub fn text(explanation: &Explanation<'_>, resume: &str, look: &Look, now: Timestamp) -> String {
+/// The explanation for people. `command` makes a command of the user's of the rest of its line.
+pub fn text(
+    explanation: &Explanation<'_>,
+    command: impl Fn(&str) -> String,
+    look: &Look,
+    now: Timestamp,
+) -> String {
     let width = look.terminal.width;
     let headline = explanation.colour().paint(&explanation.headline(), look.terminal.colours);
     let mut parts = vec![headline];
@@ -162,9 +184,16 @@ pub fn text(explanation: &Explanation<'_>, resume: &str, look: &Look, now: Times
         parts.push(finding.lines(0, width));
     }
     if let Some(paused) = &explanation.judgement.paused {
+        let resume = command(&format!("rollout resume {}", explanation.name));
         let action = format!("What you can do: let it go on with `{resume}`");
         let lines = [paused.sentence(explanation.name), action];
         parts.push(lines.map(|line| wrapped(&line, 0, width)).join("\n"));
+    }
+    if let Some(Stop::Approval { wave, .. }) = explanation.judgement.stop() {
+        let sentence = awaiting::sentence(explanation.name, &explanation.judgement).unwrap_or_default();
+        let approve = command(&format!("rollout approve {} --wave {wave}", explanation.name));
+        let action = format!("What you can do: approve it with `{approve}`");
+        parts.push([sentence, action].map(|line| wrapped(&line, 0, width)).join("\n"));
     }
     for (at, it) in explanation.cities.iter().enumerate() {
         let before = explanation.cities.iter().take(at);
@@ -189,14 +218,15 @@ fn city(
     now: Timestamp,
 ) -> String {
     let width = look.terminal.width;
-    let Row { placement, city: code, phase, counts, awaits, .. } = &city.row;
+    let Row { placement, city: code, phase, counts, awaits, turn, .. } = &city.row;
     let desired = counts.map(|it| it.desired);
     let of = |part: Option<i64>| number::of(part, desired);
     let phase_in_colour = colour(*phase).paint(&phase.to_string(), look.terminal.colours);
     let ready = of(counts.map(|it| it.ready));
     let updated = of(counts.map(|it| it.updated));
+    let wave = turn.as_ref().map_or_else(String::new, |turn| format!(", in wave {}", plain(&turn.wave)));
     let mut lines = vec![format!(
-        "{} ({}): {phase_in_colour}, {ready} ready, {updated} up to date",
+        "{} ({}): {phase_in_colour}, {ready} ready, {updated} up to date{wave}",
         plain(code),
         plain(placement)
     )];
@@ -276,6 +306,7 @@ pub fn json(explanation: &Explanation<'_>, unknown: &[&Problem]) -> Value {
             "upToDate": counts.map(|it| it.updated),
             "problem": it.obstacle.as_ref().map(Finding::json),
             "awaits": it.row.awaits,
+            "rollout": it.row.turn.as_ref().map(turn_report),
             "instances": explanation.has_instances.then(|| instances(&it.instances)),
         })
     };
@@ -283,6 +314,7 @@ pub fn json(explanation: &Explanation<'_>, unknown: &[&Problem]) -> Value {
         Outcome::Well => "well",
         Outcome::OnItsWay => "on-its-way",
         Outcome::Paused => "paused",
+        Outcome::AwaitingApproval => "awaiting-approval",
         Outcome::Blocked => "blocked",
         Outcome::Unknown => "unknown",
     };

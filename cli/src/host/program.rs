@@ -6,7 +6,7 @@ use std::path::Path;
 /// The program that this one is a plugin of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Program {
-    /// `datumctl compute`; also where nobody but a shell started it.
+    /// `datumctl compute`; also where a shell started it.
     #[default]
     Datumctl,
     /// `kubectl compute`: kubeconfigs, and no variables of datumctl.

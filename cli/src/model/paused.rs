@@ -1,7 +1,7 @@
 //! The pause of a Workload's rollout.
 
 use fedhub_api::conditions::{find, said};
-use fedhub_api::facts::workload::is_paused;
+use fedhub_api::facts::workload::{is_paused, paused_details};
 use fedhub_api::reason::Reason;
 use fedhub_core::message::Quoted;
 use fedhub_core::object::{Object, ObjectView};
@@ -9,15 +9,12 @@ use fedhub_terminal::plain;
 
 use super::status::generation;
 
-/// How messages of a pause begin.
-const BEGINS: &str = "The rollout is paused";
-
 /// A pause of a rollout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Paused {
     /// Whether the platform has said that a change of the newest generation is held back.
     pub holds: bool,
-    /// The text after [`BEGINS`], in the platform's words; empty until the platform has observed the pause.
+    /// What follows after "paused", in the platform's words; empty until the platform has observed the pause.
     details: String,
 }
 
@@ -33,13 +30,12 @@ impl Paused {
                     && condition["observedGeneration"] == generation(workload)
             })
             .map_or(("", "", ""), said);
-        let details = message.strip_prefix(BEGINS).unwrap_or_default();
-        Some(Self { holds: status == "Unknown", details: plain(details).into_owned() })
+        Some(Self { holds: status == "Unknown", details: plain(paused_details(message)).into_owned() })
     }
 
     /// Creates a pause of which the platform has said that it `holds`, in a message that may be empty.
     pub fn from_rollout((holds, message): (bool, String)) -> Self {
-        let details = message.strip_prefix(BEGINS).unwrap_or_default().trim_end_matches('.');
+        let details = paused_details(&message).trim_end_matches('.');
         Self { holds, details: plain(details).into_owned() }
     }
 

@@ -1,4 +1,4 @@
-//! What goes wrong, in words for whoever typed the command: a sentence, what to do about it, and the exit
+//! What goes wrong, in words for the user of the command: a sentence, what to do about it, and the exit
 //! code.
 
 mod failure;

@@ -83,7 +83,7 @@ fn refused(status: &Status, doing: &str) -> Problem {
         409 if status.reason == "AlreadyExists" => {
             Problem::failed(could_not("something of that name exists already")).remedy("Choose another name.")
         }
-        409 => Problem::failed(could_not("it was changed by somebody else at the same time"))
+        409 => Problem::failed(could_not("it was changed by another client at the same time"))
             .remedy("Look at what it is now, then run the command again."),
         413 => Problem::failed(could_not("it is too large")).remedy("Make it smaller."),
         400 | 422 => Problem::failed(could_not(&faults(status)))

@@ -21,6 +21,10 @@ pub trait Display {
     fn show(&mut self, judgement: &Judgement);
     /// Shows a note beside the rollout, such as that the connection was lost.
     fn note(&mut self, text: &str);
+    /// Whether it is drawn anew as time passes, for how long cities are in their states.
+    fn is_live(&self) -> bool {
+        false
+    }
     /// Ends the display. `told`: whether an error with the obstacles follows, so that they are not repeated
     /// here.
     fn finish(&mut self, told: bool);
@@ -146,6 +150,10 @@ impl Display for Live {
                 line.set_message(text.to_owned());
             }
         }
+    }
+
+    fn is_live(&self) -> bool {
+        true
     }
 
     fn note(&mut self, text: &str) {

@@ -15,36 +15,16 @@ use fedhub_core::object::{Object, ObjectView};
 use jiff::Timestamp;
 use serde_json::Value;
 
+pub use super::row::Row;
 pub use super::stage::Phase;
 
 use super::held::{self, is_waiting};
 use super::revision::has_earlier;
 use super::stage::Stage;
 use super::template::{carries_spec, carries_template};
-use super::waves::{Stop, Turn, Waves, pause};
+use super::waves::{Stop, Waves, pause};
 use crate::model::status::{awaited, generation, is_going, is_observed, is_ready};
 use crate::model::{Counts, Obstacle, Paused, Site, Workload};
-
-/// A city of a placement. Its key is both: a city may be in several placements.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
-    /// The name of the placement.
-    pub placement: String,
-    /// The code of the city.
-    pub city: String,
-    /// How far it is.
-    pub phase: Phase,
-    /// The numbers of its newest generation; `None` until they are reported.
-    pub counts: Option<Counts>,
-    /// How many Instances are there that are to go.
-    pub old: i64,
-    /// The obstacle in its way.
-    pub obstacle: Option<Obstacle>,
-    /// What the city waits for, in the platform's words.
-    pub awaits: Option<String>,
-    /// How far it is in a rollout over waves.
-    pub turn: Option<Turn>,
-}
 
 /// The state of a rollout as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display)]
@@ -53,7 +33,7 @@ pub enum Verdict {
     Done,
     /// The rollout is in progress.
     Progressing,
-    /// The rollout makes no progress until somebody acts.
+    /// The rollout makes no progress until the user or the operator acts.
     Blocked,
     /// A pause holds back a part of it.
     Paused,
@@ -64,7 +44,7 @@ pub enum Verdict {
 }
 
 /// The judgement of a rollout.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
     /// The generation that is rolled out.
     pub generation: i64,
@@ -104,11 +84,18 @@ pub fn judge_with(seen: &Workload<'_>, rollout: Option<&Object>, now: Timestamp)
     let waves = rollout.and_then(|rollout| Waves::read(workload, rollout, now));
     let observed = is_observed(workload);
     let refusal = observed.then(|| refusal(workload)).flatten();
-    let row = |site: &Site<'_>| Row {
-        turn: waves.as_ref().and_then(|waves| turn(waves, workload, site)),
-        ..row(workload, observed, refusal.as_ref(), site)
-    };
-    let rows: Vec<Row> = seen.sites.iter().map(row).collect();
+    let mut rows: Vec<Row> = seen
+        .sites
+        .iter()
+        .map(|site| {
+            let row = row(workload, observed, refusal.as_ref(), site);
+            match &waves {
+                Some(waves) => row_of_waves(waves, workload, site, row),
+                None => row,
+            }
+        })
+        .collect();
+    held::name_cities_before(&mut rows);
     let ended = match waves.as_ref().and_then(|waves| waves.stop.as_ref()) {
         Some(Stop::Ended(obstacle)) if rows.iter().any(|row| row.phase != Phase::Done) => {
             Some(obstacle.clone())
@@ -225,13 +212,14 @@ fn row(workload: &Object, observed: bool, refusal: Option<&Obstacle>, site: &Sit
     }
 }
 
-/// How far a city is in a rollout over waves.
-fn turn(waves: &Waves, workload: &Object, site: &Site<'_>) -> Option<Turn> {
-    let turn = match site.deployment {
-        Some(deployment) => waves.turn(deployment.name()),
-        None => waves.turn(&deployment_name(workload.name(), site.placement, site.city)),
+/// A row with how far its city is in a rollout over waves, and what it waits for there.
+fn row_of_waves(waves: &Waves, workload: &Object, site: &Site<'_>, row: Row) -> Row {
+    let name = match site.deployment {
+        Some(deployment) => deployment.name().to_owned(),
+        None => deployment_name(workload.name(), site.placement, site.city),
     };
-    turn.cloned()
+    let wait = if row.phase == Phase::Waiting { waves.wait(&name) } else { None };
+    Row { turn: waves.turn(&name), awaits: wait.map(|wait| wait.to_string()).or(row.awaits), ..row }
 }
 
 fn pending(obstacle: Option<Obstacle>, awaits: &str) -> Stage {

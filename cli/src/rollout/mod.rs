@@ -34,6 +34,7 @@ pub mod pause;
 pub mod paused;
 pub mod refusal;
 pub mod revision;
+mod row;
 mod stage;
 pub mod template;
 pub mod undo;

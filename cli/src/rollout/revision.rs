@@ -35,7 +35,7 @@ pub enum Template {
     Kept(Value),
     /// The template was too large to be kept.
     NotKept,
-    /// The template is not what was recorded: somebody edited it.
+    /// The template is not what was recorded: it was edited by hand.
     Damaged,
 }
 
@@ -79,7 +79,7 @@ fn template(entry: &Value) -> Template {
     }
 }
 
-/// The revisions in a history, oldest first. Keys that are no numbers are somebody else's.
+/// The revisions in a history, oldest first. Keys that are no numbers are another writer's.
 pub fn revisions(history: &Object) -> Vec<Revision> {
     let data = history.data["data"].as_object().into_iter().flatten();
     let numbered = data.filter_map(|(key, entry)| Some(Revision::new(key.parse().ok()?, entry)));

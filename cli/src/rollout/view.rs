@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::approve::side;
 use super::awaiting;
 use super::judge::{Judgement, Phase, Row};
-use super::waves::Wave;
+use super::waves::{Turn, Wave};
 use crate::model::{Counts, Obstacle};
 use crate::view::condition::{Finding, without_attribution};
 use crate::view::sheet::{Cell, Column, Cut, sheet};
@@ -207,14 +207,7 @@ pub fn report(name: &str, state: &str, judgement: &Judgement) -> Value {
             "message": row.obstacle.as_ref().map(|obstacle| &obstacle.message).or(row.awaits.as_ref()),
         });
         if let Some(turn) = &row.turn {
-            city["rollout"] = json!({
-                "wave": turn.wave,
-                "state": turn.word().0.to_lowercase(),
-                "revision": turn.revision,
-                "since": turn.since,
-                "reason": turn.cause.as_ref().map(|cause| &cause.reason),
-                "message": turn.cause.as_ref().map(|cause| &cause.message),
-            });
+            city["rollout"] = turn_report(turn);
         }
         city
     };
@@ -234,6 +227,18 @@ pub fn report(name: &str, state: &str, judgement: &Judgement) -> Value {
         report["waves"] = waves.waves.iter().map(wave_report).collect();
     }
     report
+}
+
+/// How far a city is in a rollout over waves, for `--output json` and `yaml`.
+pub fn turn_report(turn: &Turn) -> Value {
+    json!({
+        "wave": turn.wave,
+        "state": turn.word().0.to_lowercase(),
+        "revision": turn.revision,
+        "since": turn.since,
+        "reason": turn.cause.as_ref().map(|cause| &cause.reason),
+        "message": turn.cause.as_ref().map(|cause| &cause.message),
+    })
 }
 
 fn wave_report(wave: &Wave) -> Value {

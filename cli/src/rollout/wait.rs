@@ -9,7 +9,7 @@ use futures::{Stream, StreamExt};
 use kube::Client;
 use kube::api::ListParams;
 use kube::runtime::watcher;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use super::display::Display;
 use super::governed;
@@ -24,6 +24,9 @@ use crate::problem::{Problem, is_final, of_watch};
 const SETTLE: Duration = Duration::from_secs(10);
 /// How long after an attempt in vain it is asked again whether a rollout is done, or blocked.
 const RECHECK: Duration = Duration::from_secs(2);
+
+/// How often a display that is live is drawn anew where nothing happens.
+const REDRAW: Duration = Duration::from_secs(1);
 
 /// How long a watch that worked may be refused. A server that has just been started refuses what it has not
 /// read the roles and the kinds for yet.
@@ -43,7 +46,7 @@ pub struct Wait {
 }
 
 /// How a wait ended, with what was known last.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct End {
     /// How.
     pub outcome: Outcome,
@@ -57,7 +60,7 @@ pub struct End {
 pub enum Outcome {
     /// The newest generation runs everywhere.
     Done,
-    /// The rollout needs somebody to act.
+    /// The rollout requires an action of the user or the operator.
     Blocked,
     /// A pause holds back a part of it.
     Paused,
@@ -152,8 +155,21 @@ impl<'a> Waiting<'a> {
             biased;
             () = at(self.due()) => {}
             Some(event) = news.next() => self.take(event)?,
+            // Not beside the look: that asks the server, and must not be given up for it.
+            () = sleep(REDRAW), if self.display.is_live() => {
+                self.redraw();
+                return Ok(None);
+            }
         }
         Ok(self.look().await)
+    }
+
+    /// Shows how long each city has been in its state by now. Without waves, no times are shown.
+    fn redraw(&mut self) {
+        let judgement = self.seen.judge(&self.wait.workload);
+        if let Some(judgement) = judgement.filter(|judgement| judgement.waves.is_some()) {
+            self.display.show(&judgement);
+        }
     }
 
     /// When to look again though nothing has happened.

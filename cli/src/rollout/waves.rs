@@ -3,13 +3,11 @@
 //! What it says counts only where it is about the workload's newest template: the rollout before it says
 //! nothing of this one.
 
-use std::collections::BTreeMap;
-
 use fedhub_api::conditions::{find, said};
 use fedhub_api::facts::workload::recorded_template;
 use fedhub_api::reason::Reason;
-use fedhub_api::{RolloutApproved, RolloutCity, RolloutCityState, RolloutGate};
-use fedhub_core::message::Quoted;
+use fedhub_api::rollout_turns::{RolloutTurns, RolloutWait};
+use fedhub_api::{RolloutApproved, RolloutAwaiting, RolloutCity, RolloutCityState, RolloutGate};
 use fedhub_core::names::{CURRENT_REVISION, RECORDED_TEMPLATE};
 use fedhub_core::object::{Object, ObjectView};
 use fedhub_terminal::output::Colour;
@@ -23,14 +21,15 @@ use crate::model::Obstacle;
 use crate::model::status::{generation, is_observed};
 
 /// A rollout over waves.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Waves {
     /// The revision that it goes to.
     pub revision: Option<u64>,
     /// The waves, in their order.
     pub waves: Vec<Wave>,
-    /// How far each city is, by the name of its deployment.
-    turns: BTreeMap<String, Turn>,
+    /// How far each city is.
+    turns: RolloutTurns,
+    now: Timestamp,
     /// What keeps it from going on.
     pub stop: Option<Stop>,
 }
@@ -94,13 +93,10 @@ impl Waves {
         if reason != Reason::InvalidRollout.as_str() && !is_of_newest(workload, rollout) {
             return None;
         }
-        let turns: BTreeMap<_, _> = items(&status["cities"])
-            .filter_map(|city| RolloutCity::deserialize(city).ok())
-            .map(|city| (city.deployment.clone(), Turn::new(city, now)))
-            .collect();
+        let turns = RolloutTurns::read(rollout.spec(), status);
         let mut waves: Vec<_> = items(&status["plan"]).map(|wave| Wave::new(rollout, wave, &turns)).collect();
         let stop = match Reason::parse(reason) {
-            Some(Reason::RolloutAwaitingApproval) => awaited(&mut waves, message),
+            Some(Reason::RolloutAwaitingApproval) => awaited(&mut waves, status),
             Some(
                 Reason::CityFailed
                 | Reason::InvalidRollout
@@ -109,12 +105,17 @@ impl Waves {
             ) => Some(Stop::Ended(Obstacle::new(reason, message))),
             _ => None,
         };
-        Some(Self { revision: status["targetRevision"].as_u64(), waves, turns, stop })
+        Some(Self { revision: status["targetRevision"].as_u64(), waves, turns, now, stop })
     }
 
     /// How far the city of a deployment is.
-    pub fn turn(&self, deployment: &str) -> Option<&Turn> {
-        self.turns.get(deployment)
+    pub fn turn(&self, deployment: &str) -> Option<Turn> {
+        self.turns.city(deployment).map(|city| Turn::new(city, self.now))
+    }
+
+    /// What a deployment waits for.
+    pub fn wait(&self, deployment: &str) -> Option<RolloutWait> {
+        self.turns.wait(deployment)
     }
 }
 
@@ -132,24 +133,22 @@ fn items(list: &Value) -> impl Iterator<Item = &Value> {
     list.as_array().into_iter().flatten()
 }
 
-/// The wave that the message of the condition names.
-fn awaited(waves: &mut [Wave], message: &str) -> Option<Stop> {
-    let mut open = waves.iter_mut().filter(|wave| wave.approved_by.is_none());
-    let wave = open.find(|wave| message.contains(&format!("wave {} ", Quoted(&wave.name))))?;
-    let gate = wave.gate?;
-    wave.is_awaited = true;
-    Some(Stop::Approval { wave: wave.name.clone(), gate })
+/// The wave whose approval the status says is awaited.
+fn awaited(waves: &mut [Wave], status: &Value) -> Option<Stop> {
+    let RolloutAwaiting { wave, gate } = RolloutAwaiting::deserialize(&status["awaiting"]).ok()?;
+    waves.iter_mut().find(|it| it.name == wave)?.is_awaited = true;
+    Some(Stop::Approval { wave, gate })
 }
 
 impl Wave {
-    fn new(rollout: &Object, wave: &Value, turns: &BTreeMap<String, Turn>) -> Self {
+    fn new(rollout: &Object, wave: &Value, turns: &RolloutTurns) -> Self {
         let name = wave["name"].as_str().unwrap_or_default();
         let gate = gate_of(wave);
-        let known = items(&wave["deployments"]).filter_map(|name| turns.get(name.as_str()?));
+        let known = items(&wave["deployments"]).filter_map(|name| turns.city(name.as_str()?));
         Self {
             name: name.to_owned(),
             cities: items(&wave["deployments"]).count(),
-            complete: known.filter(|turn| turn.state == RolloutCityState::Complete).count(),
+            complete: known.filter(|city| city.state == RolloutCityState::Complete).count(),
             gate,
             approved_by: gate
                 .and_then(|gate| approved(rollout, name, gate))
@@ -160,15 +159,15 @@ impl Wave {
 }
 
 impl Turn {
-    fn new(city: RolloutCity, now: Timestamp) -> Self {
+    fn new(city: &RolloutCity, now: Timestamp) -> Self {
         let since = city.since.parse::<Timestamp>();
         Self {
-            wave: city.wave,
+            wave: city.wave.clone(),
             state: city.state,
             revision: city.revision,
             elapsed: since.map_or_else(|_| "?".to_owned(), |since| age(since, now)),
-            since: city.since,
-            cause: city.cause.map(|cause| Obstacle::new(&cause.reason, &cause.message)),
+            since: city.since.clone(),
+            cause: city.cause.as_ref().map(|cause| Obstacle::new(&cause.reason, &cause.message)),
         }
     }
 

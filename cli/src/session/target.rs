@@ -79,7 +79,7 @@ fn host_of(value: &str) -> Result<String, Problem> {
     Ok(host.to_owned())
 }
 
-/// A namespace becomes a part of paths, whoever names it.
+/// A namespace becomes a part of paths, whatever names it.
 pub fn check_namespace(name: &str) -> Result<(), Problem> {
     if is_dns_label(name) {
         return Ok(());

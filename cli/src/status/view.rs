@@ -39,7 +39,7 @@ pub struct Trouble<'a> {
 }
 
 impl<'a> Overview<'a> {
-    /// The cities in which somebody has to act, or of which it is not known any more how they are.
+    /// The cities that require an action, or whose state is not known any more.
     pub fn troubled(&self) -> impl Iterator<Item = Trouble<'a>> {
         let all = self.workloads.iter().flat_map(|it| {
             // Rows are those of the sites, in their order.

@@ -75,7 +75,7 @@ pub fn proxy(workload: &Object, existing: Option<&Object>) -> Result<Option<Obje
     Ok(changed(proxy, existing))
 }
 
-/// Whether an object is the Workload's, so that it may be changed where somebody asks for a URL.
+/// Whether an object is the Workload's, so that it may be changed where a URL is asked for.
 pub fn is_ours(object: &Object, workload: &str) -> bool {
     object.label(WORKLOAD_NAME) == Some(workload)
 }

@@ -21,7 +21,7 @@ pub enum Standing {
     OnItsWay,
     /// The state is not known yet, or not any more.
     Unknown,
-    /// Somebody has to act.
+    /// The user or the operator has to act.
     Blocked,
 }
 
@@ -87,7 +87,7 @@ impl Finding {
         self.attributed.filter(|reason| Some(reason.responsible()) == self.responsible)
     }
 
-    /// Returns whether somebody has to act.
+    /// Returns the standing: whether the user or the operator has to act.
     pub fn standing(&self) -> Standing {
         match self.responsible() {
             Some(Responsible::User | Responsible::Operator) => Standing::Blocked,
@@ -115,7 +115,7 @@ impl Finding {
             Some(Responsible::Nobody) if self.reason.as_str() == Reason::RolloutAborted => {
                 "It stays so until it is retried".to_owned()
             }
-            Some(Responsible::Nobody) => "Nobody has to act: it passes by itself".to_owned(),
+            Some(Responsible::Nobody) => "No action is required: it passes by itself".to_owned(),
         }
     }
 
@@ -157,7 +157,7 @@ pub fn sentence(text: &str) -> String {
 const OF_DEPLOYMENT: [&str; 4] = ["Available", "ReplicasReady", "ReferencedDataReady", "Federated"];
 
 /// Returns why a deployment is not as it should be, by its status; `None` if it is. Of several conditions,
-/// those on which somebody has to act go first.
+/// those that require an action go first.
 pub fn of_deployment(status: &Value) -> Option<Finding> {
     let overdue = find(status, TERMINATION_OVERDUE).filter(|it| it["status"] == "True");
     foremost(

@@ -131,7 +131,7 @@ async fn a_dry_run_stores_nothing() {
     assert!(problem.unwrap_err().sentence.contains("--http-port: "));
 }
 
-/// A session in which somebody else does something right before the first write.
+/// A session in which another client does something right before the first write.
 fn meddled(server: &ApiServer, meddle: impl Fn(&ApiServer) + Send + Sync + 'static) -> Session {
     let plane = server.clone();
     let meddle = Arc::new(meddle);
@@ -169,7 +169,7 @@ async fn another_writer_is_never_overwritten() {
     changed[0]["scaleSettings"]["minReplicas"] = json!(3);
     let problem =
         deploy(meddled(&server, patch(json!({"spec": {"placements": changed}})))).await.unwrap_err();
-    assert!(problem.sentence.contains("was changed by somebody else in the meantime"), "{problem:?}");
+    assert!(problem.sentence.contains("was changed by another client in the meantime"), "{problem:?}");
     assert_eq!(least(&server), 3);
     // It is another one of that name.
     let server = plane(&[]);
@@ -182,7 +182,7 @@ async fn another_writer_is_never_overwritten() {
     }))
     .await
     .unwrap_err();
-    assert!(problem.sentence.contains("was changed by somebody else in the meantime"), "{problem:?}");
+    assert!(problem.sentence.contains("was changed by another client in the meantime"), "{problem:?}");
     assert_eq!(least(&server), 2);
 }
 

@@ -1,12 +1,13 @@
 //! `explain`: from the workload over its cities to its instances; who has to act, and the exit code (C9).
 
+use fedhub_api::facts::workload::recorded_template;
 use fedhub_fake_apiserver::Fault;
 use serde_json::{Value, json};
 
 use crate::reading::plane::Plane;
 use crate::reading::support::{
     NO_IMAGE, blocked, condition, counts, deployment, image_missing, instance, over_quota, ready, serving,
-    with, workload,
+    template, with, workload,
 };
 
 fn available() -> Value {
@@ -104,6 +105,80 @@ async fn all_that_is_well_or_on_its_way_exits_0() {
     assert_eq!(ended.code, 1, "{ended:?}");
     let ended = plane.run("explain web --city AMS").await;
     assert!(ended.code == 2 && ended.err.contains("Its cities are DFW"), "{ended:?}");
+}
+
+/// `web` runs revision 2 in DFW, and revision 1 in ORD, whose wave comes after that of DFW.
+fn in_waves(reason: &str, more: &Value) -> Vec<Value> {
+    let mut web = workload("web", &["DFW", "ORD"], with(counts(2, 1, 2), available()));
+    web["metadata"]["annotations"] = json!({
+        "compute.datumapis.com/current-revision": "2",
+        "federation.datumapis.com/recorded-template": recorded_template(2, &web["spec"]["template"]),
+    });
+    let mut ord = deployment("web", "ORD", with(counts(1, 1, 1), serving()));
+    ord["spec"]["template"] = template("web:1");
+    ord["metadata"]["annotations"] = json!({"compute.datumapis.com/revision": "1/old"});
+    let wave = |name: &str, deployment: &str| json!({"name": name, "approval": "After", "deployments": [deployment]});
+    let city = |city: &str, wave: &str, state: &str, revision: u64| {
+        json!({"city": city, "deployment": format!("web-us-{}", city.to_lowercase()), "wave": wave, "state": state,
+            "revision": revision, "since": "2026-11-23T11:55:00Z"})
+    };
+    let mut status = json!({
+        "targetRevision": 2, "direction": "Forward", "plan": [wave("canary", "web-us-dfw"), wave("rest", "web-us-ord")],
+        "cities": [city("DFW", "canary", "Complete", 2), city("ORD", "rest", "Waiting", 1)],
+        "conditions": [{
+            "type": "Progressing", "status": "False", "reason": reason, "message": "in words", "observedGeneration": 1,
+        }],
+    });
+    for (field, value) in more.as_object().unwrap() {
+        status[field] = value.clone();
+    }
+    let rollout = json!({
+        "apiVersion": "compute.datumapis.com/v1alpha", "kind": "WorkloadRollout",
+        "metadata": {"namespace": "default", "name": "web"}, "spec": {"workloadRef": {"name": "web"}},
+        "status": status,
+    });
+    vec![
+        web,
+        ord,
+        rollout,
+        deployment("web", "DFW", with(counts(1, 1, 1), serving())),
+        instance("web", "DFW", 0, ready()),
+        instance("web", "ORD", 0, ready()),
+    ]
+}
+
+#[tokio::test]
+async fn r3_what_a_city_waits_for_is_said_with_its_wave_and_who_acts() {
+    let awaiting = json!({"awaiting": {"wave": "canary", "gate": "After"}});
+    let plane = Plane::with(in_waves("RolloutAwaitingApproval", &awaiting)).await;
+    let ended = plane.run("explain web").await;
+    assert_eq!(ended.code, 4, "{ended:?}");
+    for words in [
+        "The rollout of \"web\" waits for the approval of its wave \"canary\" after its last city.",
+        "What you can do: approve it with `",
+        "rollout approve web --wave canary",
+        "ORD (us): Waiting, 1/1 ready, 0/1 up to date, in wave rest",
+        "Waits until the wave \"canary\" is approved after its last city",
+    ] {
+        assert!(ended.out.contains(words), "{words}: {}", ended.out);
+    }
+    let value = plane.run("explain web -o json").await.json();
+    assert_eq!(value["outcome"], "awaiting-approval");
+    assert_eq!(value["cities"][1]["rollout"]["state"], "waiting", "{value:#}");
+}
+
+#[tokio::test]
+async fn r1_a_city_that_waits_for_another_is_on_its_way() {
+    let updating = json!({"cities": [
+        {"city": "DFW", "deployment": "web-us-dfw", "wave": "canary", "state": "Updating", "revision": 2,
+            "since": "2026-11-23T11:55:00Z"},
+        {"city": "ORD", "deployment": "web-us-ord", "wave": "rest", "state": "Waiting", "revision": 1,
+            "since": "2026-11-23T11:55:00Z"},
+    ]});
+    let plane = Plane::with(in_waves("WaveInProgress", &updating)).await;
+    let ended = plane.run("explain web").await;
+    assert_eq!(ended.code, 0, "{ended:?}");
+    assert!(ended.out.contains("Waits until \"DFW\" is healthy on the new revision"), "{}", ended.out);
 }
 
 #[tokio::test]

@@ -42,6 +42,7 @@ impl Plane {
         let server = ApiServer::builder("project")
             .resources(resource::project_plane())
             .resource(custom("compute.datumapis.com", "v1alpha", "Workload", "workloads"))
+            .resource(custom("compute.datumapis.com", "v1alpha", "WorkloadRollout", "workloadrollouts"))
             .resource(resource::instance_types())
             .resource(custom(networking, "v1alpha", "HTTPProxy", "httpproxies"))
             .resource(custom(networking, "v1alpha", "LocationBinding", "locationbindings").cluster_scoped())

@@ -81,14 +81,14 @@ fn texts(project: &Project, look: &Look) -> Vec<(&'static str, String)> {
     let workload_rows = project.rows();
     let seen = project.seen();
     let overview = status::view::Overview { project: Some("shop"), workloads: &seen, unknown: None };
-    let explained = explain::view::Explanation::new(&seen[1], true, true);
+    let explained = explain::view::Explanation::new(&seen[1], None, true, true, now);
     vec![
         ("status", status::view::text(&overview, look, now)),
         ("workloads", workloads::view::table(&workload_rows, look, now)),
         ("workloads describe", workloads::describe::text(&workload_rows[1], true, look, now)),
         ("instances", instances_table(&rows_of_instances, look, now)),
         ("instances describe", described(&rows_of_instances[2], look, now)),
-        ("explain", explain::view::text(&explained, "datumctl compute rollout resume web", look, now)),
+        ("explain", explain::view::text(&explained, |rest| format!("datumctl compute {rest}"), look, now)),
         ("events", events_text(project, look)),
         ("quota", quota_text(project, look)),
         ("cities", cities_text(project, look)),

@@ -150,7 +150,7 @@ async fn r5_a_wave_is_approved_again_where_only_the_status_has_moved_and_only_so
     let fault = server.fault(Fault::Status(409).on("patch", "workloadrollouts"));
     let refused = rollout(&server, RolloutCommand::Approve(approve("canary"))).await.unwrap_err();
     server.clear_fault(fault);
-    assert!(refused.sentence.contains("changed by somebody else"), "{refused:?}");
+    assert!(refused.sentence.contains("changed by another client"), "{refused:?}");
     assert!(asked(&server).is_null());
 }
 

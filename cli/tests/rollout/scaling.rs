@@ -117,7 +117,7 @@ async fn a_change_at_the_same_time_is_met_by_deciding_anew() {
     assert!(server.writes_since(mark).is_empty(), "it is scaled like that already");
     server.fault(Fault::Status(409).on("patch", "workloads"));
     let refused = scale::run(&session(&server), &ScaleArgs { min: Some(5), ..args() }).await.unwrap_err();
-    assert!(refused.sentence.contains("changed by somebody else"), "{refused:?}");
+    assert!(refused.sentence.contains("changed by another client"), "{refused:?}");
 }
 
 /// Repeats a command whose first run ended before its rollout did.

@@ -48,14 +48,11 @@ fn r1_a_city_waits_for_those_before_it() {
     assert_eq!(world.judge().verdict, Verdict::Progressing);
     assert_eq!(line(&world.row("ORD")), "ORD (us): waiting, 0 of 2 updated, 2 ready");
     let shown = table(&world.judge(), &Look::default());
-    assert!(
-        shown.contains("Waiting")
-            && shown.contains("gets the new template when the cities before it are done")
-    );
+    assert!(shown.contains("Waiting") && shown.contains("gets the new template when DFW is done"));
     let report = report(NAME, "progressing", &world.judge());
     let city = report["cities"].as_array().unwrap().iter().find(|city| city["city"] == "ORD").unwrap();
     assert_eq!(city["state"], "waiting");
-    assert_eq!(city["message"], "gets the new template when the cities before it are done");
+    assert_eq!(city["message"], "gets the new template when DFW is done");
 }
 
 /// The platform has not marked the city, or the city has the newest revision already.

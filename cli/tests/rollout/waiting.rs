@@ -22,11 +22,16 @@ pub struct Record {
     pub verdicts: Arc<Mutex<Vec<(Instant, Verdict)>>>,
     pub notes: Arc<Mutex<Vec<String>>>,
     ended: Arc<Mutex<Option<Instant>>>,
+    is_live: bool,
 }
 
 impl Display for Record {
     fn show(&mut self, judgement: &Judgement) {
         self.verdicts.lock().unwrap().push((Instant::now(), judgement.verdict));
+    }
+
+    fn is_live(&self) -> bool {
+        self.is_live
     }
 
     fn note(&mut self, text: &str) {
@@ -39,6 +44,11 @@ impl Display for Record {
 }
 
 impl Record {
+    /// One that is drawn anew as time passes.
+    pub fn live() -> Self {
+        Self { is_live: true, ..Self::default() }
+    }
+
     /// How many seconds after `begin` the wait ended.
     pub fn seconds_since(&self, begin: Instant) -> u64 {
         self.ended.lock().unwrap().unwrap().duration_since(begin).as_secs()

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use fedhub_api::RolloutGate;
 use fedhub_cli::exit::Exit;
 use fedhub_cli::problem::Problem;
 use fedhub_cli::rollout::args::StatusArgs;
@@ -10,6 +11,7 @@ use fedhub_cli::rollout::display::{Display, Plain};
 use fedhub_cli::rollout::judge::{Judgement, Phase, Verdict, judge_with};
 use fedhub_cli::rollout::view::{report, table};
 use fedhub_cli::rollout::wait::Outcome;
+use fedhub_cli::rollout::waves::Stop;
 use fedhub_cli::rollout::{WaitArgs, conclude, follow};
 use fedhub_cli::view::Look;
 use fedhub_core::object::Object;
@@ -26,7 +28,7 @@ use crate::rollout::waiting::{Record, of as wait_for, waited};
 
 const FAILED: &str = "The city of \"web-us-dfw\" failed by ImageUnavailable: no such image. Action required by the \
                       user: correct the template, or abort the rollout: other cities are left as they are";
-const AWAITS: &str = "The wave \"canary\" requires approval. Action required by the user: approve the wave by datumctl \
+const AWAITS: &str = "The wave \"canary\" requires approval after its last city. Action required by the user: approve the wave by datumctl \
                       compute rollout approve, or abort the rollout";
 const CITIES: [&str; 3] = ["DFW", "ORD", "NRT"];
 
@@ -46,7 +48,9 @@ fn says(reason: &str, message: &str) -> Object {
 }
 
 fn awaiting() -> Object {
-    says("RolloutAwaitingApproval", AWAITS)
+    let mut rollout = says("RolloutAwaitingApproval", AWAITS);
+    rollout.data["status"]["awaiting"] = json!({"wave": "canary", "gate": "After"});
+    rollout
 }
 
 fn stalled() -> Object {
@@ -100,6 +104,36 @@ fn r5_a_rollout_over_waves_is_judged_by_what_its_object_says() {
     let all = World::done(&CITIES, "web:2");
     let all = World { workload: recorded(all.workload.clone(), 2), ..all };
     assert_eq!(judged(&all, &says("RolloutAborted", "the words")).verdict, Verdict::Done);
+}
+
+/// Words are for people, and another version may have others.
+#[test]
+fn r3_the_awaited_gate_is_read_from_the_status_and_not_from_words() {
+    let mut rollout = awaiting();
+    rollout.data["status"]["awaiting"] = json!({"wave": "ord", "gate": "Before"});
+    let judgement = judged(&world(), &rollout);
+    let awaited = Stop::Approval { wave: "ord".to_owned(), gate: RolloutGate::Before };
+    assert_eq!((judgement.verdict, judgement.stop()), (Verdict::AwaitingApproval, Some(&awaited)));
+    let waves = judgement.waves.unwrap().waves;
+    assert_eq!(waves.iter().map(|wave| wave.is_awaited).collect::<Vec<_>>(), [false, true, false]);
+}
+
+/// What a city waits for is said of each, as the platform's plan has it.
+#[test]
+fn r3_r4_a_city_that_waits_says_for_what() {
+    let said = |rollout: &Object| {
+        let rows = judged(&world(), rollout).rows;
+        rows.into_iter().find(|row| row.city == "ORD").unwrap().awaits.unwrap()
+    };
+    let mut soaking = says("WaveInProgress", "");
+    soaking.data["status"]["plan"][0]["soak"] = json!("5m");
+    soaking.data["status"]["cities"][0]["state"] = json!("Soaking");
+    assert_eq!(said(&soaking), "waits until \"DFW\" has stayed healthy, at 2026-01-01T00:05:00Z");
+    soaking.data["status"]["cities"][0]["state"] = json!("Updating");
+    assert_eq!(said(&soaking), "waits until \"DFW\" is healthy on the new revision");
+    assert_eq!(said(&awaiting()), "waits until the wave \"canary\" is approved after its last city");
+    let failed = "keeps its revision, since the rollout has stopped: \"DFW\" failed by ImageUnavailable: no such image";
+    assert_eq!(said(&stalled()), failed);
 }
 
 #[test]
@@ -177,6 +211,23 @@ async fn r6_a_canary_that_fails_ends_the_wait_at_once() {
     let problem = conclude::conclude(&session(&server), &wait_for(&server, 600), &end).unwrap_err();
     assert_eq!(problem.exit, Exit::Blocked);
     insta::assert_snapshot!("waves_failed", problem.text(false));
+}
+
+/// The lists that confirm the end may take longer than the time is left as it is.
+#[tokio::test(start_paused = true)]
+async fn r5_times_go_on_on_a_terminal_and_a_slow_end_is_awaited() {
+    let server = on(&world(), &says("WaveInProgress", ""));
+    let record = Record::live();
+    let began = Instant::now();
+    let end = waited(&server, record.clone(), async {
+        sleep(Duration::from_secs(20)).await;
+        server.fault(Fault::Slow(Duration::from_secs(5)).on("list", "workloads"));
+        server.patch_status("WorkloadRollout", SPACE, NAME, &stalled().data["status"]).unwrap();
+    });
+    assert_eq!(end.await.unwrap().outcome, Outcome::Blocked);
+    assert_eq!(record.seconds_since(began), 25);
+    let shown = record.verdicts.lock().unwrap().len();
+    assert!(shown >= 20, "{shown}");
 }
 
 /// What may not be read, or is not served, leaves the rest as it is.

@@ -1,7 +1,7 @@
 //! Which benchmarks there are.
 
 /// The names and subjects of the benchmarks, in the order of the table.
-pub const BENCHMARKS: [(&str, &str); 19] = [
+pub const BENCHMARKS: [(&str, &str); 20] = [
     ("throughput", "5,000 WDs over 50 namespaces: WDs a second, against a bare client"),
     ("projection", "10,000 hub Instances of 500 WDs: Instances a second, against a bare client"),
     (
@@ -33,6 +33,10 @@ pub const BENCHMARKS: [(&str, &str); 19] = [
     (
         "rollout",
         "200 WDs of 3 replicas over two real cells: the time of each hop, requests for an Instance's life",
+    ),
+    (
+        "rollout-requests",
+        "a new template of 200 Workloads in four cities: requests city by city, against all at once; a restart",
     ),
     (
         "admission",

@@ -92,7 +92,7 @@ async fn populate(project: &Client, space: &Space, count: usize) -> Result<(), E
 }
 
 async fn workload(project: &Client, space: &Space, name: String) -> Result<(), Error> {
-    let manifest = objects::workload(&space.name, &name);
+    let manifest = objects::workload(&space.name, &name, &CITIES);
     let made = create(project, Kind::Workload, Some(&space.name), manifest).await?;
     let owner = made.uid().unwrap_or_default();
     for city in CITIES {

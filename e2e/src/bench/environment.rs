@@ -18,7 +18,7 @@ use crate::Error;
 use crate::fedhub::pod::{Overlay, Pod};
 use crate::fedhub::{self, replaced};
 use crate::progress::Progress;
-use crate::topology::planes::{HUB, projects};
+use crate::topology::planes::{Cells, HUB, projects};
 use crate::topology::wait::{NotYet, until};
 use crate::topology::{self, Planes, ports, ports_directory};
 
@@ -47,8 +47,8 @@ pub struct Environment {
 
 impl Environment {
     /// [`Self::whole`], without what would disturb: Karmada's controllers, and its guard against deletes.
-    pub async fn up(options: &Options) -> Result<Self, Error> {
-        let environment = Self::whole(options).await?;
+    pub async fn up(options: &Options, cells: Cells) -> Result<Self, Error> {
+        let environment = Self::whole(options, cells).await?;
         for process in DISTURBING {
             environment.planes.stop_process(process).await?;
         }
@@ -56,13 +56,13 @@ impl Environment {
         Ok(environment)
     }
 
-    /// Starts planes of this run's own, or takes those that run under the name given.
-    pub async fn whole(options: &Options) -> Result<Self, Error> {
+    /// Starts planes of this run's own, or takes those that run under the name given, with their cells.
+    pub async fn whole(options: &Options, cells: Cells) -> Result<Self, Error> {
         let planes = if let Some(name) = &options.instance {
             Planes::load(name)?
         } else {
             let usual = topology::Options::new(own_instance());
-            let up = topology::Options { progress: options.progress.clone(), ..usual };
+            let up = topology::Options { cells, progress: options.progress.clone(), ..usual };
             Planes::up(&up, fedhub::end).await?
         };
         let layout = planes.layout();
@@ -114,7 +114,13 @@ impl Environment {
 
     /// Starts the one fedhub, with its limits as the benchmark has them, and waits until it is idle.
     pub async fn fedhub(&self) -> Result<Process, Error> {
-        let mut process = self.spawn(0, &["--leader-elect=false".to_owned()])?;
+        self.fedhub_with(&[]).await
+    }
+
+    /// [`Self::fedhub`] with these flags beside those that each is given.
+    pub async fn fedhub_with(&self, flags: &[String]) -> Result<Process, Error> {
+        let flags: Vec<_> = flags.iter().cloned().chain(["--leader-elect=false".to_owned()]).collect();
+        let mut process = self.spawn(0, &flags)?;
         process.ready(projects().count()).await?;
         process.settled().await?;
         Ok(process)

@@ -8,7 +8,7 @@ use kube::{Client, ResourceExt};
 use serde_json::Value;
 
 use super::environment::Space;
-use super::objects::{self, HubNamespace, Kind, Owner, api, api_all, deployment, namespace};
+use super::objects::{self, CITIES, HubNamespace, Kind, Owner, api, api_all, deployment, namespace};
 use crate::Error;
 use crate::demo::objects::object;
 
@@ -48,12 +48,13 @@ pub async fn deployments_with(
 /// Makes `count` Workloads in two cities, named `<prefix>-0` and so on, in turn over the namespaces.
 pub async fn workloads(client: &Client, spaces: &[Space], prefix: &str, count: usize) -> Result<(), Error> {
     in_turn(client, Kind::Workload, spaces, count, |index, space| {
-        objects::workload(&space.name, &format!("{prefix}-{index}"))
+        objects::workload(&space.name, &format!("{prefix}-{index}"), &CITIES)
     })
     .await
 }
 
-async fn in_turn(
+/// Creates `count` objects of a kind, in turn over the namespaces. `each` gets the number of an object.
+pub async fn in_turn(
     client: &Client,
     kind: Kind,
     spaces: &[Space],

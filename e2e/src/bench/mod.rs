@@ -45,6 +45,7 @@ mod recovery;
 mod requests;
 mod restart;
 mod rollout;
+mod rollout_requests;
 mod scaling;
 mod throughput;
 mod workload;
@@ -58,6 +59,7 @@ use self::environment::Environment;
 use self::figure::Figure;
 use self::report::{Findings, Report};
 use crate::Error;
+use crate::topology::planes::Cells;
 
 /// Runs one benchmark, on planes that are there for nothing else. `command` is what the user typed.
 pub async fn run(name: &str, command: &str, options: &Options) -> Result<Report, Error> {
@@ -90,15 +92,17 @@ async fn measure(name: &str, options: &Options) -> Result<Findings, Error> {
     };
     environment::clear_up().await?;
     if name == "rollout" {
-        return Box::pin(rollout::run(&Environment::whole(options).await?, options)).await;
+        return Box::pin(rollout::run(&Environment::whole(options, Cells::Two).await?, options)).await;
     }
-    let environment = Environment::up(options).await?;
+    let cells = if name == "rollout-requests" { Cells::Four } else { Cells::Two };
+    let environment = Environment::up(options, cells).await?;
     let on_real_planes = match name {
         "throughput" => Box::pin(throughput::run(&environment, options)).await,
         "projection" => Box::pin(projection::run(&environment, options)).await,
         "workload" => Box::pin(workload::run(&environment, options)).await,
         "latency" => Box::pin(latency::run(&environment, options)).await,
         "requests" => Box::pin(requests::run(&environment, options)).await,
+        "rollout-requests" => Box::pin(rollout_requests::run(&environment, options)).await,
         "admission" => Box::pin(admission::run(&environment, options)).await,
         "cli" => Box::pin(cli::run(&environment, options)).await,
         "failover" => Box::pin(failover::run(&environment, options)).await,

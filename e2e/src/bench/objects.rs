@@ -40,10 +40,10 @@ pub fn deployment(namespace: &str, name: &str) -> Value {
 /// The cities of a Workload.
 pub const CITIES: [&str; 2] = [CITY, "ORD"];
 
-/// A Workload in two cities as a user writes it: that of the demonstration under another name, and without
+/// A Workload in these cities as a user writes it: that of the demonstration under another name, and without
 /// data.
-pub fn workload(namespace: &str, name: &str) -> Value {
-    let mut workload = objects::workload(&CITIES, 1);
+pub fn workload(namespace: &str, name: &str, cities: &[&str]) -> Value {
+    let mut workload = objects::workload(cities, 1);
     workload["metadata"] = json!({ "namespace": namespace, "name": name });
     workload
 }

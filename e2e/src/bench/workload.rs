@@ -120,12 +120,12 @@ async fn idle(
 }
 
 /// Counts the requests that check from time to time that a plane's identity is unchanged.
-fn identity(grown: &Scrape) -> f64 {
+pub(super) fn identity(grown: &Scrape) -> f64 {
     let labels = [("plane_kind", &["project"][..]), ("verb", &["get"]), ("resource", &["namespaces"])];
     grown.sum("fedhub_api_requests_total", &labels)
 }
 
-fn requests(grown: &Scrape) -> Value {
+pub(super) fn requests(grown: &Scrape) -> Value {
     json!(grown.by("fedhub_api_requests_total", &["plane_kind", "verb", "resource", "code"]))
 }
 

@@ -97,7 +97,7 @@ async fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     match arguments.what.as_str() {
         "list" => {
             for (name, about) in BENCHMARKS {
-                say(format_args!("{name:<14} {about}"));
+                say(format_args!("{name:<16} {about}"));
             }
         }
         "show" => say(table::whole(&report::load(&directory)?, now())),

@@ -2,8 +2,9 @@
 //! time the same end has to be reached as without a kill, on all planes, and the rules of a cell's rollouts
 //! (C1, C2) have to hold all the while.
 //!
-//! Each of two projects has a WD for another city. A first, undisturbed rollout shows how long one takes and
-//! how the planes end up: the `Snapshot` that every later one is compared with.
+//! Each of two projects has a WD for another city, which belongs to no Workload, and one has a Workload in
+//! both, whose cities get the template one after the other (R1). A first, undisturbed rollout shows how long
+//! one takes and how the planes end up: the `Snapshot` that every later one is compared with.
 
 mod expected;
 pub(crate) mod fixture;
@@ -19,8 +20,8 @@ use std::time::{Duration, Instant};
 use futures::future::join_all;
 
 use self::expected::missing;
-use self::fixture::{Fixture, ways};
-use self::plan::{Kill, plan};
+use self::fixture::{Fixture, ORDERED, ways};
+use self::plan::{Kill, Victim, plan};
 pub use self::report::Report;
 use self::snapshot::Snapshot;
 use self::watch::CellWatch;
@@ -28,6 +29,7 @@ use crate::fedhub::{Fedhub, chain};
 use crate::progress::Progress;
 use crate::topology::Planes;
 use crate::topology::wait::{NotYet, until};
+use crate::turns::Sighted;
 use crate::{Error, servers};
 
 /// How long a rollout may take to its end, killed or not; how long anything else may take.
@@ -69,7 +71,8 @@ pub async fn run(options: &Options) -> Result<Report, Error> {
     let mut report = Report::new(options.seed, options.kills, duration);
     for (number, kill) in (1..).zip(plan(options.seed, options.kills)) {
         let what = format!("kill {number:>2}/{}  {:<27}", options.kills, kill.victim.name());
-        match chaos.strike(kill, &format!("round {number}"), &calm, duration).await {
+        let rounds = [number - 1, number].map(|number| format!("round {number}"));
+        match chaos.strike(kill, rounds.each_ref().map(String::as_str), &calm, duration).await {
             Ok(struck) => {
                 progress.step(format!("{what} {struck}"));
                 report.times.push(struck.recovery);
@@ -122,10 +125,12 @@ impl Chaos<'_> {
         self.fixture.make(self.replicas, "made").await?;
         self.ended("made", None).await?;
         self.progress.step(format!("{} Instances run in each city", self.replicas));
+        let seen = self.fixture.turns(["made", "round 0"]).await?;
         let begun = Instant::now();
         self.fixture.change("round 0").await?;
         self.ended("round 0", None).await?;
         let duration = begun.elapsed();
+        self.taken(seen, 1).await?;
         // What is written last may come after what a rollout is awaited by.
         self.settled().await?;
         Ok((self.ended("round 0", None).await?, duration))
@@ -136,10 +141,12 @@ impl Chaos<'_> {
     async fn strike(
         &self,
         kill: Kill,
-        round: &str,
+        rounds: [&str; 2],
         calm: &Snapshot,
         duration: Duration,
     ) -> Result<Struck, Error> {
+        let round = rounds[1];
+        let seen = self.fixture.turns(rounds).await?;
         let begun = Instant::now();
         self.fixture.change(round).await?;
         // The moment is drawn: nothing is awaited by it.
@@ -150,8 +157,26 @@ impl Chaos<'_> {
         kill.victim.kill(self.planes).await?;
         kill.victim.start(self.planes).await?;
         self.ended(round, Some(calm)).await?;
+        // A city whose cell is away is passed over, so that the next one may be under way beside it (R5).
+        let most = if matches!(kill.victim, Victim::ApiServer(_)) { 2 } else { 1 };
+        self.taken(seen, most).await?;
         self.running()?;
         Ok(Struck { at, rolled, recovery: killed.elapsed() })
+    }
+
+    /// Waits until the Workload's template is in both cities, and verifies that they got it in turn, with no
+    /// more than `most` under way at once.
+    async fn taken(&self, mut seen: Sighted, most: usize) -> Result<(), Error> {
+        let cities = ways().count();
+        let turns = seen.until(|turns| turns.complete() == cities).await?;
+        let is_in_order = most > 1 || turns.overtakes == 0;
+        if turns.most <= most && turns.strays == 0 && is_in_order {
+            return Ok(());
+        }
+        Err(Error::Chaos(format!(
+            "{ORDERED}: {} cities under way at once, {} overtook another, {} templates that no city was allowed",
+            turns.most, turns.overtakes, turns.strays
+        )))
     }
 
     /// Whether the result is stable, once nothing is left to do.

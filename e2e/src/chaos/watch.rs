@@ -9,6 +9,7 @@ use kube::{Api, Client};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use super::fixture::NAME;
 use super::invariants::Invariants;
 use crate::Error;
 use crate::demo::objects::Kind;
@@ -68,8 +69,13 @@ impl CellWatch {
     }
 }
 
+/// Selects the Instances of the WDs that are compared.
+fn selector() -> String {
+    format!("compute.datumapis.com/workload-deployment-name={NAME}")
+}
+
 async fn follow(api: Api<DynamicObject>, invariants: watch::Sender<Invariants>) {
-    let stream = watcher::watcher(api, watcher::Config::default().timeout(SECONDS));
+    let stream = watcher::watcher(api, watcher::Config::default().timeout(SECONDS).labels(&selector()));
     pin_mut!(stream);
     while let Some(event) = stream.next().await {
         match event {

@@ -47,6 +47,8 @@ pub enum Kind {
     Instance,
     /// `LocationBinding`.
     LocationBinding,
+    /// `WorkloadRollout`.
+    WorkloadRollout,
 }
 
 impl Kind {
@@ -61,6 +63,7 @@ impl Kind {
             Self::Deployment => ("compute.datumapis.com", "v1alpha", "WorkloadDeployment"),
             Self::Instance => ("compute.datumapis.com", "v1alpha", "Instance"),
             Self::LocationBinding => ("networking.datumapis.com", "v1alpha", "LocationBinding"),
+            Self::WorkloadRollout => ("compute.datumapis.com", "v1alpha", "WorkloadRollout"),
         };
         ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind))
     }
@@ -77,6 +80,7 @@ impl fmt::Display for Kind {
             Self::Deployment => "WorkloadDeployments",
             Self::Instance => "Instances",
             Self::LocationBinding => "LocationBindings",
+            Self::WorkloadRollout => "WorkloadRollouts",
         })
     }
 }

@@ -1,19 +1,21 @@
 #!/bin/sh
-# Rolls an image out over the four cities, kills a process as soon as CITY has its turn, starts it again, and waits until all
-# cities run the image. Verifies that they got it in order and one at a time; a city whose cell counts as away for a moment
-# takes nobody's place, so that there may be two then.
+# Rolls an image out over the four cities, kills a process once CITY has had its turn for so many milliseconds, starts it
+# again, and waits until all cities run the image. Verifies that they got it in order and one at a time; a city whose cell
+# counts as away for a moment takes nobody's place, so that there may be two then.
 #
-#   strike.sh NAMESPACE IMAGE fedhub|cell|apiserver|karmada CITY
+#   strike.sh NAMESPACE IMAGE fedhub|cell|apiserver|karmada CITY MILLISECONDS
 set -eu
 lib=$(dirname "$0")/../lib
 . "$lib/wait.sh"
-namespace=$1 image=$2 victim=$3 city=$4
+namespace=$1 image=$2 victim=$3 city=$4 delay=$5
 most=1
-echo "$image: kills $victim while $city has its turn"
+echo "$image: kills $victim when $city has had its turn for $delay ms"
 "$lib/turns.sh" "$namespace" start
 "$lib/image.sh" "$namespace" "$image"
 until kubectl --kubeconfig "$KUBECONFIGS/project-a.yaml" get --namespace "$namespace" workloaddeployment "web-us-$city" \
   --output yaml | grep -qF "image: $image"; do again "$city does not get its turn"; done
+# The moment is drawn: nothing is awaited by it.
+sleep "$((delay / 1000)).$(printf %03d $((delay % 1000)))"
 case $victim in
   fedhub)
     "$E2E" fedhub kill

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use fedhub_terminal::output::OutputArgs;
 
 use super::chain::{Subject, SubjectKind};
-use super::read::{ProjectPlane, Request, is_plane_name};
+use super::read::{ProjectPlane, Request, RolloutSource, is_plane_name};
 use crate::operator::recording::Snapshot;
 use crate::operator::sources::SourceArgs;
 
@@ -114,6 +114,7 @@ fn live(sources: &SourceArgs, subject: Subject, lease: String) -> anyhow::Result
         project,
         hub: sources.hub()?,
         cells: sources.cells()?,
+        rollout: RolloutSource::Planes,
         works: true,
         timeout: sources.timeout,
     })

@@ -233,14 +233,30 @@ causes! {
     CellReported [
         DeploymentNameTaken, DeploymentsRefused, NoMatchingLocations, NoAvailablePlacements,
         NoAvailableDeployments, ProgressDeadlineExceeded, InstanceTypeDeprecated, InstanceTypeDisabled,
-        RolloutComplete, RolloutPaused, RolloutAwaitingApproval, CityFailed, InvalidRollout, RolloutRolledBack,
-        RolloutAborted, WaveInProgress, NoDeployments, RolloutInProgress, AvailablePlacementFound,
+        RolloutComplete, NoDeployments, RolloutInProgress, AvailablePlacementFound,
         AvailableDeploymentFound, StableInstanceFound, ReplicasAvailable, Available, Ready,
         ReferencedDataDisabled, QuotaAvailable, QuotaDisabled, Federated, FederationRecovered, Moved,
         RevisionNotRecorded, Resumed, Undecodable, InstanceTypeNameTaken, InstanceTypeKept,
         InstanceTypeSourceIsCell,
     ]: Instances, "the cell reports a reason that this version does not know, such as a provider's own",
         Operator("see the message, and the provider of Instances in the cell"), "a reason that no other cause has";
+    AwaitingTurn [WaveInProgress]: ProjectWd, "the WD keeps its revision until it is its turn in the rollout of its Workload",
+        Nobody, "the WD's revision against its Workload's, and the plan of the rollout";
+    RolloutBehind: ProjectWd, "the Workload controller has not given the WD the revision that the rollout lets it have",
+        Operator("see fedhub's log and fedhub_oldest_unsynced_plane_seconds for this plane"),
+        "the WD's revision against the plan of the rollout";
+    AwaitingApproval [RolloutAwaitingApproval]: ProjectWd, "the rollout of the Workload waits until a wave is approved",
+        As(Reason::RolloutAwaitingApproval), "the plan of the rollout";
+    RolloutPaused [RolloutPaused]: ProjectWd, "the rollout of the Workload is paused, and the WD keeps its revision",
+        User("resume the rollout by datumctl compute rollout resume"), "the annotation rollout-paused of the Workload, or spec.paused of its WorkloadRollout";
+    RolloutStalled [CityFailed]: ProjectWd, "a city failed in the rollout of the Workload, and no other one starts",
+        As(Reason::CityFailed), "the plan of the rollout";
+    RolloutRolledBack [RolloutRolledBack]: ProjectWd, "a city failed in the rollout of the Workload, and each returned to its last good revision",
+        As(Reason::RolloutRolledBack), "the plan of the rollout";
+    RolloutAborted [RolloutAborted]: ProjectWd, "the rollout of the Workload was aborted, and the WD stays on an earlier revision",
+        User("correct the template, and set spec.abort of the WorkloadRollout to false"), "spec.abort of the WorkloadRollout";
+    RolloutInvalid [InvalidRollout]: ProjectWd, "the WorkloadRollout cannot be followed, and no WD changes its revision",
+        As(Reason::InvalidRollout), "the plan of the rollout";
     CopyMissing [NotWrittenBack]: Copies, "an Instance of the cell has no copy on the hub: the cell cannot write back",
         Operator("see the log of fedhub in the cell, and its credentials for the hub"), "Instances in the cell, or status.replicas, against the copies on the hub";
     ProjectionMissing: Projections, "the projector has not shown an Instance in the project yet",
@@ -311,6 +327,20 @@ impl Cause {
             Operator(remedy) | User(remedy) => remedy,
             Nobody => "",
         }
+    }
+
+    /// Whether it is what a WD waits for in the rollout of its Workload.
+    pub fn is_of_rollout(self) -> bool {
+        matches!(
+            self,
+            Self::AwaitingTurn
+                | Self::AwaitingApproval
+                | Self::RolloutPaused
+                | Self::RolloutStalled
+                | Self::RolloutRolledBack
+                | Self::RolloutAborted
+                | Self::RolloutInvalid
+        )
     }
 
     /// The cause that an error of reading a project plane stands for.

@@ -2,6 +2,7 @@
 //! this alone.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use fedhub_api::conditions::{find, is_default};
@@ -11,6 +12,7 @@ use fedhub_planes::pauses::stored::Pause;
 use jiff::Timestamp;
 use serde_json::Value;
 
+use super::rollout::{Rollout, Turn};
 pub use crate::operator::read::{Failure, Read, ReadError};
 
 /// Objects of a list; none where it was not read.
@@ -125,12 +127,20 @@ pub struct Chain {
     pub hub: Hub,
     /// What was read of the cells whose credentials were given, by the names of their Clusters.
     pub cells: BTreeMap<String, Cell>,
+    /// The rollout of its Workload, where the WD does not carry the newest revision.
+    pub rollout: Option<Arc<Rollout>>,
 }
 
 impl Chain {
     /// The project WD, where it was found.
     pub fn wd(&self) -> Option<&Object> {
         self.project.wd.found()
+    }
+
+    /// Where the WD stands in the rollout of its Workload; `None` where it has the newest template, or
+    /// nothing is known.
+    pub fn turn(&self) -> Option<Turn> {
+        self.rollout.as_ref()?.turn(&self.deployment)
     }
 
     /// The city of the project WD.

@@ -2,7 +2,7 @@
 //! asks no fedhub (U4).
 //!
 //! `read` reads the objects of the chain into a plain struct (`chain`); `diagnose` decides on it alone, by
-//! what fedhub's own plans say of it (`plans`); `rows` and `output` print it.
+//! what fedhub's own plans say of it (`plans`, `rollout`); `rows` and `output` print it.
 
 mod args;
 mod cause;
@@ -12,6 +12,7 @@ mod hop;
 mod output;
 mod plans;
 mod read;
+mod rollout;
 mod rows;
 mod workload;
 
@@ -27,7 +28,8 @@ pub use diagnose::{State, diagnose};
 pub use hop::Hop;
 use output::Explained;
 pub use output::{verdict, words};
-pub use read::{ProjectPlane, Request, read};
+pub use read::{ProjectPlane, Request, RolloutSource, read};
+pub use rollout::{Rollout, Surroundings, decide};
 pub use rows::{Row, rows};
 
 /// Reads, decides and prints.

@@ -5,6 +5,7 @@ use fedhub_core::clock::stamp;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::cause::Cause;
 use super::chain::Chain;
 use super::diagnose::{Diagnosis, State};
 use super::rows::rows;
@@ -90,6 +91,14 @@ pub fn verdict(chain: &Chain, diagnosis: &Diagnosis) -> Vec<(&'static str, Strin
     if !evidence.is_empty() {
         parts.push(("Evidence", evidence.clone()));
     }
+    if let Some(turn) = chain.turn()
+        && !cause.is_of_rollout()
+    {
+        parts.push(("Rollout", turn.evidence));
+    }
+    if *cause == Cause::AwaitingTurn {
+        parts.push(("Who acts", "nobody: it goes on by itself".to_owned()));
+    }
     if state.is_trouble() {
         parts.push(("Who acts", who(diagnosis.responsible()).to_owned()));
         parts.push(("What to do", diagnosis.remedy()));
@@ -137,6 +146,7 @@ fn json(chain: &Chain, diagnosis: &Diagnosis) -> Value {
         "slowAfterSeconds": limits.map(|it| it.usual.as_secs()),
         "stuckAfterSeconds": limits.map(|it| it.deadline.as_secs()),
         "evidence": evidence,
+        "rollout": chain.turn().map(|turn| turn.evidence),
         "responsible": diagnosis.responsible().to_string(),
         "remedy": diagnosis.remedy(),
         "decidedBy": cause.decided_by(),

@@ -1,6 +1,7 @@
 //! Reads the objects of a chain: some twenty requests, whatever the number of planes.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use fedhub_core::names::{
@@ -19,6 +20,7 @@ use tokio::task::JoinSet;
 use super::chain::{
     Cell, Chain, Failure, Hub, LeaseFacts, Management, Project, Read, Subject, SubjectKind, all,
 };
+use super::rollout::{self, Rollout};
 use crate::operator::connect::Connection;
 use crate::operator::discovery::PlaneSource;
 use crate::operator::karmada::{BINDING_ID, WORK};
@@ -47,6 +49,14 @@ impl ProjectPlane {
     }
 }
 
+/// Where the rollout of the WD's Workload is known from.
+pub enum RolloutSource {
+    /// It is read where the WD carries an earlier revision than its Workload.
+    Planes,
+    /// It was read before, or is not to be: a snapshot has no Workloads.
+    Known(Option<Arc<Rollout>>),
+}
+
 /// What is to be read, and by what.
 pub struct Request {
     /// When a snapshot was taken; of planes that are read now, now.
@@ -65,6 +75,8 @@ pub struct Request {
     pub hub: Connection,
     /// Cells, by the names of their Clusters.
     pub cells: BTreeMap<String, Connection>,
+    /// The rollout.
+    pub rollout: RolloutSource,
     /// Whether Karmada's Works are read: fedhub itself has no right to that.
     pub works: bool,
     /// How long a read may take.
@@ -84,6 +96,7 @@ impl Request {
             project: ProjectPlane::Given(project.map_or(Read::Absent, Recording::connection)),
             hub: snapshot.hub.connection(),
             cells: snapshot.cells.iter().map(connection).collect(),
+            rollout: RolloutSource::Known(None),
             works: true,
             timeout: Duration::ZERO,
             subject,
@@ -93,7 +106,9 @@ impl Request {
 
 /// Reads the chain.
 pub async fn read(request: Request) -> Chain {
-    let Request { now, subject, management, namespace, lease, project, hub, cells, works, timeout } = request;
+    let Request { now, subject, management, namespace, lease, project, hub, cells, rollout, works, timeout } =
+        request;
+    let now = now.unwrap_or_else(Timestamp::now);
     let (project, given) = project.connection(&subject.plane, timeout).await;
     let source = match project.clone().map(|_| ()) {
         // The plane of a snapshot did not answer, which says nothing of where it was found.
@@ -112,6 +127,13 @@ pub async fn read(request: Request) -> Chain {
         restored(&management, &namespace),
         pause(&management, &namespace, &subject.plane),
     );
+    let rollout = match (rollout, wd.found()) {
+        (RolloutSource::Planes, Some(wd)) => {
+            Box::pin(rollout::of_deployment(&project, &hub, wd, &subject.plane, now)).await
+        }
+        (RolloutSource::Planes, None) => None,
+        (RolloutSource::Known(rollout), _) => rollout,
+    };
     let city = wd.found().and_then(|wd| wd.spec()["cityCode"].as_str()).unwrap_or_default();
     let (hub, cells) = match space_of(&hub, &subject, &wd, &own_namespace).await {
         Space::Its { name, namespace } => tokio::join!(
@@ -127,11 +149,12 @@ pub async fn read(request: Request) -> Chain {
     Chain {
         subject,
         deployment,
-        now: now.unwrap_or_else(Timestamp::now),
+        now,
         management: Management { source, lease, identity_matches, pause, hub_restored: restored },
         project: Project { namespace: own_namespace, wd, instances, in_its_place },
         hub,
         cells,
+        rollout,
     }
 }
 

@@ -1,20 +1,26 @@
 //! `fedhub explain workload`: what a Workload says of itself, and where each of its WDs is.
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::bail;
+use fedhub_api::RolloutCity;
 use fedhub_api::conditions::{find, said};
+use fedhub_core::clock::stamp;
 use fedhub_core::object::{Kind, Object, ObjectView};
 use fedhub_terminal::plain;
-use fedhub_terminal::report::{Field, Look, Report, Row, parts, table_of_any};
-use fedhub_terminal::table::table;
+use fedhub_terminal::report::{Field, Look, Report, Row, list_of, parts, table_of_any};
+use fedhub_terminal::table::{age, table};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::args::{Asked, exit_code};
 use super::chain::{Read, SubjectKind};
 use super::diagnose::{diagnose, is_unreadable};
 use super::output::{self, Explained};
-use super::read::{ProjectPlane, Request, read};
+use super::read::{ProjectPlane, Request, RolloutSource, read};
+use super::rollout::{self, Rollout};
 use crate::operator::connect::{Connection, in_time};
 use crate::operator::requests::{get, list};
 
@@ -24,6 +30,8 @@ struct ExplainedWorkload {
     /// The Workload; skipped for a snapshot, which has none.
     workload: Read<Object>,
     deployments: Vec<Explained>,
+    rollout: Option<Arc<Rollout>>,
+    now: Timestamp,
 }
 
 /// Reads, decides and prints.
@@ -44,7 +52,7 @@ async fn gather(asked: &Asked<'_>) -> anyhow::Result<ExplainedWorkload> {
     }
     let wds = list(&project, Kind::WorkloadDeployment.resource(), namespace, "").await;
     let wds = wds.required(|| format!("failed to list workloaddeployments on project plane {plane}"))?;
-    let wds: Vec<_> = wds.iter().filter(|wd| is_of(wd, name)).map(|wd| wd.name().to_owned()).collect();
+    let wds: Vec<_> = wds.into_iter().filter(|wd| is_of(wd, name)).collect();
     let workload = match asked.snapshot {
         Some(_) => Read::Skipped,
         None => get(&project, Kind::Workload.resource(), namespace, name).await,
@@ -53,21 +61,34 @@ async fn gather(asked: &Asked<'_>) -> anyhow::Result<ExplainedWorkload> {
         let why = workload.failure().map_or_else(String::new, |error| format!(": {}", error.message));
         bail!("no Workload {name} is known in namespace {namespace} of project plane {plane}{why}");
     }
-    let chains = in_time(&project, chains(asked, &project, wds)).await;
+    let now = request.now.unwrap_or_else(Timestamp::now);
+    let rollout = match workload.found() {
+        Some(workload) => {
+            Box::pin(rollout::of_workload(&project, &request.hub, workload, &wds, plane, now)).await
+        }
+        None => None,
+    };
+    let chains = in_time(&project, chains(asked, &project, &wds, rollout.as_ref())).await;
     let deployments = match chains {
         Ok(chains) => chains?,
         Err(error) => bail!("failed to read the WDs of {name} on project plane {plane}: {}", error.message),
     };
-    Ok(ExplainedWorkload { name: name.clone(), workload, deployments })
+    Ok(ExplainedWorkload { name: name.clone(), workload, deployments, rollout, now })
 }
 
 /// The chains of these WDs, one after the other.
-async fn chains(asked: &Asked<'_>, project: &Connection, wds: Vec<String>) -> anyhow::Result<Vec<Explained>> {
+async fn chains(
+    asked: &Asked<'_>,
+    project: &Connection,
+    wds: &[Object],
+    rollout: Option<&Arc<Rollout>>,
+) -> anyhow::Result<Vec<Explained>> {
     let mut chains = Vec::new();
     for wd in wds {
-        let request = asked.request(SubjectKind::WorkloadDeployment, &wd)?;
-        // Discovery has found it.
-        let request = Request { project: ProjectPlane::Given(project.clone()), ..request };
+        let request = asked.request(SubjectKind::WorkloadDeployment, wd.name())?;
+        // Discovery has found it, and the rollout is that of all its WDs.
+        let project = ProjectPlane::Given(project.clone());
+        let request = Request { project, rollout: RolloutSource::Known(rollout.cloned()), ..request };
         let chain = Box::pin(read(request)).await;
         chains.push(Explained { diagnosis: diagnose(&chain), chain });
     }
@@ -89,14 +110,56 @@ impl Row for Explained {
     ];
 }
 
+/// A city in the rollout of the Workload.
+struct Turn {
+    city: RolloutCity,
+    /// Since when it is in its state, as far as a WorkloadRollout tells.
+    since: Option<Timestamp>,
+    /// Why it failed, or what it waits for.
+    remark: Option<String>,
+    now: Timestamp,
+}
+
+impl Turn {
+    fn new(city: &RolloutCity, rollout: &Rollout, now: Timestamp) -> Self {
+        let cause = city.cause.as_ref().map(|cause| format!("{}: {}", cause.reason, cause.message));
+        Self {
+            city: city.clone(),
+            since: if rollout.is_governed { city.since.parse().ok() } else { None },
+            remark: cause.or_else(|| rollout.turns.wait(&city.deployment).map(|wait| wait.to_string())),
+            now,
+        }
+    }
+}
+
+impl Row for Turn {
+    const FIELDS: &'static [Field<Self>] = &[
+        Field::new("workloadDeployment", "WD", |it| json!(it.city.deployment)),
+        Field::new("city", "CITY", |it| json!(it.city.city)),
+        Field::new("wave", "WAVE", |it| json!(it.city.wave)),
+        Field::new("state", "TURN", |it| json!(it.city.state)),
+        Field::new("revision", "REVISION", |it| json!(it.city.revision)),
+        Field::named("since", |it| json!(it.since.map(stamp))),
+        Field::column("AGE", |it| json!(it.since.map(|since| age(since, it.now)))),
+        Field::new("remark", "REMARK", |it| json!(it.remark)),
+    ];
+}
+
 impl Report for ExplainedWorkload {
     fn text(&self, look: Look) -> String {
         let none = if self.deployments.is_empty() { "it has no WD yet" } else { "" };
+        let mut told = BTreeSet::new();
         let troubled = self.deployments.iter().filter(|it| it.diagnosis.state.is_trouble());
+        // What holds the rollout up holds up many of its WDs: it is printed once.
+        let troubled = troubled.filter(|it| {
+            let cause = it.diagnosis.cause;
+            !cause.is_of_rollout() || told.insert(cause)
+        });
         let troubled = troubled.map(|Explained { chain, diagnosis }| {
             format!("{}\n{}", plain(&chain.deployment), output::lines(chain, diagnosis, look.colours))
         });
-        let tables = [table(&self.conditions()), none.to_owned(), table_of_any(&self.deployments, look)];
+        let wds = table_of_any(&self.deployments, look);
+        let tables = [table(&self.conditions()), none.to_owned(), wds, table_of_any(&self.turns(), look)];
         parts(tables.into_iter().chain(troubled))
     }
 
@@ -106,11 +169,18 @@ impl Report for ExplainedWorkload {
             "workload": self.name,
             "conditions": conditions.filter(Value::is_array).unwrap_or_else(|| json!([])),
             "workloadDeployments": self.deployments.iter().map(Report::json).collect::<Vec<_>>(),
+            "rollout": list_of(&self.turns()),
         })
     }
 }
 
 impl ExplainedWorkload {
+    /// The cities of its rollout; none where none is under way.
+    fn turns(&self) -> Vec<Turn> {
+        let Some(rollout) = &self.rollout else { return Vec::new() };
+        rollout.turns.cities().map(|city| Turn::new(city, rollout, self.now)).collect()
+    }
+
     /// The conditions of the Workload; why there are none.
     fn conditions(&self) -> Vec<Vec<String>> {
         let workload = match &self.workload {

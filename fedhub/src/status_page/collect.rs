@@ -17,9 +17,10 @@ use strum::VariantArray;
 
 use super::data::{
     Anchor, Cell, City, Controller, Convergence, Failure, Head, HopLag, KindCount, Lane, OpenCircuit,
-    PlaneDetail, PlaneRow, PlaneState, Snapshot, Withheld,
+    PlaneDetail, PlaneRow, PlaneState, Rollouts, Snapshot, Withheld,
 };
 use super::figures::{Buckets, counts, label, series};
+use super::rollouts::rollouts;
 use super::samples::{Measured, Samples};
 use crate::admin::Status as _;
 use crate::run::runtime::Role;
@@ -69,6 +70,7 @@ pub fn snapshot(status: &Status, samples: &Samples) -> Snapshot {
         controllers: Vec::new(),
         circuits: Vec::new(),
         cities: Vec::new(),
+        rollouts: Rollouts::default(),
         withheld: Withheld {
             quarantined: counts(&families, "fedhub_quarantined_objects", "reason"),
             finalizers: counts(&families, "fedhub_finalizers_held", "reason"),
@@ -110,6 +112,7 @@ fn add_role(snapshot: &mut Snapshot, role: &Role, samples: &Samples, families: &
     }
     if let Some(planes) = role.registries.first().filter(|planes| planes.anchor().id == PlaneId::Hub) {
         snapshot.cities.extend(cities(planes, families));
+        snapshot.rollouts = rollouts(planes, snapshot.head.now);
     }
     for (controlled, (name, lanes)) in role.controllers.iter().zip(lanes) {
         snapshot.controllers.push(Controller {

@@ -1,6 +1,6 @@
 //! The parts of a page that need somebody's attention: a pure function.
 
-use super::data::{Attention, PlaneRow, PlaneState, Snapshot};
+use super::data::{Attention, PlaneRow, PlaneState, RolloutState, Snapshot};
 use super::route::{PlanesQuery, Route};
 
 /// A concern that needs attention.
@@ -53,6 +53,14 @@ pub fn concerns(snapshot: &Snapshot) -> Vec<Concern> {
         }
         for cell in city.cells.iter().filter(|cell| cell.reachable == Some(false)) {
             add(format!("Cell {} of city {} is not ready", cell.name, city.code), None);
+        }
+    }
+    for &(state, count) in &snapshot.rollouts.counts {
+        // The others go on, or are as their users want them.
+        if matches!(state, RolloutState::Stalled | RolloutState::Overdue)
+            && let Some(text) = are(count, "rollout", state.id())
+        {
+            add(text, None);
         }
     }
     let sum = |counts: &[(String, u64)]| {

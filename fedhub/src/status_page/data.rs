@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use fedhub_api::RolloutCityState;
 use jiff::Timestamp;
 
 use super::figures::Count;
@@ -208,6 +209,61 @@ pub struct City {
     pub convergence: Convergence,
 }
 
+/// The state of a rollout that is not complete; those that do not go on by themselves first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+pub enum RolloutState {
+    /// A city failed, and no other one starts.
+    Stalled,
+    /// It has made no progress for longer than it may.
+    Overdue,
+    /// Cities failed, and each has its last good revision again.
+    RolledBack,
+    /// It is paused.
+    Paused,
+    /// It goes on, or waits for an approval.
+    InProgress,
+}
+
+impl RolloutState {
+    /// The stable name.
+    pub fn id(self) -> &'static str {
+        self.into()
+    }
+}
+
+/// The rollout of a Workload.
+#[derive(Clone, Debug)]
+pub struct RolloutRow {
+    /// Its state.
+    pub state: RolloutState,
+    /// The plane of its Workload.
+    pub plane: String,
+    /// The namespace of its Workload.
+    pub namespace: String,
+    /// The name of its Workload.
+    pub workload: String,
+    /// The wave that decides how it goes on, where a WorkloadRollout names waves.
+    pub wave: Option<String>,
+    /// How many cities are in each state that any is in; none where no city waits for another.
+    pub cities: Vec<(RolloutCityState, usize)>,
+    /// Since when the city that decides is in its state, as far as a WorkloadRollout tells.
+    pub since: Option<Timestamp>,
+    /// The WD of that city.
+    pub deployment: Option<String>,
+    /// Why it failed, or what is waited for.
+    pub remark: Option<String>,
+}
+
+/// The rollouts that are not complete.
+#[derive(Clone, Debug, Default)]
+pub struct Rollouts {
+    /// Some of them, those that do not go on first.
+    pub rows: Vec<RolloutRow>,
+    /// How many there are in each state that any is in.
+    pub counts: Vec<(RolloutState, usize)>,
+}
+
 /// The writes that are withheld, because they would not be safe.
 #[derive(Clone, Debug, Default)]
 pub struct Withheld {
@@ -242,6 +298,8 @@ pub struct Snapshot {
     pub circuits: Vec<OpenCircuit>,
     /// Cities and their cells.
     pub cities: Vec<City>,
+    /// Rollouts that are not complete.
+    pub rollouts: Rollouts,
     /// The writes that are withheld.
     pub withheld: Withheld,
     /// The time that trends cover.

@@ -12,7 +12,7 @@ use kube::Client;
 use parking_lot::Mutex;
 
 use super::data::{Explained, ObjectAnswer, ObjectQuery};
-use crate::explain::{self, ProjectPlane, Request, State, Subject, SubjectKind};
+use crate::explain::{self, ProjectPlane, Request, RolloutSource, State, Subject, SubjectKind};
 use crate::operator::connect;
 use crate::operator::read::Read;
 
@@ -119,6 +119,7 @@ impl Explainer {
             namespace: self.namespace.clone(),
             lease: self.lease.clone(),
             cells: std::collections::BTreeMap::new(),
+            rollout: RolloutSource::Planes,
             works: false,
             timeout: READ,
             subject,

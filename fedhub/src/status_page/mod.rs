@@ -12,6 +12,7 @@ mod concerns;
 mod data;
 mod explainer;
 mod figures;
+mod rollouts;
 mod route;
 mod samples;
 mod view;

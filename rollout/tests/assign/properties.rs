@@ -1,6 +1,6 @@
 //! What holds in every world.
 
-use fedhub_rollout::{Carries, Direction, Health, OnFailure, Revision, Verdict};
+use fedhub_rollout::{Approval, Carries, Direction, Health, OnFailure, Revision, Verdict};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -19,8 +19,42 @@ fn stateless() -> impl Strategy<Value = Scene> {
 /// What happens to a Workload without a rollout: nobody steers it.
 fn unsteered() -> impl Strategy<Value = Event> {
     event().prop_filter("nobody steers", |event| {
-        !matches!(event, Event::Pause(_) | Event::Abort(_) | Event::Approve(..) | Event::PassHalfway)
+        !matches!(
+            event,
+            Event::Pause(_) | Event::Abort(_) | Event::Approve(..) | Event::PassHalfway | Event::Hurry(_)
+        )
     })
+}
+
+/// What happens to the cities of one rollout, while nobody approves anything.
+fn unapproved() -> impl Strategy<Value = Event> {
+    event().prop_filter("it is the same rollout", |event| {
+        matches!(
+            event,
+            Event::Pass
+                | Event::PassHalfway
+                | Event::Heal(_)
+                | Event::Slow(_)
+                | Event::Break(_)
+                | Event::Away(_)
+                | Event::Delete(_)
+                | Event::Wait(_)
+        )
+    })
+}
+
+/// The names of the deployments behind the first approval that the waves of a scene ask for.
+fn behind_an_approval(scene: &Scene) -> Vec<Box<str>> {
+    let mut is_behind = false;
+    let mut behind = Vec::new();
+    for wave in &scene.policy.waves {
+        is_behind |= wave.approval == Approval::Before;
+        if is_behind {
+            behind.extend(wave.deployments.iter().cloned());
+        }
+        is_behind |= wave.approval == Approval::After;
+    }
+    behind
 }
 
 fn simulate(scene: Scene, events: &[Event]) -> Simulator {
@@ -38,6 +72,35 @@ proptest! {
     #[test]
     fn r3_no_decision_breaks_a_rule(scene in scene(), events in vec(event(), 0..120)) {
         simulate(scene, &events);
+    }
+
+    /// Whatever is skipped, and whichever waves have lost all their cities.
+    #[test]
+    fn r3_nothing_passes_an_approval_that_is_missing(
+        mut scene in scene(),
+        fates in vec(prop_oneof![Just("there"), Just("away"), Just("gone")], 12),
+        events in vec(unapproved(), 0..60),
+    ) {
+        let behind = behind_an_approval(&scene);
+        let names: Vec<_> = scene.cities.iter().map(|city| city.deployment.clone()).collect();
+        for (name, fate) in names.iter().zip(fates) {
+            match fate {
+                "away" => drop(scene.set(name, Health::Unreachable).carried()),
+                "gone" => drop(scene.remove(name).carried()),
+                _ => {}
+            }
+        }
+        prop_assume!(!scene.cities.is_empty());
+        let before = scene.newest;
+        scene.template();
+        let mut simulator = Simulator::new_at(scene, before);
+        for event in events {
+            simulator.happen(&event);
+            for city in simulator.scene.cities.iter().filter(|city| behind.contains(&city.deployment)) {
+                let is_before = matches!(city.carries, Carries::Nothing) || city.carries == Carries::Known(before);
+                prop_assert!(is_before, "{}: {:?}", city.deployment, city.carries);
+            }
+        }
     }
 
     #[test]

@@ -35,6 +35,7 @@ mod metadata;
 mod network;
 pub mod reason;
 pub mod references;
+pub mod rollout_turns;
 mod scalar;
 mod scale;
 mod schema;
@@ -85,9 +86,9 @@ pub use workload::{
 };
 pub use workload_rollout::{
     LONGEST_USER, MOST_APPROVALS, MOST_DEPLOYMENTS, MOST_REVISIONS, MOST_WAVES, RolloutApproval,
-    RolloutApproved, RolloutCause, RolloutCity, RolloutCityState, RolloutDirection, RolloutFailurePolicy,
-    RolloutGate, RolloutPlannedWave, RolloutStrategy, RolloutUnreachablePolicy, RolloutWave,
-    RolloutWorkloadReference, WorkloadRollout, WorkloadRolloutSpec, WorkloadRolloutStatus,
+    RolloutApproved, RolloutAwaiting, RolloutCause, RolloutCity, RolloutCityState, RolloutDirection,
+    RolloutFailurePolicy, RolloutGate, RolloutPlannedWave, RolloutStrategy, RolloutUnreachablePolicy,
+    RolloutWave, RolloutWorkloadReference, WorkloadRollout, WorkloadRolloutSpec, WorkloadRolloutStatus,
 };
 
 /// The API group of all kinds of [`crds::all`].

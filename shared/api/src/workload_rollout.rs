@@ -210,6 +210,9 @@ pub struct WorkloadRolloutStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 62))]
     pub approvals: Option<Vec<RolloutApproved>>,
+    /// The approval that the rollout waits for; absent while it waits for none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub awaiting: Option<RolloutAwaiting>,
     /// The deployments, in the order of the plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 5000))]
@@ -229,6 +232,9 @@ pub struct WorkloadRolloutStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 31))]
     pub plan: Option<Vec<RolloutPlannedWave>>,
+    /// The strategy that the plan was made by. A change of it makes a new plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strategy: Option<RolloutStrategy>,
     /// The number of the revision of the Workload's template that the rollout goes to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
@@ -254,6 +260,16 @@ pub enum RolloutGate {
     Before,
     /// Its end.
     After,
+}
+
+/// The approval that a rollout waits for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RolloutAwaiting {
+    /// The side of the wave that is to be approved: `Before` its first city, or `After` its last one.
+    pub gate: RolloutGate,
+    /// The name of the wave.
+    #[schemars(length(max = 63))]
+    pub wave: String,
 }
 
 /// How far a deployment is.

@@ -11,7 +11,7 @@ use fedhub_core::clock::parse_duration;
 use fedhub_core::errors;
 use fedhub_core::names::{DNS_LABEL_RULE, LABEL_VALUE_RULE, is_dns_label, is_label_value};
 use fedhub_core::object::{Object, ObjectView};
-use fedhub_rollout::{Approval, OnFailure, Policy, Strategy, Unreachable, Wave};
+use fedhub_rollout::{Approval, OnFailure, Policy, Revision, Status, Strategy, Unreachable, Wave};
 use serde::Deserialize;
 
 use super::selection;
@@ -47,11 +47,7 @@ pub fn policy(
             policy.waves = waves.iter().zip(members).map(|(wave, members)| frozen(wave, members)).collect();
         }
         Policy {
-            strategy: match spec.strategy {
-                RolloutStrategy::InOrder => Strategy::InOrder,
-                RolloutStrategy::AllAtOnce => Strategy::AllAtOnce,
-                RolloutStrategy::External => Strategy::External,
-            },
+            strategy: strategy_of(spec.strategy),
             unreachable: match spec.unreachable {
                 RolloutUnreachablePolicy::Skip => Unreachable::Skip,
                 RolloutUnreachablePolicy::Hold => Unreachable::Hold,
@@ -70,6 +66,16 @@ pub fn policy(
         Some(policy) if faults.is_empty() => Ok(policy),
         _ => Err(faults),
     }
+}
+
+/// Whether the plan of a rollout is followed as it was frozen, whatever the Workload and the waves have
+/// become since (R8): `standing` is what was decided before, and `newest` the revision that the Workload has
+/// now.
+pub fn is_frozen(rollout: &Object, standing: &Status, newest: Revision) -> bool {
+    let spec = rollout.spec();
+    let strategy = RolloutStrategy::deserialize(&spec["strategy"]).map_or(Strategy::InOrder, strategy_of);
+    let is_of_this = standing.target == Some(newest) && standing.strategy.is_none_or(|it| it == strategy);
+    !standing.plan.is_empty() && (spec["abort"] == true || is_of_this)
 }
 
 /// The faults of a rollout that show without its Workload.
@@ -96,6 +102,15 @@ fn frozen(wave: &RolloutWave, deployments: Vec<Box<str>>) -> Wave {
         soak: wave.soak.as_deref().and_then(|soak| parse_duration(soak).ok()).unwrap_or_default(),
         max_concurrent: wave.max_concurrent as usize,
         max_failures: wave.max_failures as usize,
+    }
+}
+
+/// The strategy of a rollout.
+pub(super) fn strategy_of(strategy: RolloutStrategy) -> Strategy {
+    match strategy {
+        RolloutStrategy::InOrder => Strategy::InOrder,
+        RolloutStrategy::AllAtOnce => Strategy::AllAtOnce,
+        RolloutStrategy::External => Strategy::External,
     }
 }
 

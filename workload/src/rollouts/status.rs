@@ -4,16 +4,19 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use fedhub_api::conditions::{find, put, stand, standing};
+use fedhub_api::facts::workload::paused_message;
 use fedhub_api::reason::{Reason, Responsible, attributed};
 use fedhub_api::{
     LONGEST_USER, MOST_APPROVALS, MOST_DEPLOYMENTS, MOST_WAVES, RolloutApproval, RolloutApproved,
-    RolloutCause, RolloutCity, RolloutCityState, RolloutDirection, RolloutGate, RolloutPlannedWave,
+    RolloutAwaiting, RolloutCause, RolloutCity, RolloutCityState, RolloutDirection, RolloutGate,
+    RolloutPlannedWave, RolloutStrategy,
 };
 use fedhub_core::clock::{parse_duration, stamp};
 use fedhub_core::message::{Quoted, shortened};
 use fedhub_core::object::{Object, ObjectView};
 use fedhub_rollout::{
-    Approval, Approved, Cause, CityState, CityStatus, Direction, Gate, Revision, Status, Verdict, Wave,
+    Approval, Approved, Cause, CityState, CityStatus, Direction, Gate, Revision, Status, Strategy, Verdict,
+    Wave,
 };
 use jiff::Timestamp;
 use serde::Serialize;
@@ -21,7 +24,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use super::approvals::gate_of;
-use super::spec::approval;
+use super::spec::{approval, strategy_of};
 use crate::admission::fault::Fault;
 
 /// The longest message of a cause, in characters: there may be hundreds in one status.
@@ -41,6 +44,7 @@ pub fn read(rollout: &Object) -> Status {
             Some(RolloutDirection::Abort) => Direction::Abort,
             Some(RolloutDirection::Forward) | None => Direction::Forward,
         },
+        strategy: item(&status["strategy"]).map(strategy_of),
         plan: items(&status["plan"], MOST_WAVES).filter_map(planned).collect(),
         cities: items(&status["cities"], MOST_DEPLOYMENTS).filter_map(city).collect(),
         approvals: items(&status["approvals"], MOST_APPROVALS).filter_map(approved).collect(),
@@ -54,8 +58,10 @@ pub fn render(rollout: &Object, status: &Status, verdict: &Verdict, now: Timesta
         observed(fields, rollout);
         set(fields, "targetRevision", status.target.map(number));
         set(fields, "direction", status.target.map(|_| direction(status.direction)));
+        set(fields, "strategy", status.strategy.map(strategy));
         set(fields, "plan", listed(status.plan.iter().take(MOST_WAVES).map(planned_as)));
         set(fields, "cities", listed(status.cities.iter().take(MOST_DEPLOYMENTS).map(city_as)));
+        set(fields, "awaiting", awaited(verdict));
         set(fields, "approvals", listed(status.approvals.iter().take(MOST_APPROVALS).map(approved_as)));
     }
     say(&mut rendered, rollout, &Said::new(status, verdict), now);
@@ -67,6 +73,8 @@ pub fn invalid(rollout: &Object, faults: &[Fault], now: Timestamp) -> Value {
     let mut rendered = standing(rollout.status());
     if let Some(fields) = rendered.as_object_mut() {
         observed(fields, rollout);
+        // Nothing begins by an approval.
+        fields.remove("awaiting");
     }
     let mut lines: Vec<_> = faults.iter().take(MOST_FAULTS).map(Fault::to_string).collect();
     if let Some(more) = faults.len().checked_sub(MOST_FAULTS).filter(|more| *more > 0) {
@@ -98,12 +106,12 @@ impl Said {
                 Self { is_progressing: true, ..Self::still(Reason::WaveInProgress, progress(status)) }
             }
             Verdict::Complete => Self::complete(status.direction),
-            Verdict::AwaitingApproval(wave) => {
-                let message = format!("The wave {} requires approval", Quoted(wave));
-                Self::still(Reason::RolloutAwaitingApproval, message)
+            Verdict::AwaitingApproval { wave, gate } => {
+                Self::still(Reason::RolloutAwaitingApproval, requires_approval(wave, *gate))
             }
             Verdict::Paused => {
-                Self::still(Reason::RolloutPaused, format!("The rollout is paused. {}", progress(status)))
+                let message = paused_message(&format!(". {}", progress(status)));
+                Self::still(Reason::RolloutPaused, message)
             }
             Verdict::RolledBack { deployment, cause } => {
                 let failed = failed(deployment, cause);
@@ -128,6 +136,24 @@ impl Said {
                 Self::still(Reason::RolloutAborted, message.to_owned())
             }
         }
+    }
+}
+
+/// Says which approval a rollout waits for.
+pub fn requires_approval(wave: &str, gate: Gate) -> String {
+    let side = match gate {
+        Gate::Before => "before its first city",
+        Gate::After => "after its last city",
+    };
+    format!("The wave {} requires approval {side}", Quoted(wave))
+}
+
+fn awaited(verdict: &Verdict) -> Option<RolloutAwaiting> {
+    match verdict {
+        Verdict::AwaitingApproval { wave, gate } => {
+            Some(RolloutAwaiting { gate: gate_as(*gate), wave: wave.to_string() })
+        }
+        _ => None,
     }
 }
 
@@ -222,6 +248,14 @@ fn direction(direction: Direction) -> RolloutDirection {
         Direction::Forward => RolloutDirection::Forward,
         Direction::Back => RolloutDirection::Back,
         Direction::Abort => RolloutDirection::Abort,
+    }
+}
+
+fn strategy(strategy: Strategy) -> RolloutStrategy {
+    match strategy {
+        Strategy::InOrder => RolloutStrategy::InOrder,
+        Strategy::AllAtOnce => RolloutStrategy::AllAtOnce,
+        Strategy::External => RolloutStrategy::External,
     }
 }
 
@@ -321,11 +355,15 @@ fn approved_as(approved: &Approved) -> RolloutApproved {
     RolloutApproved {
         at: stamp(approved.at),
         by: plain(&approved.by, LONGEST_USER),
-        gate: match approved.gate {
-            Gate::Before => RolloutGate::Before,
-            Gate::After => RolloutGate::After,
-        },
+        gate: gate_as(approved.gate),
         wave: approved.wave.to_string(),
+    }
+}
+
+fn gate_as(gate: Gate) -> RolloutGate {
+    match gate {
+        Gate::Before => RolloutGate::Before,
+        Gate::After => RolloutGate::After,
     }
 }
 

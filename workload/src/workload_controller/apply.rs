@@ -4,57 +4,32 @@ use std::borrow::Cow;
 
 use fedhub_api::conditions::{find, said};
 use fedhub_api::facts::Digest;
-use fedhub_api::facts::placed::{Carried, WantedTemplate, says};
+use fedhub_api::facts::carried::WantedTemplate;
+use fedhub_api::facts::placed::says;
 use fedhub_api::hub_metadata::set_annotation;
 use fedhub_api::reason::Reason;
 use fedhub_cache::ObjectPart;
 use fedhub_cache::digest::Version;
 use fedhub_cache::normalization::settled;
 use fedhub_core::errors::{self, Category, Error, RequestError};
-use fedhub_core::names::{
-    CURRENT_REVISION, SUSPENDED, SUSPENDED_DEPLOYMENTS, WORKLOAD_FINALIZER, WORKLOAD_UID, revision_history,
-};
-use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, set_field};
+use fedhub_core::names::{SUSPENDED, SUSPENDED_DEPLOYMENTS, WORKLOAD_FINALIZER, WORKLOAD_UID};
+use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView};
 use fedhub_core::{finalizers, hash};
 use fedhub_engine::{Outcome, Step};
-use fedhub_planes::events::{EventType, reference_to};
 use fedhub_planes::{Precondition, StatusWrite, Write, WriteMode, Written};
 use serde_json::{Value, json};
 
 use super::desired::{desired, same_metadata};
+use super::history::Earlier;
 use super::plan::WorkloadPlan;
 use super::reconcile::{WorkloadReconciler, mark_synced};
-use super::revisions::{self, Limits, Recorded};
+use super::revisions;
 use super::snapshot::{RefusedDeployment, Site, Snapshot, own};
 use super::summary::{Summary, name_taken};
-use crate::rollouts::spec::revision_history_limit;
-use crate::rollouts::status;
 
 const WD: Kind = Kind::WorkloadDeployment;
 /// How many WDs that a terminating Workload may own are looked at in one attempt.
 const MOST_LISTED: usize = 250;
-
-/// The history of a Workload, once it was read for the WDs that are to have an earlier revision.
-#[derive(Default)]
-struct Earlier {
-    /// Its revisions; null where there is no history.
-    history: Option<Value>,
-}
-
-/// What stays in the history of the Workload with this UID.
-fn limits(seen: &Snapshot, uid: &str) -> Limits {
-    let carried = seen.own(uid).filter_map(|(_, _, placed)| match placed.carried {
-        Carried::Intact(revision) | Carried::Edited(revision) => Some(revision),
-        Carried::Unmarked => None,
-    });
-    let rollout = seen.rollout.as_deref();
-    let cities = rollout.map(status::read).unwrap_or_default().cities;
-    let allowed = cities.iter().flat_map(|city| [city.revision, city.last_good]).flatten();
-    Limits {
-        most: rollout.map_or(revisions::MOST, revision_history_limit),
-        used: carried.chain(allowed.map(|revision| revision.0)).take(revisions::MOST).collect(),
-    }
-}
 
 impl WorkloadReconciler<'_> {
     /// Performs a plan.
@@ -133,65 +108,6 @@ impl WorkloadReconciler<'_> {
         Ok(Step::Updated)
     }
 
-    /// Tells the user that a template is not recorded because the plane refuses that, once for each template.
-    fn tell_unrecorded(&self, workload: &Object, error: &RequestError) {
-        let Some(name) = revision_history(workload.name()) else { return };
-        let is_refused = matches!(error.category(), Category::Invalid | Category::Forbidden);
-        let template = hash::json(&workload.spec()["template"]);
-        if is_refused && self.controller.unrecorded.lock().is_news(self.key, template) {
-            let note = revisions::not_recorded(&name, &errors::chain(error));
-            let about = reference_to(Kind::Workload, workload);
-            self.project.events.send(about, EventType::Warning, Reason::RevisionNotRecorded, note);
-        }
-    }
-
-    /// Records the template of a Workload; returns the revision that has it. `None` where its name is too
-    /// long for a history, and where the Workload has changed meanwhile.
-    async fn record(&self, seen: &Snapshot, workload: &Object) -> Result<Option<u64>, RequestError> {
-        let Some(name) = revision_history(workload.name()) else { return Ok(None) };
-        // Only the server knows who wrote it: stores keep no managedFields.
-        let live = self
-            .project
-            .get_metadata(self.pass, Kind::Workload, workload.namespace(), workload.name())
-            .await?;
-        let Some(live) = live.filter(|live| live.version() == workload.version()) else { return Ok(None) };
-        let limits = limits(seen, workload.uid());
-        let mut workload = workload.clone();
-        workload.metadata.managed_fields = live.metadata.managed_fields;
-        if workload.annotation(CURRENT_REVISION).is_none() {
-            // It has no history, or one that was left by another of its name, which the create then finds.
-            match self.write_history(None, &name, &workload, &limits).await? {
-                (revision, None | Some(Written::Stored(_))) => return Ok(Some(revision)),
-                (_, Some(Written::Exists { .. })) => {}
-            }
-        }
-        let history = self.project.get_live(self.pass, Kind::ConfigMap, workload.namespace(), &name).await?;
-        let (revision, written) = self.write_history(history, &name, &workload, &limits).await?;
-        written.map(Written::stored).transpose()?;
-        Ok(Some(revision))
-    }
-
-    /// Writes the history called `name` where its newest revision is not the template of `workload`; returns
-    /// the number of the revision that has it.
-    async fn write_history(
-        &self,
-        history: Option<Object>,
-        name: &str,
-        workload: &Object,
-        limits: &Limits,
-    ) -> Result<(u64, Option<Written>), RequestError> {
-        let now = self.controller.planes.clock().now();
-        let Recorded { revision, history: new } =
-            revisions::record(history.as_ref(), name, workload, limits, now);
-        let Some(new) = new.map(Box::new) else { return Ok((revision, None)) };
-        let write = match history {
-            Some(_) => Write::Replace { object: new, mode: WriteMode::Direct },
-            None => Write::Create(new),
-        };
-        let written = self.controller.writer(&self.project, self.pass).write(Kind::ConfigMap, write).await?;
-        Ok((revision, written))
-    }
-
     /// Reads the Workload live: a watch that lags must not have WDs deleted that a newer spec wants.
     async fn confirm(&mut self) -> Result<Step, Error> {
         let key = self.key;
@@ -248,36 +164,6 @@ impl WorkloadReconciler<'_> {
         Ok(step)
     }
 
-    /// The Workload with the template of an earlier revision. `None` where the history does not have it any
-    /// more, which the next round plans by.
-    async fn earlier<'w>(
-        &mut self,
-        read: &mut Earlier,
-        workload: &Object,
-        revision: u64,
-    ) -> Result<Option<Cow<'w, Object>>, Error> {
-        if read.history.is_none() {
-            let history = match revision_history(workload.name()) {
-                Some(name) => {
-                    let namespace = workload.namespace();
-                    self.project.get_live(self.pass, Kind::ConfigMap, namespace, &name).await?
-                }
-                None => None,
-            };
-            read.history = Some(history.map_or(Value::Null, |history| history.data["data"].clone()));
-        }
-        let revisions = read.history.as_ref().unwrap_or(&Value::Null);
-        let Some(template) = revisions::template(revisions, revision) else {
-            self.learnt.forgotten.insert(revision);
-            return Ok(None);
-        };
-        let mut workload = workload.clone();
-        let mut spec = workload.spec().clone();
-        spec["template"] = template;
-        set_field(&mut workload, "spec", spec);
-        Ok(Some(Cow::Owned(workload)))
-    }
-
     /// The answer to a write of one WD. A refusal is that WD's own: it is kept, and the reconcile goes on.
     #[allow(clippy::result_large_err, reason = "it is what the reconcile returns")]
     fn tried(
@@ -315,7 +201,14 @@ impl WorkloadReconciler<'_> {
         }
         let written =
             self.controller.writer(&self.project, self.pass).write(WD, Write::Create(Box::new(wd))).await?;
-        let Some(Written::Exists { conflict, .. }) = written else { return Ok(written.is_some()) };
+        let conflict = match written {
+            Some(Written::Exists { conflict, .. }) => conflict,
+            Some(Written::Stored(stored)) => {
+                self.learn_settled(site, &stored);
+                return Ok(true);
+            }
+            None => return Ok(false),
+        };
         if self.project.store(WD).digest(&self.key.namespace, &site.name).is_none() {
             // The watch does not select it, so that the next round would not know of it either.
             let refusal =
@@ -351,15 +244,32 @@ impl WorkloadReconciler<'_> {
         let normalization = self.project.store(WD).normalization(namespace, &site.name, ObjectPart::Spec);
         let same = same_metadata(&wd, &current);
         if same && settled(wd.spec(), current.spec(), normalization) {
-            let settled = (Version::new(current.version()), site.wanted.content());
-            self.learnt.settled.insert(site.name.clone(), settled);
+            self.learn_settled(site, &current);
             return Ok(false);
         }
         // After a restart it is not known what the plane makes of what was written before.
         let mode = WriteMode::new(same, normalization);
         let write = Write::Replace { object: Box::new(wd), mode };
-        let written = self.controller.writer(&self.project, self.pass).write(WD, write).await?;
-        Ok(matches!(written, Some(Written::Stored(_))))
+        match self.controller.writer(&self.project, self.pass).write(WD, write).await? {
+            Some(Written::Stored(stored)) => {
+                self.learn_settled(site, &stored);
+                Ok(true)
+            }
+            Some(Written::Exists { .. }) => Ok(false),
+            None => {
+                self.learn_settled(site, &current);
+                Ok(false)
+            }
+        }
+    }
+
+    /// Notes that a WD is what the plane makes of what is wanted of it.
+    fn learn_settled(&mut self, site: &Site<'_>, stands: &Object) {
+        let version = Version::new(stands.version());
+        if let Some(revision) = site.wanted.revision() {
+            self.learnt.made_of.insert(site.name.clone(), (version.clone(), revision));
+        }
+        self.learnt.settled.insert(site.name.clone(), (version, site.wanted.content()));
     }
 
     /// Writes the status of the WorkloadRollout, where it is not what the plane makes of it.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use fedhub_api::facts::placed::{Carried, WantedTemplate};
+use fedhub_api::facts::carried::{Carried, WantedTemplate};
 use fedhub_api::facts::{Placed, Workload};
 use fedhub_api::reason::attributed;
 use fedhub_core::names::deployment_name;
@@ -69,8 +69,8 @@ impl<'a> Newest<'a> {
     /// The health of a WD. One that cannot be reached and was not healthy on the newest template when it was
     /// last heard of may be down by that template: it is judged by what it reported then. One that has the
     /// newest template since an earlier rollout is no part of this one.
-    fn health(&self, placed: &Placed) -> Health {
-        let is_newest = self.is(self.carried(placed));
+    fn health(&self, placed: &Placed, carries: Carries) -> Health {
+        let is_newest = self.is(carries);
         let reported = reported(placed);
         if placed.unreachable && (!is_newest || reported == Health::Healthy) {
             return Health::Unreachable;
@@ -80,8 +80,17 @@ impl<'a> Newest<'a> {
         if is_newest && is_earlier { Health::Healthy } else { reported }
     }
 
-    /// The revision that a WD carries. Its template decides, and then its mark: a tenant may write anything
-    /// there.
+    /// The revision that a WD carries. One whose template is what the plane makes of the revision that it is
+    /// marked with was not edited.
+    fn carries(&self, seen: &Snapshot, name: &str, placed: &Placed) -> Carries {
+        match self.carried(placed) {
+            Carries::Edited(marked) if seen.is_made_of(name, marked.0) => Carries::Known(marked),
+            carries => carries,
+        }
+    }
+
+    /// The revision that a WD carries by what it shows. Its template decides, and then its mark: a tenant may
+    /// write anything there.
     fn carried(&self, placed: &Placed) -> Carries {
         if placed.template == self.facts.template && placed.restart == self.facts.restart {
             return Carries::Known(self.revision());
@@ -125,14 +134,15 @@ pub(super) fn cities(seen: &Snapshot, facts: &Workload, newest: &Newest<'_>, uid
             // No WD of the Workload can be there.
             continue;
         }
+        let carries = placed.map_or(Carries::Nothing, |placed| newest.carries(seen, &deployment, placed));
         cities.push(City {
             deployment: deployment.into(),
             city: city.into(),
-            carries: placed.map_or(Carries::Nothing, |placed| newest.carried(placed)),
+            carries,
             health: match placed {
                 // No cell serves the city any more.
                 Some(_) if by_cells && !seen.locations.contain(city) => Health::Unreachable,
-                Some(placed) => newest.health(placed),
+                Some(placed) => newest.health(placed, carries),
                 None => Health::Progressing,
             },
         });

@@ -9,7 +9,8 @@
 //! stays so; one that its Workload suspended is resumed with it (W11). Labels, annotations, finalizers and
 //! owner references that are not ours stand too (I9).
 
-use fedhub_api::facts::placed::{KEPT_FIELDS, WantedDeployment, WantedTemplate};
+use fedhub_api::facts::carried::WantedTemplate;
+use fedhub_api::facts::placed::{KEPT_FIELDS, WantedDeployment};
 use fedhub_api::facts::restarts::{self, revision_mark};
 use fedhub_api::hub_metadata::set_annotation;
 use fedhub_core::hash;

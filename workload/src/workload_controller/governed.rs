@@ -10,11 +10,13 @@ use fedhub_core::object::{Object, ObjectView};
 use fedhub_rollout::{
     Assignment, Carries, City, Decision, Direction, Revision, Status, Strategy, Verdict, World, assign,
 };
+use jiff::Timestamp;
 use serde_json::Value;
 
 use super::cities::{Newest, cities, deployments, templates};
 use super::snapshot::{Snapshot, own};
 use super::turns::Turns;
+use super::unsettled::unsettled;
 use crate::admission::fault::Faults;
 use crate::admission::path::Path;
 use crate::rollouts::{approvals, spec, status};
@@ -24,6 +26,13 @@ pub fn governed(seen: &Snapshot, facts: &Workload, uid: &str, rollout: &Object) 
     let newest = Newest::new(facts);
     let cities = cities(seen, facts, &newest, uid);
     let before = standing(rollout, facts);
+    let is_allowed = |city: &City, revision: Revision| {
+        let kept = before.cities.iter().find(|it| it.deployment == city.deployment);
+        kept.and_then(|it| it.revision).is_none_or(|allowed| allowed == revision)
+    };
+    if let Some(turns) = unsettled(seen, facts, &newest, &cities, is_allowed) {
+        return turns;
+    }
     let Some(revision) = facts.revision else {
         // There is no number that could be assigned.
         let mut faults = Faults::default();
@@ -35,8 +44,7 @@ pub fn governed(seen: &Snapshot, facts: &Workload, uid: &str, rollout: &Object) 
     let named = deployments(seen, facts);
     let selected: Vec<_> =
         named.iter().map(|(name, placement, city)| spec::Deployment { name, placement, city }).collect();
-    let aborts = rollout.spec()["abort"] == true;
-    let is_frozen = !before.plan.is_empty() && (aborts || before.target == Some(Revision(revision)));
+    let is_frozen = spec::is_frozen(rollout, &before, Revision(revision));
     let read = spec::policy(rollout, &selected, is_frozen).and_then(|policy| {
         let requests = approvals::requests(rollout)?;
         Ok((policy, requests))
@@ -70,10 +78,26 @@ pub fn governed(seen: &Snapshot, facts: &Workload, uid: &str, rollout: &Object) 
         templates: templates(seen, &newest, &cities, &decision.assignments),
         held: None,
         status: Some(status::render(rollout, &decision.status, &decision.verdict, seen.now)),
+        decided: None,
         outcome: outcome(&decision),
         next: decision.next,
         verdict: Some(decision.verdict),
     }
+}
+
+/// The status of a WorkloadRollout whose Workload does not exist; `None` while the rollout is being deleted.
+pub fn orphaned(rollout: &Object, now: Timestamp) -> Option<Value> {
+    if rollout.is_terminating() {
+        return None;
+    }
+    let mut faults = Faults::default();
+    let path = Path::from_field("spec").field("workloadRef").field("name");
+    faults.not_found(
+        path,
+        rollout.name(),
+        "the project has no workload of that name, create it or delete the rollout",
+    );
+    Some(status::invalid(rollout, &faults.into_vec(), now))
 }
 
 /// How a rollout ended, where that is not on the newest template.

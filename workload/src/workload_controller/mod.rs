@@ -26,6 +26,7 @@ mod apply;
 mod cities;
 pub mod desired;
 pub mod governed;
+mod history;
 pub mod lifecycle;
 mod options;
 mod order;
@@ -39,6 +40,7 @@ pub mod summary;
 pub mod terminating;
 mod triggers;
 pub mod turns;
+mod unsettled;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

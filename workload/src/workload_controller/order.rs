@@ -12,17 +12,22 @@ use fedhub_rollout::{
 };
 
 use super::cities::{Newest, cities, templates};
-use super::governed::governed;
+use super::governed::{governed, orphaned};
 use super::rollout::PROGRESS_DEADLINE;
 use super::snapshot::Snapshot;
 use super::turns::Turns;
+use super::unsettled::unsettled;
 
 impl Snapshot {
     /// Whose turn it is by these inputs. It is decided once: a Workload has hundreds of cities.
     pub fn turns(&self) -> &Turns {
         self.turns.get_or_init(|| match (&self.workload, self.facts()) {
             (Some(workload), Some(facts)) => decide(self, facts, &workload.uid.to_string()),
-            _ => Turns::default(),
+            (None, _) => Turns {
+                status: self.rollout.as_deref().and_then(|it| orphaned(it, self.now)),
+                ..Turns::default()
+            },
+            (Some(_), None) => Turns::default(),
         })
     }
 }
@@ -41,6 +46,9 @@ fn decide(seen: &Snapshot, facts: &Workload, uid: &str) -> Turns {
     }
     let newest = Newest::new(facts);
     let cities = cities(seen, facts, &newest, uid);
+    if let Some(turns) = unsettled(seen, facts, &newest, &cities, |_, _| true) {
+        return turns;
+    }
     let held = held(facts, &newest, &cities);
     let mut standing = cities.iter().filter(|city| city.carries != Carries::Nothing);
     if held.is_none() && standing.all(|city| newest.is(city.carries)) {
@@ -58,13 +66,23 @@ fn decide(seen: &Snapshot, facts: &Workload, uid: &str) -> Turns {
     };
     let decision = assign(&world);
     let templates = templates(seen, &newest, &cities, &decision.assignments);
-    Turns { templates, held, verdict: Some(decision.verdict), ..Turns::default() }
+    Turns {
+        templates,
+        held,
+        decided: Some(decision.status),
+        verdict: Some(decision.verdict),
+        ..Turns::default()
+    }
 }
 
 /// Decides while the rollout is paused: what stands keeps its revision, and nothing is created.
 fn paused(seen: &Snapshot, facts: &Workload, uid: &str) -> Turns {
     let newest = Newest::new(facts);
     let cities = cities(seen, facts, &newest, uid);
+    if let Some(turns) = unsettled(seen, facts, &newest, &cities, |_, revision| revision < newest.revision())
+    {
+        return turns;
+    }
     let assignments: Vec<_> = cities
         .iter()
         .map(|city| match city.carries {

@@ -53,7 +53,7 @@ pub enum WorkloadPlan {
 
 /// Decides.
 pub fn plan(seen: &Snapshot) -> WorkloadPlan {
-    let (Some(workload), Some(facts)) = (&seen.workload, seen.facts()) else { return WorkloadPlan::Synced };
+    let (Some(workload), Some(facts)) = (&seen.workload, seen.facts()) else { return orphan(seen) };
     if seen.writes == WriteState::Paused {
         return WorkloadPlan::AwaitResume;
     }
@@ -90,6 +90,14 @@ pub fn plan(seen: &Snapshot) -> WorkloadPlan {
         }
     }
     status(seen, facts, &uid).unwrap_or(WorkloadPlan::Synced)
+}
+
+/// Plans a WorkloadRollout without its Workload: its status says so.
+fn orphan(seen: &Snapshot) -> WorkloadPlan {
+    if seen.writes != WriteState::Active || seen.service == ServiceState::Unknown || seen.is_withdrawn() {
+        return WorkloadPlan::AwaitResume;
+    }
+    rollout_status(seen).map_or(WorkloadPlan::Synced, WorkloadPlan::WriteRollout)
 }
 
 /// The status that the WorkloadRollout is to have, where it does not say this already.

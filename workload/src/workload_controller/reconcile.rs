@@ -11,6 +11,7 @@ use fedhub_core::names::deployment_name;
 use fedhub_core::object::{Key, Kind, PlaneId};
 use fedhub_engine::{Controller, Job, Outcome, Reconciler, Step, reconcile};
 use fedhub_planes::{Pass, Plane};
+use fedhub_rollout::Verdict;
 
 use super::WorkloadController;
 use super::lifecycle::TypeState;
@@ -82,12 +83,18 @@ pub(super) fn is_synced(project: &Plane, seen: &Snapshot) -> bool {
     known != 0 && known == seen.fingerprint()
 }
 
-/// Remembers that the Workload is in sync with these inputs, and drops it from memory.
+/// Remembers that the Workload is in sync with these inputs, and drops it from memory, unless other cities
+/// are to get its template soon: each is written from it.
 pub(super) fn mark_synced(project: &Plane, seen: &Snapshot) {
     let Some(workload) = &seen.workload else { return };
     let store = project.store(Kind::Workload);
     let key = &seen.key;
-    store.mark_synced(&key.namespace, &key.name, &workload.version, seen.fingerprint());
+    let fingerprint = seen.fingerprint();
+    if seen.turns().verdict == Some(Verdict::Progressing) {
+        store.mark_synced_for_now(&key.namespace, &key.name, &workload.version, fingerprint);
+    } else {
+        store.mark_synced(&key.namespace, &key.name, &workload.version, fingerprint);
+    }
 }
 
 impl Controller for WorkloadController {

@@ -12,8 +12,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use fedhub_api::facts::placed::WantedTemplate;
-use fedhub_api::facts::workload::RolloutSaid;
+use fedhub_api::facts::carried::WantedTemplate;
+use fedhub_api::facts::workload::{RolloutSaid, paused_message};
 use fedhub_api::facts::{Digest, DigestExt};
 use fedhub_api::reason::{Reason, attributed};
 use fedhub_cache::digest::Uid;
@@ -24,6 +24,7 @@ use jiff::Timestamp;
 
 use super::paused::{self, Said};
 use super::snapshot::{Site, SiteState, Snapshot};
+use crate::rollouts::status::requires_approval;
 
 /// How long a rollout may make no progress before its condition `Progressing` says so.
 pub const PROGRESS_DEADLINE: Duration = Duration::from_mins(10);
@@ -91,7 +92,7 @@ impl Rollout {
             seen.own(uid).filter(|(name, deployment, _)| !deployment.terminating && !names.contains(name));
         rollout.unwanted = own.map(|(name, ..)| name.clone()).collect();
         let is_open = rollout.is_governed
-            && matches!(rollout.verdict, Some(Verdict::Progressing | Verdict::AwaitingApproval(_)));
+            && matches!(rollout.verdict, Some(Verdict::Progressing | Verdict::AwaitingApproval { .. }));
         rollout.on_its_way |= !rollout.none && (rollout.keeps() || is_open);
         rollout
     }
@@ -106,7 +107,7 @@ impl Rollout {
         let all = replicas.max(desired);
         let is_paused = seen.facts().is_some_and(|facts| facts.paused);
         let is_held = !is_paused
-            && !placed.has_template_of(&site.wanted)
+            && !seen.has_newest(site, placed)
             && !matches!(site.wanted.which, WantedTemplate::Newest(_));
         if is_held {
             let is_away = placed.unreachable || !seen.locations.contain(site.wanted.city);
@@ -147,7 +148,11 @@ impl Rollout {
         if !is_paused {
             return said;
         }
-        paused::progressing(sites.iter().flat_map(|(_, sites)| sites).zip(states.iter().flatten()), said)
+        paused::progressing(
+            seen,
+            sites.iter().flat_map(|(_, sites)| sites).zip(states.iter().flatten()),
+            said,
+        )
     }
 
     fn unpaused(&self, is_overdue: bool) -> Said {
@@ -204,12 +209,12 @@ impl Rollout {
                 let message = format!("{message}. WorkloadDeployment {name} failed by {}", cause.reason);
                 ("False", Reason::RolloutRolledBack, message)
             }
-            Verdict::AwaitingApproval(wave) => {
-                let message = format!("{message}. The wave {} requires approval", Quoted(wave));
+            Verdict::AwaitingApproval { wave, gate } => {
+                let message = format!("{message}. {}", requires_approval(wave, *gate));
                 return Some(("True", Reason::RolloutInProgress, message));
             }
             Verdict::Paused if self.is_governed => {
-                let message = format!("The rollout is paused. {message}");
+                let message = paused_message(&format!(". {message}"));
                 return Some(("Unknown", Reason::RolloutPaused, message));
             }
             Verdict::Paused | Verdict::Progressing | Verdict::Complete => return None,

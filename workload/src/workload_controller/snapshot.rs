@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use fedhub_api::facts::carried::WantedTemplate;
 use fedhub_api::facts::deployment::mark_hash;
-use fedhub_api::facts::placed::{WantedDeployment, WantedTemplate};
+use fedhub_api::facts::placed::WantedDeployment;
 use fedhub_api::facts::workload::{MOST_SUSPENDED, Placement};
 use fedhub_api::facts::{Deployment, Digest, DigestExt, Placed, Workload};
 use fedhub_api::reason::Reason;
@@ -67,6 +68,8 @@ pub struct Learnt {
     /// The WDs that are what the server makes of what is wanted: the version of each, and
     /// [`WantedDeployment::content`].
     pub settled: BTreeMap<String, (Version, u64)>,
+    /// The WDs whose template is what the server makes of a revision: the version of each, and that revision.
+    pub made_of: BTreeMap<String, (Version, u64)>,
     /// The status of the WorkloadRollout whose write would change nothing, by its hash.
     pub rollout_settled: Option<u64>,
     /// The revisions that are assigned to WDs, and that the history does not have any more.
@@ -238,6 +241,18 @@ impl Snapshot {
             Some(*version == stands.version && *content == site.wanted.content())
         };
         placed.is(&site.wanted) || settled() == Some(true)
+    }
+
+    /// Whether the template of a WD is what the server makes of that revision.
+    pub fn is_made_of(&self, name: &str, revision: u64) -> bool {
+        let stands = self.deployments.get(name).zip(self.learnt.made_of.get(name));
+        stands.is_some_and(|(digest, (version, made_of))| *version == digest.version && *made_of == revision)
+    }
+
+    /// Whether the WD of a site has the Workload's own template, or what the server makes of that.
+    pub fn has_newest(&self, site: &Site<'_>, placed: &Placed) -> bool {
+        let newest = self.facts().and_then(|facts| facts.revision);
+        placed.has_template_of(&site.wanted) || newest.is_some_and(|it| self.is_made_of(&site.name, it))
     }
 
     /// Whether the service was withdrawn from the project (W9).

@@ -16,12 +16,13 @@ use crate::locations::{Authority, changed_cities};
 use crate::networks::comes_or_goes;
 
 impl WorkloadController {
-    /// Enqueues a Workload. Returns whether it will be reconciled: what cannot be yet is enqueued when its
-    /// plane is in sync.
+    /// Enqueues a Workload, also one that does not exist and has a WorkloadRollout. Returns whether it will
+    /// be reconciled: what cannot be yet is enqueued when its plane is in sync.
     fn enqueue(&self, project: &Plane, namespace: &str, name: &str) -> bool {
         let PlaneId::Project(plane) = &project.id else { return false };
-        let known = project.store(Kind::Workload).digest(namespace, name).is_some();
-        known
+        let mut kinds = [Kind::Workload, Kind::WorkloadRollout].into_iter();
+        let is_known = kinds.any(|kind| project.store(kind).digest(namespace, name).is_some());
+        is_known
             && self.planes.ready(plane)
             && self.queue.add(project.key(Kind::Workload, namespace, name), &project.id)
     }
@@ -47,7 +48,9 @@ impl WorkloadController {
             return;
         }
         let all = |it: View<'_>| Some(project.key(Kind::Workload, it.namespace, it.name));
-        for key in project.store(Kind::Workload).select(None, all) {
+        let mut keys: BTreeSet<_> = project.store(Kind::Workload).select(None, all).into_iter().collect();
+        keys.extend(project.store(Kind::WorkloadRollout).select(None, all));
+        for key in keys {
             let seen = self.snapshot(project, &key);
             let is_settled = seen.next_deadline().is_none() && plan(&seen) == WorkloadPlan::Synced;
             if is_synced(project, &seen) || is_settled {

@@ -80,9 +80,12 @@ fn city() -> impl Strategy<Value = CityStatus> {
     )
 }
 
+fn gate() -> impl Strategy<Value = Gate> {
+    prop_oneof![Just(Gate::Before), Just(Gate::After)]
+}
+
 fn approved() -> impl Strategy<Value = Approved> {
-    let gate = prop_oneof![Just(Gate::Before), Just(Gate::After)];
-    (name(), gate, "[ -~]{0,40}", time()).prop_map(|(wave, gate, by, at)| Approved {
+    (name(), gate(), "[ -~]{0,40}", time()).prop_map(|(wave, gate, by, at)| Approved {
         wave,
         gate,
         by: by.into(),
@@ -93,10 +96,17 @@ fn approved() -> impl Strategy<Value = Approved> {
 fn any_status() -> impl Strategy<Value = Status> {
     let direction = prop_oneof![Just(Direction::Forward), Just(Direction::Back), Just(Direction::Abort)];
     let target = (0..i64::MAX as u64).prop_map(Revision);
-    (target, direction, vec(wave(), 0..4), vec(city(), 0..5), vec(approved(), 0..4)).prop_map(
-        |(target, direction, plan, cities, approvals)| Status {
+    let strategy = prop_oneof![
+        Just(None),
+        Just(Some(fedhub_rollout::Strategy::InOrder)),
+        Just(Some(fedhub_rollout::Strategy::AllAtOnce)),
+        Just(Some(fedhub_rollout::Strategy::External)),
+    ];
+    (target, direction, strategy, vec(wave(), 0..4), vec(city(), 0..5), vec(approved(), 0..4)).prop_map(
+        |(target, direction, strategy, plan, cities, approvals)| Status {
             target: Some(target),
             direction,
+            strategy,
             plan,
             cities,
             approvals,
@@ -109,7 +119,7 @@ fn any_verdict() -> impl Strategy<Value = Verdict> {
         Just(Verdict::Complete),
         Just(Verdict::Progressing),
         Just(Verdict::Paused),
-        name().prop_map(Verdict::AwaitingApproval),
+        (name(), gate()).prop_map(|(wave, gate)| Verdict::AwaitingApproval { wave, gate }),
         (name(), cause()).prop_map(|(deployment, cause)| Verdict::Stalled { deployment, cause }),
     ]
 }
@@ -254,7 +264,7 @@ fn r6_conditions_say_where_a_rollout_stands() {
         (Direction::Forward, stalled, ["False CityFailed", "True CityFailed", "False CityFailed"]),
         (
             Direction::Forward,
-            Verdict::AwaitingApproval("canary".into()),
+            Verdict::AwaitingApproval { wave: "canary".into(), gate: Gate::Before },
             [
                 "False RolloutAwaitingApproval",
                 "False RolloutAwaitingApproval",
@@ -270,6 +280,25 @@ fn r6_conditions_say_where_a_rollout_stands() {
             .map(|(kind, it)| format!("{kind}={it}"))
             .collect();
         assert_eq!(conditions(&rendered), expected);
+    }
+}
+
+#[test]
+fn r3_the_awaited_approval_is_said_until_it_is_there() {
+    let decided = Status { target: Some(Revision(7)), ..Status::default() };
+    for (gate, side, message) in [
+        (Gate::Before, "Before", "The wave \"canary\" requires approval before its first city"),
+        (Gate::After, "After", "The wave \"canary\" requires approval after its last city"),
+    ] {
+        let verdict = Verdict::AwaitingApproval { wave: "canary".into(), gate };
+        let waits = status::render(&waves(), &decided, &verdict, now());
+        assert_eq!(waits["awaiting"], json!({"wave": "canary", "gate": side}));
+        let found = said(find(&waits, "Progressing").unwrap()).2;
+        assert!(found.starts_with(message), "{found}");
+        let stored = with_status(waves(), waits);
+        let goes_on = status::render(&stored, &decided, &Verdict::Progressing, now());
+        let is_stopped = status::invalid(&stored, &[], now());
+        assert!(goes_on["awaiting"].is_null() && is_stopped["awaiting"].is_null());
     }
 }
 

@@ -11,7 +11,7 @@ const READY: (&str, &str, &str) = ("True", "StableInstanceFound", "1/1 instances
 const BROKEN: (&str, &str, &str) = ("False", "ImageUnavailable", "no such image");
 
 /// Puts a rollout of `web` with these fields beside its name.
-fn put(world: &World, spec: &Value) {
+pub fn put(world: &World, spec: &Value) {
     let mut rollout = json!({
         "apiVersion": API, "kind": "WorkloadRollout", "metadata": {"namespace": SPACE, "name": "web"},
         "spec": {"workloadRef": {"name": "web"}, "strategy": "InOrder", "onFailure": "Pause",
@@ -100,12 +100,14 @@ async fn r3_a_wave_waits_for_its_approval_however_long_that_takes() {
     assert_eq!(images(&world, ["DFW", "ORD"]), ["nginx:1", "nginx:2"]);
     let (status, reason, message) = world.said("web", "Progressing");
     assert_eq!((status.as_str(), reason.as_str()), ("True", "RolloutInProgress"), "{message}");
-    assert!(message.contains("\"canary\" requires approval"), "{message}");
+    assert!(message.contains("\"canary\" requires approval after its last city"), "{message}");
+    assert_eq!(rollout(&world)["status"]["awaiting"], json!({"wave": "canary", "gate": "After"}));
     let approved = json!([{"wave": "canary", "gate": "After", "by": "eve", "revision": 2}]).to_string();
     let patch = json!({"metadata": {"annotations": {APPROVED: approved}}});
     world.project.patch("WorkloadRollout", SPACE, "web", &patch).unwrap();
     quiet(5).await;
     assert_eq!(images(&world, ["DFW"]), ["nginx:2"]);
+    assert!(rollout(&world)["status"]["awaiting"].is_null());
     let taken = rollout(&world)["status"]["approvals"].clone();
     assert_eq!((&taken[0]["wave"], &taken[0]["by"]), (&json!("canary"), &json!("eve")));
     // It cannot be taken back.
@@ -237,6 +239,27 @@ async fn r8_cities_that_come_join_the_last_wave_and_the_next_rollout_wants_them_
 }
 
 #[tokio::test(start_paused = true)]
+async fn r8_another_strategy_makes_a_new_plan_of_the_spec_of_now() {
+    let paused = json!({"strategy": "AllAtOnce", "paused": true, "waves": canary(&json!({}))});
+    let (world, run) = started(&paused).await;
+    assert_eq!(rollout(&world)["status"]["plan"][0]["name"], "all");
+    let unknown = json!([{"name": "canary", "cities": ["ODR"]}, {"name": "rest"}]);
+    let turn = |waves: Value| {
+        let spec = json!({"strategy": "InOrder", "paused": false, "waves": waves});
+        world.project.patch("WorkloadRollout", SPACE, "web", &json!({"spec": spec})).unwrap();
+    };
+    turn(unknown);
+    quiet(60).await;
+    assert_eq!(images(&world, ["DFW", "ORD"]), ["nginx:1", "nginx:1"]);
+    assert_eq!(holds(&world, "Stalled"), "InvalidRollout");
+    turn(canary(&json!({})));
+    quiet(60).await;
+    assert_eq!(images(&world, ["DFW", "ORD"]), ["nginx:1", "nginx:2"]);
+    assert_eq!(states(&world), ["ORD Updating", "DFW Waiting"]);
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn r3_an_approval_without_its_revision_approves_nothing() {
     let (world, run) = started(&json!({"waves": canary(&json!({"approval": "Before"}))})).await;
     for (revision, expected) in [(json!(null), "nginx:1"), (json!(1), "nginx:1"), (json!(2), "nginx:2")] {
@@ -277,5 +300,44 @@ async fn r8_a_workload_that_was_made_anew_begins_anew() {
     quiet(5).await;
     assert_eq!(images(&world, ["DFW", "ORD"]), ["nginx:7", "nginx:7"]);
     assert_eq!(holds(&world, "Complete"), "", "nothing runs yet");
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn r8_a_rollout_without_its_workload_says_so_until_that_comes() {
+    let world = World::new();
+    let run = world.run();
+    put(&world, &json!({"waves": canary(&json!({}))}));
+    quiet(60).await;
+    assert_eq!(
+        (holds(&world, "Stalled"), holds(&world, "Progressing")),
+        ("InvalidRollout".into(), String::new())
+    );
+    let message = rollout(&world)["status"]["conditions"][1]["message"].as_str().unwrap().to_owned();
+    assert_eq!(
+        message,
+        "The rollout cannot be followed, and no city changes: spec.workloadRef.name: Not found: \"web\": the project has \
+         no workload of that name, create it or delete the rollout. Action required by the user: correct the WorkloadRollout"
+    );
+    // At rest and after a restart nothing is asked.
+    let from = position(&world.project);
+    quiet(3600).await;
+    run.stop().await;
+    let run = world.run();
+    quiet(600).await;
+    assert_eq!(asked(&world.project, from), [""; 0]);
+
+    running(&world, &["DFW", "ORD"]).await;
+    assert_eq!(
+        (holds(&world, "Stalled"), holds(&world, "Complete")),
+        (String::new(), "RolloutComplete".into())
+    );
+    world.project.delete("Workload", SPACE, "web").unwrap();
+    quiet(60).await;
+    assert_eq!(holds(&world, "Stalled"), "InvalidRollout", "it outlives its Workload");
+    world.project.delete("WorkloadRollout", SPACE, "web").unwrap();
+    let from = position(&world.project);
+    quiet(600).await;
+    assert_eq!(asked(&world.project, from), [""; 0]);
     run.stop().await;
 }

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod adoption;
 #[cfg(test)]
+mod cost;
+#[cfg(test)]
 mod deletion;
 #[cfg(test)]
 mod governed;
@@ -14,6 +16,8 @@ mod locations;
 mod messages;
 #[cfg(test)]
 mod moves;
+#[cfg(test)]
+mod mutating;
 #[cfg(test)]
 mod networks;
 #[cfg(test)]

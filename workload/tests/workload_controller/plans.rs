@@ -1,8 +1,11 @@
 //! W1: plans by themselves.
 
+use std::sync::Arc;
+
 use fedhub_api::reason::Reason;
 use fedhub_cache::digest::Version;
-use fedhub_core::object::Object;
+use fedhub_core::object::{Kind, Object, bare};
+use fedhub_planes::WriteState;
 use fedhub_workload::workload_controller::plan::WorkloadPlan;
 use fedhub_workload::workload_controller::snapshot::{RefusedDeployment, Snapshot};
 use serde_json::json;
@@ -64,4 +67,22 @@ fn i7_w1_what_was_learnt_of_one_version_does_not_count_for_another() {
     seen.learnt.status_settled = Some(1);
     let plan = fedhub_workload::workload_controller::plan::plan(&seen);
     assert!(matches!(plan, WorkloadPlan::WriteStatus(_)), "another status was found settled");
+}
+
+#[test]
+fn r8_nothing_is_said_of_a_rollout_without_its_workload_while_its_plane_takes_no_writes() {
+    let rollout = bare(Kind::WorkloadRollout, "default", "web");
+    let orphan = |writes: WriteState| Snapshot {
+        workload: None,
+        rollout: Some(Arc::new(rollout.clone())),
+        writes,
+        ..seen(&web(&["DFW"], "a:1", None, false), &[])
+    };
+    let plan = fedhub_workload::workload_controller::plan::plan;
+    assert!(matches!(plan(&orphan(WriteState::Active)), WorkloadPlan::WriteRollout(_)));
+    for writes in [WriteState::Paused, WriteState::Suspended] {
+        assert_eq!(plan(&orphan(writes)), WorkloadPlan::AwaitResume);
+    }
+    let gone = Snapshot { rollout: None, ..orphan(WriteState::Active) };
+    assert_eq!(plan(&gone), WorkloadPlan::Synced);
 }

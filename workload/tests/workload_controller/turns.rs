@@ -126,6 +126,26 @@ async fn r2_of_a_history_that_lost_the_revision_nothing_is_invented() {
     run.stop().await;
 }
 
+/// The Workload stays in memory while its cities take turns: one read tells who wrote its template (W10).
+#[tokio::test(start_paused = true)]
+async fn r1_a_rollout_reads_its_workload_once_however_many_cities_it_has() {
+    let world = World::new();
+    put_cluster(&world.hub, "LHR");
+    let run = world.run();
+    running(&world, &["DFW", "ORD", "LHR"]).await;
+    let from = position(&world.project);
+    world.patch("web", &image("nginx:2"));
+    for city in ["dfw", "ord", "lhr"] {
+        quiet(60).await;
+        world.report(&format!("web-us-{city}"), 1, READY);
+    }
+    quiet(5).await;
+    assert_eq!(images(&world, ["DFW", "ORD", "LHR"]), ["nginx:2", "nginx:2", "nginx:2"]);
+    let reads = asked(&world.project, from).into_iter().filter(|it| it.starts_with("get workloads/"));
+    assert_eq!(reads.count(), 1);
+    run.stop().await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn r6_a_city_that_fails_stops_the_others_until_the_template_is_mended() {
     let world = World::new();

@@ -2,7 +2,7 @@
 
 use fedhub_api::conditions::{find, is_default, is_true, put, remove, said, standing};
 use fedhub_api::facts::deployment::FEDERATED;
-use fedhub_api::reason::{AnyReason, Reason, needs_action};
+use fedhub_api::reason::{AnyReason, Reason};
 use fedhub_api::transitions::TERMINATION_OVERDUE;
 use fedhub_core::message::Quoted;
 use fedhub_core::names::{SUSPENDED, WORKLOAD_DEPLOYMENT_NAME};
@@ -11,38 +11,13 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::blocker::{ConditionUpdate, foremost, weight};
+use super::facts::DeploymentFacts;
 use super::gates::{self, QUOTA, REFERENCED_DATA};
-use super::network::{Location, Network};
+use super::network::Location;
 use super::{
     AVAILABLE, PROGRAMMED, QUOTA_GRANTED, READY, REFERENCED_DATA_READY, REPLICAS_READY, SCALING_ACTIVE,
 };
-use crate::domain::instances::{Budget, ordinal};
 use crate::domain::referenced_data;
-
-/// The input of a deployment's status.
-#[derive(Clone, Copy, Debug)]
-pub struct DeploymentFacts<'a> {
-    /// The WD, with the status that stands.
-    pub deployment: &'a Object,
-    /// Its own Instances (C3), terminating ones too, in any order.
-    pub instances: &'a [ObjectRef],
-    /// How many are wanted.
-    pub desired: u32,
-    /// The hash of its template.
-    pub template_hash: &'a str,
-    /// How far its networking is.
-    pub network: &'a Network,
-    /// The location that the cell serves.
-    pub location: &'a Location,
-    /// The condition of its autoscaler, if it scales (C13).
-    pub scaling: Option<&'a ConditionUpdate>,
-    /// Any other obstacle to creating its Instances.
-    pub obstacle: Option<&'a ConditionUpdate>,
-    /// The obstacle to deleting one of its Instances.
-    pub held: Option<&'a ConditionUpdate>,
-    /// The time now.
-    pub now: Timestamp,
-}
 
 /// Whether a WD is suspended.
 pub fn suspended(deployment: &Object) -> bool {
@@ -157,17 +132,17 @@ struct Counts {
 impl Counts {
     fn from_snapshot(seen: &DeploymentFacts<'_>) -> Self {
         let is = |kind: &'static str| move |i: &&ObjectRef| is_true(i.status(), kind);
-        let beside_added = staying(seen).any(|i| is_added(seen, i));
-        let updated = staying(seen).filter(|i| {
+        let beside_added = seen.staying().any(|i| seen.is_added(i));
+        let updated = seen.staying().filter(|i| {
             i.status().pointer("/controller/observedTemplateHash").and_then(Value::as_str)
                 == Some(seen.template_hash)
-                && (!beside_added || is_true(i.status(), READY) && !is_added(seen, i))
+                && (!beside_added || is_true(i.status(), READY) && !seen.is_added(i))
         });
         Self {
-            listed: staying(seen).count(),
+            listed: seen.staying().count(),
             current: updated.clone().filter(is(PROGRAMMED)).count(),
             updated: updated.count(),
-            ready: staying(seen).filter(is(READY)).count(),
+            ready: seen.staying().filter(is(READY)).count(),
         }
     }
 }
@@ -187,7 +162,7 @@ fn replicas_ready(
     let data = (REFERENCED_DATA_READY, REFERENCED_DATA);
     // Where only what a rollout adds waits for data, as many as are wanted may be ready. A lack of quota is
     // reported in any case, since it blocks the rollout until the quota is raised.
-    if held(seen, data).iter().any(|(i, _)| !is_added(seen, i))
+    if held(seen, data).iter().any(|(i, _)| !seen.is_added(i))
         && let Some(data) =
             waiting(seen, data, Reason::AwaitingPropagation, "are waiting for referenced data companions")
     {
@@ -243,33 +218,38 @@ fn blockers(seen: &DeploymentFacts<'_>, counts: Counts) -> Vec<ConditionUpdate> 
     all.extend(waiting(seen, (QUOTA_GRANTED, QUOTA), Reason::QuotaNotGranted, "are pending quota"));
     let data = "are waiting for referenced data companions";
     all.extend(waiting(seen, (REFERENCED_DATA_READY, REFERENCED_DATA), Reason::ReferencedDataNotReady, data));
-    let unready = unready(seen);
+    let answering: Vec<_> = seen.unready().filter(|i| seen.is_of_newest(i)).collect();
     // An Instance's own reason. One that a person has to act on keeps its name; the others are stages.
-    let lifted = unready.iter().filter_map(|i| {
+    let lifted = answering.iter().filter_map(|i| {
         let (_, reason, message) = said(find(i.status(), READY)?);
         let known = weight(reason) > Reason::InstancesProvisioning.weight_in_cell();
         known.then(|| ConditionUpdate::no(lifted_reason(reason), of_instance(i, message)))
     });
     all.extend(lifted);
     all.extend(overdue(seen));
-    if let Some(first) = unready.first() {
-        let words = format!("{}/{} instances are ready", counts.ready, counts.listed);
-        let stage = find(first.status(), READY).map(said).filter(|(_, reason, _)| !reason.is_empty());
-        all.push(ConditionUpdate::no(
-            Reason::InstancesProvisioning,
-            match stage {
-                Some((_, reason, message)) => {
-                    format!("{words}. {}", of_instance(first, &format!("{reason}: {message}")))
-                }
-                None => words,
-            },
-        ));
-    }
-    let going = terminating(seen, Reason::Terminating).filter(|(i, _)| is_wanted(seen, i));
+    all.extend(stage(seen, counts, answering.first().copied()));
+    let going = seen.terminating(Reason::Terminating).filter(|(i, _)| seen.is_wanted(i));
     all.extend(
         going.map(|(i, message)| ConditionUpdate::no(Reason::InstancesProvisioning, of_instance(i, message))),
     );
     all
+}
+
+/// How many Instances are ready, what the first of those that answer says, and how many are on their way out.
+fn stage(seen: &DeploymentFacts<'_>, counts: Counts, first: Option<&ObjectRef>) -> Option<ConditionUpdate> {
+    let said = first.and_then(|first| Some((first, said(find(first.status(), READY)?))));
+    let said = said.filter(|(_, (_, reason, _))| !reason.is_empty());
+    let said = said.map(|(first, (_, reason, message))| of_instance(first, &format!("{reason}: {message}")));
+    let replaced = match seen.unready().filter(|i| !seen.is_of_newest(i)).count() {
+        0 => None,
+        1 => Some("1 instance of an earlier template is not ready, and is replaced".to_owned()),
+        count => Some(format!("{count} instances of an earlier template are not ready, and are replaced")),
+    };
+    (first.is_some() || replaced.is_some()).then(|| {
+        let words = format!("{}/{} instances are ready", counts.ready, counts.listed);
+        let all: Vec<_> = [Some(words), said, replaced].into_iter().flatten().collect();
+        ConditionUpdate::no(Reason::InstancesProvisioning, all.join(". "))
+    })
 }
 
 fn lifted_reason(reason: &str) -> AnyReason {
@@ -280,43 +260,9 @@ fn of_instance(instance: &Object, words: &str) -> String {
     format!("Instance {}: {words}", Quoted(instance.name()))
 }
 
-/// The Instances that stay and are not ready, those first that a person has to act on, then by ordinal: the
-/// message does not depend on the order of a list (I7).
-fn unready<'a>(seen: &DeploymentFacts<'a>) -> Vec<&'a ObjectRef> {
-    let mut all: Vec<&ObjectRef> = staying(seen).filter(|i| !is_true(i.status(), READY)).collect();
-    all.sort_by_key(|i| {
-        let reason = find(i.status(), READY).map_or("", |c| said(c).1);
-        // Names differ in the ordinal alone, so a shorter one has a smaller ordinal.
-        (!needs_action(reason), i.name().len(), i.name())
-    });
-    all
-}
-
-/// The Instances that are not terminating: terminating ones are neither ready nor current (C12).
-fn staying<'a>(seen: &DeploymentFacts<'a>) -> impl Iterator<Item = &'a ObjectRef> + Clone + use<'a> {
-    seen.instances.iter().filter(|i| !i.is_terminating())
-}
-
-/// The terminating Instances whose `Ready` has that reason, by ordinal, with its message.
-fn terminating<'a>(
-    seen: &DeploymentFacts<'a>,
-    reason: Reason,
-) -> impl Iterator<Item = (&'a ObjectRef, &'a str)> + use<'a> {
-    let mut all: Vec<_> = seen
-        .instances
-        .iter()
-        .filter(|i| i.is_terminating())
-        .filter_map(|i| Some((i, said(find(i.status(), READY)?))))
-        .filter(|(_, (_, is, _))| *is == reason)
-        .map(|(i, (_, _, message))| (i, message))
-        .collect();
-    all.sort_by_key(|(i, _)| (i.name().len(), i.name().to_owned()));
-    all.into_iter()
-}
-
 /// The one that the cell does not let go, then those that take longer to go than they may (C12).
 fn overdue(seen: &DeploymentFacts<'_>) -> impl Iterator<Item = ConditionUpdate> {
-    let late = terminating(seen, Reason::TerminationDeadlineExceeded).map(|(i, message)| {
+    let late = seen.terminating(Reason::TerminationDeadlineExceeded).map(|(i, message)| {
         ConditionUpdate::no(Reason::TerminationDeadlineExceeded, of_instance(i, message))
     });
     seen.held.cloned().into_iter().chain(late)
@@ -332,17 +278,12 @@ fn with_overdue(seen: &DeploymentFacts<'_>, words: ConditionUpdate) -> Condition
     })
 }
 
-/// Whether an Instance's ordinal is wanted, so that it is created again.
-fn is_wanted(seen: &DeploymentFacts<'_>, instance: &Object) -> bool {
-    ordinal(seen.deployment.name(), instance.name()).is_some_and(|ordinal| ordinal < seen.desired)
-}
-
 /// The reason for lacking quota: no budget where no claim was refused.
 fn quota_reason(seen: &DeploymentFacts<'_>) -> Reason {
     let refused = |i: &ObjectRef| {
         waits(i, QUOTA) && find(i.status(), QUOTA_GRANTED).is_some_and(|c| said(c).0 == "False")
     };
-    if staying(seen).any(refused) { Reason::QuotaExceeded } else { Reason::QuotaNoBudget }
+    if seen.answering().any(refused) { Reason::QuotaExceeded } else { Reason::QuotaNoBudget }
 }
 
 /// Whether a gate of an Instance still stands. What has passed it waits for nothing (C6).
@@ -350,17 +291,11 @@ fn waits(instance: &Object, gate: &str) -> bool {
     gates::of(instance).contains(&gate)
 }
 
-/// Whether an Instance is one that a rollout adds to the wanted ones (C2).
-fn is_added(seen: &DeploymentFacts<'_>, instance: &Object) -> bool {
-    let settings = &seen.deployment.spec()["scaleSettings"]["rollingUpdate"];
-    ordinal(seen.deployment.name(), instance.name())
-        .is_some_and(|ordinal| Budget::from_settings(settings, seen.desired).added().contains(&ordinal))
-}
-
 /// The Instances whose gate waits for a condition that is `False`, or for a missing budget, by ordinal, with
 /// the condition's message.
 fn held<'a>(seen: &DeploymentFacts<'a>, (kind, gate): (&str, &str)) -> Vec<(&'a ObjectRef, &'a str)> {
-    let mut held: Vec<_> = staying(seen)
+    let mut held: Vec<_> = seen
+        .answering()
         .filter(|i| waits(i, gate))
         .filter_map(|i| {
             let (status, reason, message) = said(find(i.status(), kind)?);
@@ -382,7 +317,7 @@ fn waiting(
     if held.is_empty() {
         return None;
     }
-    let count = if held.iter().all(|(i, _)| is_added(seen, i)) {
+    let count = if held.iter().all(|(i, _)| seen.is_added(i)) {
         format!(
             "{} replicas that a rollout adds to the {} desired ones by maxSurge {what}",
             held.len(),

@@ -14,6 +14,7 @@
 pub mod blocker;
 pub mod debounce;
 pub mod deployment;
+pub mod facts;
 pub mod gates;
 pub mod instance;
 pub mod network;

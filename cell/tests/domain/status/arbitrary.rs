@@ -5,6 +5,7 @@ use std::sync::Arc;
 use fedhub_api::conditions::find;
 use fedhub_api::transitions::{self, Signal};
 use fedhub_cell::domain::quota::verdict::{QuotaAnswer, QuotaFailure, quota_granted};
+use fedhub_cell::domain::status::facts::DeploymentFacts;
 use fedhub_cell::domain::status::network::{Location, Network};
 use fedhub_cell::domain::status::{deployment, gates, instance as own};
 use fedhub_core::names::SUSPENDED;
@@ -146,7 +147,7 @@ proptest! {
         let wd = if suspended { annotated(wd, SUSPENDED, "true") } else { wd };
         let mut all: Vec<_> = all.into_iter().map(Arc::new).collect();
         let mut of = |wd: &Object, now| {
-            let s = deployment::status(&deployment::DeploymentFacts {
+            let s = deployment::status(&DeploymentFacts {
                 deployment: wd, instances: &all, desired, template_hash: HASH, network: &network, location: &location,
                 scaling: None, obstacle: None, held: None, now,
             });

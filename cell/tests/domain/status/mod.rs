@@ -10,4 +10,5 @@ mod sizes;
 pub(crate) mod support;
 mod teardowns;
 mod terminations;
+mod updates;
 mod verdicts;

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use fedhub_cell::domain::status::deployment::{DeploymentFacts, status};
+use fedhub_cell::domain::status::deployment::status;
+use fedhub_cell::domain::status::facts::DeploymentFacts;
 use fedhub_cell::domain::status::network::{Location, Network};
 use fedhub_core::object::{Kind, Object, ObjectRef, bare};
 use jiff::Timestamp;

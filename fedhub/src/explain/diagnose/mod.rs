@@ -9,6 +9,7 @@ mod diagnosis;
 mod federation;
 mod plane;
 mod returned;
+mod turn;
 
 use super::chain::{Chain, Failure};
 
@@ -42,6 +43,7 @@ const STEPS: &[Step] = &[
     returned::copies,
     returned::projections,
     returned::leftovers,
+    turn::waits,
 ];
 
 /// The first blocked hop of the chain, and its cause.

@@ -6,6 +6,7 @@ use maud::{Markup, html};
 use super::frame::Framed;
 use super::parts::{Tone, counted, number, oldest, seconds, span, sparkline, state, tone, words};
 use super::planes::table;
+use super::rollouts::rollouts;
 use crate::status_page::concerns::{Concern, concerns};
 use crate::status_page::data::{
     Attention, Cell, City, Controller, Convergence, HopLag, PlaneState, Snapshot, Withheld,
@@ -30,6 +31,7 @@ pub fn page(snapshot: &Snapshot) -> Framed {
             (hops(snapshot))
             (controllers(snapshot))
         }
+        @if !snapshot.rollouts.rows.is_empty() { (rollouts(&snapshot.rollouts, snapshot.head.now)) }
         @if !snapshot.cities.is_empty() { (cities(snapshot)) }
         div.columns {
             (withheld(&snapshot.withheld))

@@ -10,6 +10,7 @@ mod object;
 mod parts;
 mod plane;
 mod planes;
+mod rollouts;
 
 use axum::response::{IntoResponse, Response};
 use http::{HeaderName, StatusCode, header};

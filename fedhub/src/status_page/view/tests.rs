@@ -206,6 +206,7 @@ async fn the_fleet_says_what_needs_attention_and_that_nothing_does() {
             "Cell cell-dfw of city DFW is not ready",
             "City LHR has no cell",
             "City ORD has 2 cells",
+            "1 rollout is stalled",
             "3 Instances are quarantined",
             "1 finalizer is held",
             "5 orphans are on the hub: fedhub audit names what runs without an owner",
@@ -213,12 +214,30 @@ async fn the_fleet_says_what_needs_attention_and_that_nothing_does() {
     );
     let broken = body(&Page::Fleet(&broken())).await;
     assert!(
-        broken.contains("<h1>13 things need attention</h1>") && broken.contains("<title>(13) Fleet"),
+        broken.contains("<h1>14 things need attention</h1>") && broken.contains("<title>(14) Fleet"),
         "{broken}"
     );
     assert!(broken.contains("on standby"), "{broken}");
     let remedy = "run on until an operator runs fedhub audit --reclaim";
     assert!(broken.contains(remedy) && !calm.contains(remedy), "{broken}");
+}
+
+#[tokio::test]
+async fn rollouts_say_where_they_are_what_holds_them_and_how_many_there_are() {
+    let calm = body(&Page::Fleet(&calm())).await;
+    assert!(!calm.contains("Rollouts"), "none is under way: {calm}");
+    let busy = body(&Page::Fleet(&busy())).await;
+    for part in [
+        "Rollouts under way",
+        "1 failed, 12 waiting",
+        "<bdi>canary</bdi>",
+        "DFW failed by ImageUnavailable",
+        "waits until the wave &quot;canary&quot; is approved",
+        "name=web-us-dfw",
+        "4 of 62 are shown",
+    ] {
+        assert!(busy.contains(part), "{part}: {busy}");
+    }
 }
 
 #[test]

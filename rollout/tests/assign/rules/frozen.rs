@@ -1,6 +1,6 @@
 //! R8: the plan is frozen when a rollout starts.
 
-use fedhub_rollout::{Carries, Health, OnFailure, Revision, Verdict};
+use fedhub_rollout::{Carries, Health, OnFailure, Revision, Strategy, Verdict};
 
 use crate::assign::scene::{Scene, stuck, wave};
 
@@ -78,4 +78,43 @@ fn r8_a_city_that_moves_keeps_its_revision() {
     scene.carry("b", Carries::Nothing);
     assert_eq!(scene.step(), "a=4 b=3");
     assert_eq!((&*scene.status.cities[1].city, scene.status.cities[1].revision), ("NEW", Some(Revision(3))));
+}
+
+#[test]
+fn r8_another_strategy_makes_a_new_plan_from_where_each_city_is() {
+    let mut scene = Scene::new(&[wave("first", "a"), wave("second", "b c d")]);
+    scene.policy.strategy = Strategy::AllAtOnce;
+    scene.policy.paused = true;
+    assert_eq!(scene.template().step(), "a=3 b=3 c=3 d=3");
+    assert_eq!(names(&scene), ["all: a b c d"]);
+    scene.policy.strategy = Strategy::InOrder;
+    scene.policy.paused = false;
+    assert_eq!(scene.step(), "a=4 b=3 c=3 d=3");
+    assert_eq!(names(&scene), ["first: a", "second: b c d"]);
+    // It is frozen from here on, and back and forth again.
+    scene.policy.waves = vec![wave("only", "a b c d")];
+    assert_eq!(scene.heal().step(), "a=4 b=4 c=3 d=3");
+    assert_eq!(names(&scene), ["first: a", "second: b c d"]);
+    scene.policy.strategy = Strategy::AllAtOnce;
+    assert_eq!(scene.step(), "a=4 b=4 c=4 d=4");
+    scene.policy.strategy = Strategy::InOrder;
+    scene.pass();
+    assert_eq!(scene.states(), "a=Complete b=Updating c=Updating d=Updating");
+    assert_eq!(names(&scene), ["only: a b c d"]);
+    // The failures that may be are those of the new plan, and the way back is that of before.
+    scene.policy.on_failure = OnFailure::RollBack;
+    scene.set("c", stuck()).pass();
+    assert_eq!(scene.settle(), scene.decide().verdict);
+    assert_eq!(scene.carried(), "a=3 b=3 c=3 d=3");
+}
+
+#[test]
+fn r8_a_plan_of_an_external_controller_is_not_followed() {
+    let mut scene = Scene::new(&[wave("first", "a"), wave("second", "b c")]);
+    scene.policy.strategy = Strategy::External;
+    scene.template().pass();
+    scene.policy.waves = vec![wave("only", "c b a")];
+    scene.policy.strategy = Strategy::InOrder;
+    assert_eq!(scene.step(), "a=3 b=3 c=4");
+    assert_eq!(names(&scene), ["only: c b a"]);
 }

@@ -42,13 +42,17 @@ fn r3_a_wave_waits_for_the_soak_time_of_the_one_before() {
     assert_eq!(scene.wait(Duration::from_secs(1)).step(), "a=4 b=4");
 }
 
+fn awaiting(wave: &str, gate: Gate) -> Verdict {
+    Verdict::AwaitingApproval { wave: wave.into(), gate }
+}
+
 #[test]
 fn r3_a_wave_waits_for_approval_before_it() {
     let mut rest = wave("rest", "b");
     rest.approval = Approval::Before;
     let mut scene = Scene::new(&[wave("canary", "a"), rest]);
     assert_eq!(scene.template().pass().verdict, Verdict::Progressing);
-    assert_eq!(scene.heal().pass().verdict, Verdict::AwaitingApproval("rest".into()));
+    assert_eq!(scene.heal().pass().verdict, awaiting("rest", Gate::Before));
     assert_eq!(scene.approve("rest", Gate::After).step(), "a=4 b=3");
     assert_eq!(scene.approve("rest", Gate::Before).step(), "a=4 b=4");
 }
@@ -59,7 +63,7 @@ fn r3_a_wave_waits_for_approval_after_the_one_before() {
     canary.approval = Approval::After;
     let mut scene = Scene::new(&[canary, wave("rest", "b")]);
     scene.template().pass();
-    assert_eq!(scene.heal().pass().verdict, Verdict::AwaitingApproval("canary".into()));
+    assert_eq!(scene.heal().pass().verdict, awaiting("canary", Gate::After));
     assert_eq!(scene.approve("canary", Gate::After).step(), "a=4 b=4");
 }
 
@@ -71,7 +75,7 @@ fn r3_approvals_of_one_target_are_none_of_the_next() {
     scene.template().pass();
     scene.approve("all", Gate::Before);
     assert_eq!(scene.settle(), Verdict::Complete);
-    assert_eq!(scene.template().pass().verdict, Verdict::AwaitingApproval("all".into()));
+    assert_eq!(scene.template().pass().verdict, awaiting("all", Gate::Before));
 }
 
 #[test]
@@ -96,12 +100,35 @@ fn r3_a_pause_starts_nothing() {
 }
 
 #[test]
-fn r3_a_wave_without_cities_asks_for_nothing() {
-    let mut none = wave("none", "x");
-    none.approval = Approval::Before;
-    let mut scene = Scene::new(&[wave("canary", "a"), none, wave("rest", "b")]);
-    scene.remove("x").template().pass();
-    assert_eq!(scene.heal().step(), "a=4 b=4");
+fn r3_a_wave_asks_for_its_approval_whatever_has_become_of_its_cities() {
+    for (approval, gate) in [(Approval::Before, Gate::Before), (Approval::After, Gate::After)] {
+        for is_gone in [true, false] {
+            let mut canary = wave("canary", "a");
+            canary.approval = approval;
+            let mut scene = Scene::new(&[canary, wave("rest", "b")]);
+            if is_gone {
+                scene.remove("a");
+            } else {
+                scene.set("a", Health::Unreachable);
+            }
+            let decision = scene.template().pass();
+            assert_eq!(decision.verdict, awaiting("canary", gate), "{approval:?} {is_gone}");
+            assert!(scene.carried().ends_with("b=3"), "{approval:?} {is_gone}");
+            scene.approve("canary", gate).pass();
+            assert!(scene.carried().ends_with("b=4"), "{approval:?} {is_gone}");
+        }
+    }
+}
+
+#[test]
+fn r3_a_city_that_is_back_waits_for_the_approval_before_its_wave() {
+    let mut rest = wave("rest", "b");
+    rest.approval = Approval::Before;
+    let mut scene = Scene::new(&[wave("canary", "a"), rest, wave("last", "c")]);
+    scene.set("b", Health::Unreachable).template().pass();
+    assert_eq!(scene.set("a", Health::Healthy).pass().verdict, awaiting("rest", Gate::Before));
+    assert_eq!(scene.set("b", Health::Healthy).step(), "a=4 b=3 c=3");
+    assert_eq!(scene.approve("rest", Gate::Before).step(), "a=4 b=4 c=3");
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! The stores themselves ([`fedhub_cache`]) are generic over what is kept: the aliases here are theirs with
 //! [`Facts`].
 
+pub mod carried;
 pub mod deployment;
 pub mod instance;
 mod mark;

@@ -4,14 +4,15 @@
 use fedhub_core::hash::{self, KeyedHasher};
 use fedhub_core::message::bounded;
 use fedhub_core::names::{
-    ASSIGNED_REVISION, DEPLOYMENT_REVISION, INSTANCE_CITY, PLACEMENT_NAME, SERVICE_NAME, SUSPENDED,
-    WORKLOAD_NAME, WORKLOAD_RESTARTED_AT, WORKLOAD_SUSPENDED, WORKLOAD_UID, is_label_value,
+    ASSIGNED_REVISION, INSTANCE_CITY, PLACEMENT_NAME, SERVICE_NAME, SUSPENDED, WORKLOAD_NAME,
+    WORKLOAD_RESTARTED_AT, WORKLOAD_SUSPENDED, WORKLOAD_UID, is_label_value,
 };
 use fedhub_core::object::{Object, ObjectView};
 use serde_json::{Value, json};
 
+use super::carried::{Carried, WantedTemplate};
 use super::mark::mark_hash;
-use super::restarts::{revision_mark, template_identity};
+use super::restarts::template_identity;
 use crate::conditions::{FEDERATED, find, said};
 use crate::reason::{Reason, Responsible};
 
@@ -68,56 +69,6 @@ pub struct Placed {
     pub stuck: Option<Reason>,
     /// Whether its cell cannot be reached, so that what it reports is old (R5).
     pub unreachable: bool,
-}
-
-/// The revision that a WD carries, by its annotation [`DEPLOYMENT_REVISION`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Carried {
-    /// It has no mark that can be read.
-    #[default]
-    Unmarked,
-    /// This one, and its template is that of the mark.
-    Intact(u64),
-    /// It is marked with this one, and has another template.
-    Edited(u64),
-}
-
-impl Carried {
-    fn from_object(object: &Object) -> Self {
-        let Some(revision) = marked_revision(object) else { return Self::Unmarked };
-        let intact = revision_mark(revision, &object.spec()["template"]);
-        if object.annotation(DEPLOYMENT_REVISION) == Some(&*intact) {
-            Self::Intact(revision)
-        } else {
-            Self::Edited(revision)
-        }
-    }
-
-    /// A number that differs for different values.
-    pub fn number(self) -> u64 {
-        let sum = KeyedHasher::default();
-        match self {
-            Self::Unmarked => 0,
-            Self::Intact(revision) => sum.number(1).number(revision).end(),
-            Self::Edited(revision) => sum.number(2).number(revision).end(),
-        }
-    }
-}
-
-/// The revision that a WD is marked with, whatever its template is.
-pub fn marked_revision(object: &Object) -> Option<u64> {
-    object.annotation(DEPLOYMENT_REVISION)?.split_once('/')?.0.parse().ok()
-}
-
-/// The template that a WD is to have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WantedTemplate {
-    /// The Workload's own, with the number of its revision where that is recorded.
-    Newest(Option<u64>),
-    /// That of an earlier revision.
-    Earlier(u64),
-    /// The one that it has.
-    Kept,
 }
 
 /// A WD as a Workload asks for it.

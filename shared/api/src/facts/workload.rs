@@ -230,6 +230,20 @@ pub fn is_paused(workload: &Object) -> bool {
     workload.annotation(ROLLOUT_PAUSED).is_some_and(|value| value != "false")
 }
 
+/// How the message of `Progressing` begins while a rollout is paused.
+const PAUSED: &str = "The rollout is paused";
+
+/// The message of `Progressing` of a rollout that is paused; `details` go on with the sentence, or begin with
+/// its full stop.
+pub fn paused_message(details: &str) -> String {
+    format!("{PAUSED}{details}")
+}
+
+/// The details of a message by [`paused_message`]; empty for any other.
+pub fn paused_details(message: &str) -> &str {
+    message.strip_prefix(PAUSED).unwrap_or_default()
+}
+
 /// The message of `Available` of a Workload of which a placement is available.
 const AVAILABLE: &str = "At least one available placement was found";
 

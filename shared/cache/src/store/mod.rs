@@ -158,12 +158,22 @@ impl<F: ObjectFacts> Store<F> {
     /// Marks that version of the object as in sync, and drops it. `fingerprint` is a hash of the inputs of
     /// that decision, or zero where it is not to be remembered, see [`Self::synced_under`].
     pub fn mark_synced(&self, namespace: &str, name: &str, version: &Version, fingerprint: u64) {
+        self.note_synced(namespace, name, version, fingerprint, self.whole);
+    }
+
+    /// [`Self::mark_synced`], for an object that is about to be written from again: it stays in memory until
+    /// newer ones need the room.
+    pub fn mark_synced_for_now(&self, namespace: &str, name: &str, version: &Version, fingerprint: u64) {
+        self.note_synced(namespace, name, version, fingerprint, true);
+    }
+
+    fn note_synced(&self, namespace: &str, name: &str, version: &Version, fingerprint: u64, keep: bool) {
         let mut objects = self.lock();
         let Some(stored) = objects.find_mut(namespace, name).filter(|s| s.digest.version == *version) else {
             return;
         };
         stored.synced_under = fingerprint;
-        if !self.whole {
+        if !keep {
             stored.drop_object();
         }
     }

@@ -195,6 +195,11 @@ fn an_object_is_kept_from_its_event_until_it_rests() {
     store.mark_synced("ns", "a", &Version::new("2"), 7);
     assert!(!kept());
     assert_eq!(store.synced_under("ns", "a"), 7);
+    store.read(&Arc::new(object("a", "1", 2)));
+    store.mark_synced_for_now("ns", "a", &Version::new("2"), 8);
+    assert!(kept(), "it is about to be written from again");
+    assert_eq!(store.synced_under("ns", "a"), 8);
+    store.mark_synced("ns", "a", &Version::new("2"), 7);
     assert!(store.applied(object("a", "1", 2)).is_none(), "no news");
     store.read(&Arc::new(object("a", "1", 2)));
     assert!(kept(), "what was read is kept again");

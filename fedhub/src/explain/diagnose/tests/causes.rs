@@ -14,9 +14,10 @@ use super::fixtures::{
     MADE, RECENT, at, cell_says, cluster, condition, failed, healthy, instance, object, patch, patch_object,
     set_conditions,
 };
+use super::rollouts::ROLLOUTS;
 
 /// What has the chain in sync end in a cause and a state.
-type Case = (Cause, State, fn(&mut Chain));
+pub type Case = (Cause, State, fn(&mut Chain));
 
 pub fn first(read: &mut Read<Vec<Object>>, with: &Value) {
     let Read::Found(objects) = read else { panic!("not found") };
@@ -247,7 +248,7 @@ const DELETION: &[Case] = &[
 ];
 
 fn cases() -> impl Iterator<Item = &'static Case> {
-    [PLANES, DOWN, BACK, DELETION].into_iter().flatten()
+    [PLANES, DOWN, BACK, DELETION, ROLLOUTS].into_iter().flatten()
 }
 
 /// A chain with that cause.

@@ -224,5 +224,6 @@ pub fn healthy() -> Chain {
         project: project(),
         hub: hub(),
         cells: [("cell-dfw".to_owned(), cell)].into(),
+        rollout: None,
     }
 }

@@ -3,6 +3,7 @@
 mod causes;
 mod fixtures;
 mod property;
+mod rollouts;
 mod verdicts;
 
 pub use causes::chain_of;

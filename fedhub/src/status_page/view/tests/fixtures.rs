@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use fedhub_api::RolloutCityState;
+
 use crate::explain;
 use crate::explain::Cause;
 use crate::status_page::data::{
     Anchor, Cell, City, Controller, Convergence, Explained, Failure, Head, HopLag, KindCount, Lane,
-    OpenCircuit, PlaneDetail, PlaneRow, PlaneState, Snapshot, Withheld,
+    OpenCircuit, PlaneDetail, PlaneRow, PlaneState, RolloutRow, RolloutState, Rollouts, Snapshot, Withheld,
 };
 use crate::status_page::explainer;
 use crate::status_page::samples::{KEPT, Trend};
@@ -106,6 +108,7 @@ pub fn calm() -> Snapshot {
         ],
         circuits: Vec::new(),
         cities: vec![city("DFW", 412, 2.1), city("LHR", 97, 3.4), city("ORD", 288, 1.9)],
+        rollouts: Rollouts::default(),
         withheld: Withheld::default(),
         covered: seconds(1800),
     }
@@ -139,7 +142,58 @@ pub fn busy() -> Snapshot {
         })
         .to_vec();
     snapshot.withheld.deletes = vec![("throttled".to_owned(), 3)];
+    snapshot.rollouts = rollouts();
     snapshot
+}
+
+fn rollout(workload: &str, state: RolloutState, cities: &[(RolloutCityState, usize)]) -> RolloutRow {
+    RolloutRow {
+        state,
+        plane: "project-acme-production".to_owned(),
+        namespace: "shop".to_owned(),
+        workload: workload.to_owned(),
+        wave: None,
+        cities: cities.to_vec(),
+        since: None,
+        deployment: None,
+        remark: None,
+    }
+}
+
+/// One that a city has stopped, one that waits for its approval, one by default, and one of a single city.
+fn rollouts() -> Rollouts {
+    let stalled = RolloutRow {
+        wave: Some("canary".to_owned()),
+        since: "2026-01-20T12:51:00Z".parse().ok(),
+        deployment: Some("web-us-dfw".to_owned()),
+        remark: Some("DFW failed by ImageUnavailable: The deployment makes no progress".to_owned()),
+        ..rollout(
+            "web",
+            RolloutState::Stalled,
+            &[(RolloutCityState::Failed, 1), (RolloutCityState::Waiting, 12)],
+        )
+    };
+    let approval = RolloutRow {
+        wave: Some("rest".to_owned()),
+        remark: Some("ORD waits until the wave \"canary\" is approved after its last city".to_owned()),
+        ..rollout(
+            "api",
+            RolloutState::InProgress,
+            &[(RolloutCityState::Waiting, 2), (RolloutCityState::Complete, 1)],
+        )
+    };
+    let by_default = RolloutRow {
+        deployment: Some("batch-all-lhr".to_owned()),
+        remark: Some("ORD waits until \"LHR\" is healthy on the new revision".to_owned()),
+        ..rollout(
+            "batch",
+            RolloutState::InProgress,
+            &[(RolloutCityState::Updating, 1), (RolloutCityState::Waiting, 2)],
+        )
+    };
+    let single = rollout("single", RolloutState::InProgress, &[]);
+    let counts = vec![(RolloutState::Stalled, 1), (RolloutState::InProgress, 61)];
+    Rollouts { rows: vec![stalled, approval, by_default, single], counts }
 }
 
 /// Everything that can be wrong, with names that tenants might choose.
@@ -174,6 +228,13 @@ pub fn broken() -> Snapshot {
         orphans: 5,
         hub_restored: true,
     };
+    let row = &mut snapshot.rollouts.rows[0];
+    for name in [&mut row.plane, &mut row.namespace, &mut row.workload] {
+        HOSTILE.clone_into(name);
+    }
+    row.wave = Some(HOSTILE.to_owned());
+    row.deployment = Some(HOSTILE.to_owned());
+    row.remark = Some(HOSTILE.to_owned());
     snapshot.hops[1].trend = Trend::default();
     snapshot.hops[2].trend = Trend(vec![None; KEPT]);
     snapshot
