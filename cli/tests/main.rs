@@ -12,6 +12,8 @@ mod host;
 #[cfg(test)]
 mod pages;
 #[cfg(test)]
+mod power;
+#[cfg(test)]
 mod problems;
 #[cfg(test)]
 mod reading;

@@ -28,7 +28,7 @@ judge() {
     | (.metadata.annotations["compute.datumapis.com/revision"] // "" | split("/")[0]) as $carried
     | [$now.conditions[]? | select(.status == "False" and (.reason | test($stuck))) | "\(.reason): \(.message)"] as $causes
     | if $carried != $revision or $now.observedGeneration != .metadata.generation then "waiting"
-      elif $now.suspended or ([$now.updatedReplicas, $now.readyReplicas] | all(. == $now.desiredReplicas)) then "healthy"
+      elif $now.suspended or ([$now.updatedReplicas, $now.readyReplicas + ($now.stoppedReplicas // 0)] | all(. == $now.desiredReplicas)) then "healthy"
       else $causes[0] // "waiting" end'
 }
 

@@ -152,6 +152,9 @@ fn doubt(status: &mut Value, standing: &Value, down: &CellDown, now: Timestamp) 
         for counter in RUNNING {
             status[counter] = json!(0);
         }
+        if let Some(fields) = status.as_object_mut() {
+            fields.remove("stoppedReplicas");
+        }
     }
 }
 

@@ -158,16 +158,21 @@ impl DeploymentController {
         progress: &mut WritesSoFar<'_>,
         plan: DeploymentPlan<'_>,
     ) -> Result<(), Error> {
-        let DeploymentPlan { create: new, delete, patches, obstacle, at_rest } = plan;
+        let DeploymentPlan { create: new, delete, patches, announcement, obstacle, at_rest } = plan;
         progress.at_rest = at_rest;
         progress.obstacle = obstacle;
         if let Some(new) = new {
             let created = self.create(progress.pass, Kind::Instance, new).await;
-            progress.obstacle = created.as_ref().err().filter(|error| is_refused(error)).map(refusal);
+            let refused = created.as_ref().err().filter(|error| is_refused(error)).map(refusal);
+            progress.obstacle = refused.or(progress.obstacle.take());
             progress.step(created)?;
         }
         for instance in delete {
             progress.deleted(instance, self.delete(progress.pass, instance).await)?;
+        }
+        if let Some((instance, event)) = announcement {
+            let cell = self.cell.anchor();
+            cell.events.transition(reference_to(Kind::Instance, instance), event);
         }
         for (instance, patch) in patches {
             let patched = writer(&self.cell, progress.pass).patch(Kind::Instance, instance, patch).await;

@@ -8,8 +8,9 @@
 //! 3. Its autoscaler, where it scales: [`crate::domain::autoscaling`].
 //! 4. Its networks: [`crate::domain::network`].
 //! 5. The one step that [`crate::domain::instances::plan()`] names, and one patch per Instance: labels, a
-//!    missing location, the hash of its template where only that differs (C5), and every gate that opens with
-//!    the gate `Network`.
+//!    missing location, the hash of its template where only that differs (C5), what its template says of
+//!    `disruption`, the new template where it is changed in place (V5), and every gate that opens with the
+//!    gate `Network`.
 //! 6. The status, where it differs. Stages of an Instance that is coming up are debounced
 //!    ([`crate::domain::status::debounce`]): each status of a WD travels to the project.
 //!
@@ -32,6 +33,7 @@
 mod apply;
 mod autoscaler;
 mod cell_schema;
+mod disruption;
 mod finalize;
 mod plan;
 mod reconcile;
@@ -46,7 +48,7 @@ use fedhub_core::object::Object;
 use fedhub_engine::Queue;
 use fedhub_planes::Planes;
 
-use crate::domain::instances::{self, Instance};
+use crate::domain::instances::{self, Instance, Replacement, is_rebuilding};
 use crate::network_index::NetworkIndex;
 use cell_schema::CellSchema;
 use parking_lot::{Mutex, MutexGuard};
@@ -60,6 +62,8 @@ pub struct DeploymentControllerConfig {
     pub networking: bool,
     /// Instances wait for what their templates refer to.
     pub referenced_data: bool,
+    /// The provider of Instances can make the boot disk of one anew (V5).
+    pub rebuilds: bool,
 }
 
 /// Creates and deletes the Instances of a cell's WDs.
@@ -94,6 +98,17 @@ impl DeploymentController {
     /// An Instance as the plan for that WD is to see it.
     fn view<'a>(&self, deployment: &'a instances::Deployment<'_>, object: &'a Object) -> Instance<'a> {
         let view = deployment.view(object);
-        Instance { terminating: view.terminating || self.gone().contains(view.uid), ..view }
+        let rebuilds = self.config.rebuilds;
+        let replacement = if deployment.owns(&view) && deployment.outdates(&view) {
+            deployment.replacement(object, rebuilds)
+        } else {
+            Replacement::default()
+        };
+        Instance {
+            terminating: view.terminating || self.gone().contains(view.uid),
+            ready: view.ready && !(rebuilds && is_rebuilding(object)),
+            replacement,
+            ..view
+        }
     }
 }

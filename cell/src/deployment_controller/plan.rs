@@ -5,15 +5,18 @@ use std::collections::BTreeMap;
 use fedhub_api::LocationReference;
 use fedhub_api::cells::{denial, readable};
 use fedhub_api::reason::{Reason, attributed};
+use fedhub_api::transitions::Transition;
 use fedhub_core::errors::RequestError;
 use fedhub_core::message::Quoted;
 use fedhub_core::names::FORMER_TEMPLATE_HASH;
 use fedhub_core::object::{Object, ObjectRef, ObjectView};
 use serde_json::{Value, json};
 
-use super::DeploymentControllerConfig;
+use super::{DeploymentControllerConfig, disruption};
 use crate::domain::autoscaling::{desired, excess};
-use crate::domain::instances::{self, Deployment, Gate, Instance, InstanceStep, InstanceWait, build};
+use crate::domain::instances::{
+    self, Deployment, Gate, Instance, InstanceStep, InstanceWait, Replacement, build,
+};
 use crate::domain::network::{Networking, place};
 use crate::domain::referenced_data;
 use crate::domain::status::blocker::ConditionUpdate;
@@ -39,6 +42,8 @@ pub(super) struct DeploymentPlan<'a> {
     pub(super) delete: Vec<&'a ObjectRef>,
     /// Merge patches of the others.
     pub(super) patches: Vec<(&'a ObjectRef, Value)>,
+    /// The Event to publish before a patch destroys something (V5).
+    pub(super) announcement: Option<(&'a ObjectRef, Transition)>,
     /// The obstacle to creating Instances, if no Instance reports it itself (C9).
     pub(super) obstacle: Option<ConditionUpdate>,
     /// Whether all Instances are as they should be.
@@ -53,21 +58,26 @@ pub(super) fn plan<'a>(snapshot: &Snapshot<'a>) -> DeploymentPlan<'a> {
     let rollout = instances::plan(deployment, wanted, &views);
     let mut create = None;
     let mut leaving = Vec::new();
+    let mut rebuilt = None;
     let mut obstacle = None;
     match &rollout.step {
         // A suspended WD replaces nothing, so that its rollout adds none either.
         InstanceStep::Create(ordinal) if *ordinal >= wanted && suspended(wd) => {}
         InstanceStep::Create(ordinal) => create = Some(new_instance(snapshot, *ordinal)),
         InstanceStep::Replace(_) if suspended(wd) => {}
+        InstanceStep::Replace(instance) if instance.replacement == Replacement::Rebuild => {
+            rebuilt = Some(instance.uid);
+        }
         InstanceStep::Replace(instance) => leaving.push(instance.uid),
         InstanceStep::Delete(them) => leaving.extend(them.iter().map(|i| i.uid)),
         InstanceStep::Wait(wait) => obstacle = obstacle_of(wait),
         InstanceStep::Rest => {}
     }
-    obstacle = obstacle.or_else(|| excess(wd));
+    obstacle = obstacle.or_else(|| denied(snapshot, &rollout.denied)).or_else(|| excess(wd));
     let labels: BTreeMap<&str, _> = rollout.labels.iter().map(|p| (p.instance.uid, &p.set)).collect();
     let mut delete = Vec::new();
     let mut patches = Vec::new();
+    let mut announcement = None;
     for (object, instance) in instances {
         if leaving.contains(&instance.uid) {
             delete.push(*object);
@@ -83,9 +93,32 @@ pub(super) fn plan<'a>(snapshot: &Snapshot<'a>) -> DeploymentPlan<'a> {
         let hash = instance.template_hash.filter(|_| !deployment.outdates(instance));
         let place = networking.next_place(wd, object);
         let labels = labels.get(instance.uid).copied();
-        patches.extend(patch(object, labels, place.as_ref(), hash, opens).map(|patch| (*object, patch)));
+        let mut patch = patch(object, labels, place.as_ref(), hash, opens).unwrap_or_default();
+        let disruption = &deployment.template["spec"]["disruption"];
+        if object.spec()["disruption"] != *disruption {
+            // It rolls nothing, and the provider reads there what its user consents to.
+            patch["spec"]["disruption"] = disruption.clone();
+        }
+        if rebuilt == Some(instance.uid) {
+            deployment.rebuild(object, &mut patch);
+            announcement = Some((*object, disruption::announcement(deployment, object)));
+        }
+        if !patch.is_null() {
+            patches.push((*object, patch));
+        }
     }
-    DeploymentPlan { create, delete, patches, obstacle, at_rest: rollout.step == InstanceStep::Rest }
+    let at_rest = rollout.step == InstanceStep::Rest;
+    DeploymentPlan { create, delete, patches, announcement, obstacle, at_rest }
+}
+
+/// The obstacle of the Instances that stay on an earlier template (V5).
+fn denied(snapshot: &Snapshot<'_>, denied: &[Instance<'_>]) -> Option<ConditionUpdate> {
+    let mut objects = Vec::new();
+    for view in denied {
+        let all = snapshot.instances.iter().filter(|(_, other)| other.uid == view.uid);
+        objects.extend(all.map(|(object, _)| -> &Object { object }));
+    }
+    disruption::denied(snapshot.deployment, &objects, snapshot.config.rebuilds)
 }
 
 fn new_instance(snapshot: &Snapshot<'_>, ordinal: u32) -> Object {

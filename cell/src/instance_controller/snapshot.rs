@@ -1,5 +1,6 @@
 //! The state of the caches for an Instance and its surroundings, and the plan that follows from it.
 
+use fedhub_api::instance_power;
 use fedhub_cache::ObjectPart;
 use fedhub_core::object::{Key, Kind, Object, ObjectRef, ObjectView};
 use serde_json::Value;
@@ -41,6 +42,11 @@ impl InstanceController {
         let suspended = deployment
             .as_deref()
             .map_or_else(|| instance.status()["suspended"] == true || gated(), suspended);
+        // Without its WD, what the user asked for stands as it was said last.
+        let stopped = deployment.as_deref().map_or_else(
+            || instance_power::is_stopped(instance),
+            |wd| instance_power::power_of(wd, instance.name()).is_stopped(),
+        );
         let network = self.network(instance, deployment.as_deref());
         let now = self.cell.clock().now();
         let data = self.data(instance, deployment.as_deref());
@@ -54,7 +60,7 @@ impl InstanceController {
         let data = data.as_ref();
         let contexts = contexts.as_ref();
         plan(
-            &InstanceFacts { instance, quota, data, network: &network, contexts, suspended, now },
+            &InstanceFacts { instance, quota, data, network: &network, contexts, suspended, stopped, now },
             normalization,
         )
     }

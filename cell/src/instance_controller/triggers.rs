@@ -4,7 +4,8 @@ use fedhub_api::cells::CellSource;
 use fedhub_api::conditions::{find, said};
 use fedhub_api::facts::{Change, Known, View};
 use fedhub_core::names::{
-    EXPECTED_REFERENCED_DATA, INSTANCE_FINALIZER, PlaneName, REFERENCED_DATA_ERROR, SOURCE_GENERATION,
+    EXPECTED_REFERENCED_DATA, INSTANCE_FINALIZER, INSTANCE_POWER, PlaneName, REFERENCED_DATA_ERROR,
+    SOURCE_GENERATION,
 };
 use fedhub_core::object::{Kind, Object, ObjectView, PlaneId};
 use fedhub_planes::{Listener, Plane, ProjectNamespace};
@@ -121,7 +122,7 @@ impl InstanceController {
             Kind::WorkloadDeployment | Kind::Namespace if gone => {}
             Kind::WorkloadDeployment => {
                 let expected = |o: &Object| {
-                    [EXPECTED_REFERENCED_DATA, REFERENCED_DATA_ERROR, SOURCE_GENERATION]
+                    [EXPECTED_REFERENCED_DATA, REFERENCED_DATA_ERROR, SOURCE_GENERATION, INSTANCE_POWER]
                         .map(|key| o.annotation(key).map(str::to_owned))
                 };
                 let follows = |o: Option<&Object>| o.map(|o| (o.uid().to_owned(), suspended(o), expected(o)));

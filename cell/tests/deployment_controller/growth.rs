@@ -92,7 +92,12 @@ async fn the_stages_of_an_instance_that_comes_up_are_reported_when_they_last() {
 #[tokio::test(start_paused = true)]
 async fn what_others_wait_for_is_put_on_at_creation() {
     let world = World::with_replicas(1);
-    let run = world.run(DeploymentControllerConfig { quota: true, networking: true, referenced_data: true });
+    let run = world.run(DeploymentControllerConfig {
+        quota: true,
+        networking: true,
+        referenced_data: true,
+        ..ALONE
+    });
     quiet(5).await;
     let gates = |name| world.instance(name)["spec"]["controller"]["schedulingGates"].clone();
     assert_eq!(gates("web-0"), json!([{"name": "Network"}, {"name": "Quota"}]), "it refers to no data");

@@ -5,6 +5,8 @@
 #[cfg(test)]
 mod autoscaling;
 #[cfg(test)]
+mod disruptions;
+#[cfg(test)]
 mod ends;
 #[cfg(test)]
 mod fabric;

@@ -16,7 +16,7 @@ pub const WD: &str = "web";
 
 /// The controller alone: no quota, no networking, no waiting for data.
 pub const ALONE: DeploymentControllerConfig =
-    DeploymentControllerConfig { quota: false, networking: false, referenced_data: false };
+    DeploymentControllerConfig { quota: false, networking: false, referenced_data: false, rebuilds: false };
 pub const NETWORKING: DeploymentControllerConfig = DeploymentControllerConfig { networking: true, ..ALONE };
 
 /// What is watched; of the network service the location alone where networking is off.

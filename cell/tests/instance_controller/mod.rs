@@ -17,6 +17,8 @@ mod places;
 #[cfg(test)]
 mod plans;
 #[cfg(test)]
+mod power;
+#[cfg(test)]
 mod quota;
 #[cfg(test)]
 mod referenced_data;

@@ -46,6 +46,7 @@ fn of(instance: &Object, quota: &Value) -> InstancePlan {
             network: &Network::Ready,
             contexts: None,
             suspended: false,
+            stopped: false,
             now: now(),
         },
         None,
@@ -95,6 +96,7 @@ fn nothing_is_said_of_the_waiting_of_an_instance_that_is_new() {
         network: &Network::Ready,
         contexts: None,
         suspended: false,
+        stopped: false,
         now: now(),
     };
     let withdrawn = plan(&seen, None);
@@ -131,6 +133,7 @@ fn c9_passing_stages_are_not_reported_and_what_matters_is_at_once() {
         contexts: None,
         network: &Network::Ready,
         suspended: true,
+        stopped: false,
         now: now(),
     };
     assert!(plan(&suspended, None).status.is_some());
@@ -191,6 +194,7 @@ proptest! {
         quota in prop::sample::select(vec!["True", "False", "Unknown"]),
         data in prop::option::of(prop::sample::select(vec!["True", "False", "Unknown"])),
         suspended: bool,
+        stopped: bool,
     ) {
         let instance = instance(age, &gates, conditions.into_iter().flatten().collect());
         let after = |o: &Object| {
@@ -201,7 +205,7 @@ proptest! {
                 data
             });
             let network = Network::Provisioning("p".to_owned());
-            plan(&InstanceFacts { instance: o, quota: &quota, data: data.as_ref(), network: &network, contexts: None, suspended, now: now() }, None)
+            plan(&InstanceFacts { instance: o, quota: &quota, data: data.as_ref(), network: &network, contexts: None, suspended, stopped, now: now() }, None)
         };
         let Some(once) = carried_out(instance.clone(), after(&instance)) else { return Ok(()) };
         let twice = after(&once);

@@ -55,7 +55,7 @@ pub enum Command {
     /// List the workloads, or describe one.
     #[command(after_help = workloads::EXAMPLES, visible_alias = "workload")]
     Workloads(workloads::WorkloadsArgs),
-    /// List the instances, or describe one.
+    /// List the instances, describe one, or stop, start and restart some.
     #[command(after_help = instances::EXAMPLES, visible_alias = "instance")]
     Instances(instances::InstancesArgs),
     /// Say why a workload is as it is, city by city, and who has to act.
@@ -108,11 +108,11 @@ impl Command {
         match self {
             Self::Deploy(args) => args.writes(),
             Self::Rollout(args) => args.writes(),
+            Self::Instances(args) => args.writes(),
             Self::Destroy(_) | Self::Restart(_) | Self::Scale(_) => true,
             Self::Access(_)
             | Self::Status(_)
             | Self::Workloads(_)
-            | Self::Instances(_)
             | Self::Explain(_)
             | Self::Events(_)
             | Self::Quota(_)

@@ -72,9 +72,18 @@ pub fn decide(
     };
     let after = cities(&object);
     let leaves = cities(before).into_iter().filter(|it| !after.contains(it)).collect();
-    let replaces = before.spec()["template"] != object.spec()["template"];
+    let replaces = without_disruption(before) != without_disruption(&object);
     let changes = changes::between(&said(before), &said(&object), "");
     Ok(DeployPlan { object, before: Some(before.clone()), changes, leaves, replaces })
+}
+
+/// The template of a Workload as far as other instances come of it (V5).
+fn without_disruption(workload: &Object) -> Value {
+    let mut template = workload.spec()["template"].clone();
+    if let Some(spec) = template["spec"].as_object_mut() {
+        spec.remove("disruption");
+    }
+    template
 }
 
 /// Returns the part of a Workload that users write.

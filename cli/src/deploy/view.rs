@@ -1,5 +1,6 @@
 //! The output of a deployment.
 
+use fedhub_api::disruption::{consents, disks};
 use fedhub_api::facts::workload::is_paused;
 use fedhub_core::message::excerpt;
 use fedhub_core::object::{Object, ObjectView, set_field};
@@ -19,25 +20,46 @@ fn lines(plan: &DeployPlan) -> Vec<String> {
     if plan.is_noop() {
         return vec![format!("{name}: nothing changes")];
     }
-    if plan.before.is_none() {
+    let Some(before) = &plan.before else {
         let mut lines = vec![format!("{name} is new:")];
         lines.extend(images(plan.object.spec()).map(|image| format!("  image {}", excerpt(image))));
         let placements = plan.object.spec()["placements"].as_array().into_iter().flatten();
         lines.extend(placements.map(|placement| format!("  {}", placed(placement))));
         return lines;
-    }
+    };
     let mut lines = vec![format!("{name} changes:")];
     lines.extend(plan.changes.iter().map(|change| format!("  {}", change.line())));
-    if plan.replaces {
-        let said = if is_paused(&plan.object) {
-            "Its rollout is paused: its instances are replaced once that is resumed."
-        } else {
-            "Its instances are replaced, one after the other in each city."
-        };
-        lines.push(said.to_owned());
-    }
+    lines.extend(replaced(plan, before));
     lines.extend(leaves(plan));
     lines
+}
+
+/// What becomes of the instances that run, and of what is on their disks (V5).
+fn replaced(plan: &DeployPlan, before: &Object) -> Option<String> {
+    let stands = &before.spec()["template"]["spec"];
+    let wanted = &plan.object.spec()["template"]["spec"];
+    let disks: Vec<_> = disks(stands).collect();
+    let disks = disks.join(", ");
+    if !plan.replaces {
+        let opens = wanted["disruption"] == "Allow" && !consents(stands, stands);
+        return opens.then(|| "Its instances that keep an earlier template for now are replaced.".to_owned());
+    }
+    if !consents(wanted, stands) {
+        let lost =
+            if disks.is_empty() { "replace them".to_owned() } else { format!("destroy their disks {disks}") };
+        return Some(format!(
+            "Its instances keep the earlier template: the new one would {lost}. To let it, set \
+             spec.template.spec.disruption to Allow."
+        ));
+    }
+    let lost =
+        if disks.is_empty() { String::new() } else { format!(" What is on their disks is lost: {disks}.") };
+    let when = if is_paused(&plan.object) {
+        "Its rollout is paused: its instances are replaced once that is resumed."
+    } else {
+        "Its instances are replaced, one after the other in each city."
+    };
+    Some(format!("{when}{lost}"))
 }
 
 /// Warns about the cities whose instances are removed.

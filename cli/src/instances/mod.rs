@@ -1,15 +1,21 @@
-//! `instances`: what runs, where, and how it is; `instances describe`: one of them in full.
+//! `instances`: what runs, where, and how it is; `instances describe`: one of them in full; `instances stop`,
+//! `start` and `restart`: what single ones are to do.
 
+mod deployments;
+pub mod power;
 pub mod state;
 pub mod view;
 
 use clap::{Args, Subcommand};
-use fedhub_core::object::{Kind, Object};
+use deployments::deployments_for;
+use fedhub_api::instance_power::PowerOrder;
+use fedhub_core::object::Kind;
 use jiff::Timestamp;
+use power::args::PowerArgs;
 use view::{Filter, rows};
 
 use crate::args::names;
-use crate::model::{Listed, get, list};
+use crate::model::{get, list};
 use crate::problem::Problem;
 use crate::reading::{self, note};
 use crate::session::Session;
@@ -21,6 +27,7 @@ Examples:
   datumctl compute instances
   datumctl compute instances --workload web --city DFW
   datumctl compute instances describe web-default-dfw-0
+  datumctl compute instances stop web-default-dfw-0
   datumctl compute instances --city DFW -o json";
 
 /// Shown after the help of `describe`.
@@ -33,7 +40,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct InstancesArgs {
-    /// One instance in place of the list.
+    /// What is done with some of them, in place of the list.
     #[command(subcommand)]
     pub one: Option<One>,
     /// Only the instances of this workload.
@@ -44,7 +51,7 @@ pub struct InstancesArgs {
     pub city: Vec<String>,
 }
 
-/// What is asked of one instance.
+/// What is done with single instances.
 #[derive(Debug, Subcommand)]
 pub enum One {
     /// Show one instance in full: what runs in it, its addresses, and what its conditions say.
@@ -54,12 +61,34 @@ pub enum One {
         #[arg(value_name = "INSTANCE", value_parser = names::existing)]
         name: String,
     },
+    /// Stop instances: they are kept and do not run, until they are started.
+    #[command(after_help = power::args::STOP)]
+    Stop(PowerArgs),
+    /// Start instances that were stopped.
+    #[command(after_help = power::args::START)]
+    Start(PowerArgs),
+    /// Restart instances in place, also those that were stopped.
+    #[command(after_help = power::args::RESTART)]
+    Restart(PowerArgs),
+}
+
+impl InstancesArgs {
+    /// Whether it changes anything.
+    pub fn writes(&self) -> bool {
+        match self.one {
+            None | Some(One::Describe { .. }) => false,
+            Some(One::Stop(_) | One::Start(_) | One::Restart(_)) => true,
+        }
+    }
 }
 
 /// Runs the command.
 pub async fn run(session: &Session, args: &InstancesArgs) -> Result<(), Problem> {
     match &args.one {
         Some(One::Describe { name }) => describe(session, name).await,
+        Some(One::Stop(args)) => power::run(session, PowerOrder::Stop, args).await,
+        Some(One::Start(args)) => power::run(session, PowerOrder::Start, args).await,
+        Some(One::Restart(args)) => power::run(session, PowerOrder::Restart, args).await,
         None => table(session, args).await,
     }
 }
@@ -103,13 +132,4 @@ async fn describe(session: &Session, name: &str) -> Result<(), Problem> {
         session.tell(&note(problem));
     }
     Ok(())
-}
-
-/// The deployments, where the labels of an Instance do not say all of where it belongs.
-async fn deployments_for(session: &Session, instances: &[Object]) -> Listed {
-    if instances.iter().any(view::needs_deployment) {
-        list(session, Kind::WorkloadDeployment, "").await
-    } else {
-        Ok(Vec::new())
-    }
 }

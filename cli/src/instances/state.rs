@@ -3,7 +3,7 @@
 use std::fmt;
 
 use fedhub_api::conditions::find;
-use fedhub_api::reason::{InstancePhase, Reason, ServiceReason};
+use fedhub_api::reason::{InstancePhase, Reason};
 use fedhub_core::object::{Object, ObjectView};
 
 use crate::model::status::is_going;
@@ -21,6 +21,8 @@ pub enum State {
     Stopping,
     /// The instance is kept, and does not run.
     Suspended,
+    /// The instance is kept, and does not run, by its user's order for it alone.
+    Stopped,
     /// The instance waits, for this if it is known.
     Pending(Option<String>),
     /// The instance failed, for this reason.
@@ -33,15 +35,13 @@ pub enum State {
 /// it.
 fn by_reason(reason: &str) -> Option<State> {
     let Some(known) = Reason::parse(reason) else {
-        return match ServiceReason::parse(reason) {
-            Some(ServiceReason::Stopped) => Some(State::Stopping),
-            _ => reason.is_empty().then_some(State::Pending(None)),
-        };
+        return reason.is_empty().then_some(State::Pending(None));
     };
     known.instance_phase().map(|phase| match phase {
         InstancePhase::Starting => State::Starting,
         InstancePhase::Stopping => State::Stopping,
         InstancePhase::Suspended => State::Suspended,
+        InstancePhase::Stopped => State::Stopped,
         InstancePhase::Pending(why) => State::Pending(Some(why.to_owned()).filter(|why| !why.is_empty())),
         InstancePhase::Failed(why) => State::Failed(why.to_owned()),
         InstancePhase::Unknown(why) => State::Unknown(why.to_owned()),
@@ -83,6 +83,7 @@ impl State {
             Self::Starting => "starting",
             Self::Stopping => "stopping",
             Self::Suspended => "suspended",
+            Self::Stopped => "stopped",
             Self::Pending(_) => "pending",
             Self::Failed(_) => "failed",
             Self::Unknown(_) => "unknown",
@@ -97,6 +98,7 @@ impl fmt::Display for State {
             Self::Starting => f.write_str("Starting"),
             Self::Stopping => f.write_str("Stopping"),
             Self::Suspended => f.write_str("Suspended"),
+            Self::Stopped => f.write_str("Stopped"),
             Self::Pending(None) => f.write_str("Pending"),
             Self::Pending(Some(why)) => write!(f, "Pending ({why})"),
             Self::Failed(why) => write!(f, "Failed ({why})"),

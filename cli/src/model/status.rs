@@ -16,6 +16,8 @@ pub struct Counts {
     pub updated: i64,
     /// How many are ready.
     pub ready: i64,
+    /// How many do not run because their users stopped them.
+    pub stopped: i64,
 }
 
 impl Counts {
@@ -29,12 +31,14 @@ impl Counts {
             replicas: count("replicas").unwrap_or_default(),
             updated: count("updatedReplicas").unwrap_or_default(),
             ready: count("readyReplicas").unwrap_or_default(),
+            stopped: count("stoppedReplicas").unwrap_or_default(),
         })
     }
 
-    /// Whether exactly the wanted Instances are there, all of them ready and of the newest template.
+    /// Whether exactly the wanted Instances are there, all of them of the newest template, and ready unless
+    /// their users stopped them.
     pub fn are_complete(self) -> bool {
-        [self.replicas, self.updated, self.ready].iter().all(|count| *count == self.desired)
+        [self.replicas, self.updated, self.ready + self.stopped].iter().all(|count| *count == self.desired)
     }
 }
 
@@ -76,15 +80,16 @@ pub struct Obstacle {
 }
 
 impl Obstacle {
-    /// Reads a condition; `None` for one that is True, that is the schema's default, or that passes by
-    /// itself.
+    /// Reads a condition; `None` for one that is True, that is the schema's default, that passes by itself,
+    /// or that a user asked for.
     pub fn from_condition(condition: &Value) -> Option<Self> {
         let (status, reason, message) = said(condition);
         // A deployment repeats the message of its Instances under a reason of its own: the ending of that
         // message names who has to act (C9).
         let said = separated(reason, message).responsible;
         let acts = matches!(said, Some(Responsible::User | Responsible::Operator)) || needs_action(reason);
-        let stands = status != "True" && !is_default(condition) && acts;
+        let is_wanted = Reason::parse(reason).is_some_and(Reason::is_wanted);
+        let stands = status != "True" && !is_default(condition) && acts && !is_wanted;
         stands.then(|| Self::new(reason, message))
     }
 

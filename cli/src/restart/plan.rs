@@ -1,5 +1,6 @@
 //! The writes of `restart`. Pure.
 
+use fedhub_api::disruption::{consents, disks};
 use fedhub_api::facts::restarts::restarted_at;
 use fedhub_core::clock::stamp;
 use fedhub_core::message::Quoted;
@@ -40,6 +41,8 @@ pub enum Refusal {
     NoCity(String, Vec<String>),
     /// No instance runs in that city yet.
     NotDeployed(String),
+    /// Its instances have these disks, and its template does not allow that they are destroyed.
+    KeepsDisks(Vec<String>),
 }
 
 impl Refusal {
@@ -51,6 +54,18 @@ impl Refusal {
                 Problem::usage(format!("{workload} is not in the city {}.", Quoted(city)))
                     .remedy(format!("It is in {}.", there.join(", ")))
             }
+            Self::KeepsDisks(disks) => Problem::usage(format!(
+                "A restart of {workload} replaces its instances, and with them {}.",
+                match disks.as_slice() {
+                    [disk] => format!("the disk {}", Quoted(disk)),
+                    [] => "what they have stored".to_owned(),
+                    disks => format!("the disks {}", disks.join(", ")),
+                }
+            ))
+            .remedy(
+                "To restart them in place, run `instances restart --workload`; to replace them, set disruption: Allow in the \
+                 workload's template.",
+            ),
             Self::NotDeployed(city) => {
                 Problem::failed(format!("{workload} has nothing to restart in {city} yet."))
             }
@@ -61,6 +76,10 @@ impl Refusal {
 /// Decides what restarting a workload in those cities writes; everywhere, where none is named. Cities are
 /// found in whatever case.
 pub fn plan<'a>(workload: &Workload<'a>, cities: &[String], now: Timestamp) -> Result<Restart<'a>, Refusal> {
+    let spec = &workload.object.spec()["template"]["spec"];
+    if !consents(spec, spec) {
+        return Err(Refusal::KeepsDisks(disks(spec).map(str::to_owned).collect()));
+    }
     // A restart replaces an earlier one by its time, and two in one second would be one.
     let deployments = workload.sites.iter().filter_map(|site| site.deployment);
     let earlier = deployments.chain([workload.object]).map(|it| restarted_at(&it.spec()["template"])).max();

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 
 use fedhub_api::conditions::{find, said};
 use fedhub_api::facts::workload::{is_paused, problems_beside_available};
+use fedhub_api::instance_power::is_stopped;
 use fedhub_api::reason::Reason;
 use fedhub_core::names::deployment_name;
 use fedhub_core::object::{Object, ObjectView};
@@ -314,10 +315,9 @@ fn is_settled(site: &Site<'_>, deployment: &Object, desired: i64) -> bool {
     let hashes: BTreeSet<String> = site.instances.iter().map(|instance| hash(instance).to_string()).collect();
     i64::try_from(site.instances.len()) == Ok(desired)
         && hashes.len() <= 1
-        && site
-            .instances
-            .iter()
-            .all(|instance| is_ready(instance) && runs(instance) && !is_stale(deployment, instance))
+        && site.instances.iter().all(|instance| {
+            (is_ready(instance) || is_stopped(instance)) && runs(instance) && !is_stale(deployment, instance)
+        })
 }
 
 fn is_stale(deployment: &Object, instance: &Object) -> bool {

@@ -90,6 +90,8 @@ impl Finding {
     /// Returns the standing: whether the user or the operator has to act.
     pub fn standing(&self) -> Standing {
         match self.responsible() {
+            // A user asked for it: nothing is in anybody's way.
+            _ if self.attributed.is_some_and(Reason::is_wanted) => Standing::OnItsWay,
             Some(Responsible::User | Responsible::Operator) => Standing::Blocked,
             None if self.status == "Unknown" => Standing::Unknown,
             Some(Responsible::Nobody) | None => Standing::OnItsWay,

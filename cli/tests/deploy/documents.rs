@@ -53,6 +53,50 @@ fn every_document_is_read_and_every_fault_is_told_at_once() {
 }
 
 #[test]
+fn v5_the_user_sees_what_becomes_of_disks() {
+    let with = |disk: bool, disruption: Option<&str>, image: &str| {
+        let mut web = web();
+        let template = &mut web["spec"]["template"]["spec"];
+        template["runtime"]["sandbox"]["containers"][0]["image"] = json!(image);
+        if disk {
+            template["runtime"]["sandbox"]["containers"][0]["volumeAttachments"] = json!([{"name": "settings", "mountPath": "/etc/web"}, {"name": "data", "mountPath": "/data"}]);
+            let disk = json!({"template": {"spec": {"type": "pd-standard"}}});
+            template["volumes"] =
+                json!([{"name": "settings", "configMap": {"name": "web"}}, {"name": "data", "disk": disk}]);
+        }
+        if let Some(disruption) = disruption {
+            template["disruption"] = json!(disruption);
+        }
+        web
+    };
+    let rolled = "Its instances are replaced, one after the other in each city.";
+    let lost =
+        "Its instances are replaced, one after the other in each city. What is on their disks is lost: data.";
+    let kept = "Its instances keep the earlier template: the new one would destroy their disks data. To let it, set \
+                spec.template.spec.disruption to Allow.";
+    let denied = "Its instances keep the earlier template: the new one would replace them. To let it, set \
+                  spec.template.spec.disruption to Allow.";
+    let opened = "Its instances that keep an earlier template for now are replaced.";
+    let newer = "ghcr.io/example/web:2";
+    let older = "ghcr.io/example/web:1";
+    for (disk, before, after, image, expected) in [
+        (false, None, None, newer, Some(rolled)),
+        (false, None, Some("Deny"), newer, Some(denied)),
+        (false, None, Some("Allow"), older, None),
+        (true, None, None, newer, Some(kept)),
+        (true, Some("Allow"), None, newer, Some(kept)),
+        (true, None, Some("Allow"), newer, Some(lost)),
+        (true, None, Some("Allow"), older, Some(opened)),
+        (true, None, Some("Deny"), older, None),
+    ] {
+        let plan = plan(&of(&with(disk, after, image)), Some(&with(disk, before, older)));
+        let shown = fedhub_cli::deploy::view::plan(&plan);
+        let said = shown.iter().find(|line| line.starts_with("Its instances"));
+        assert_eq!(said.map(String::as_str), expected, "{disk} {before:?} {after:?} {image}");
+    }
+}
+
+#[test]
 fn a_city_that_stands_twice_in_a_placement_is_refused() {
     let mut twice = two_placements();
     twice["spec"]["placements"][0]["cityCodes"] = json!(["DFW", "ORD", "dfw"]);

@@ -44,6 +44,8 @@ fn the_status_of_an_instance_is_said_in_words() {
         (one("PendingProgramming"), "Starting"),
         (one("Terminating"), "Stopping"),
         (one("Suspended"), "Suspended"),
+        (one("Stopped"), "Stopped"),
+        (one("Stopping"), "Stopping"),
         (lost, "Unknown (city unreachable)"),
         (one("SomethingOdd"), "Pending (something odd)"),
     ] {

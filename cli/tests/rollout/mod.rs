@@ -4,7 +4,7 @@
 
 mod blocked;
 mod done;
-mod fixtures;
+pub mod fixtures;
 mod flags;
 mod gates;
 mod loss;

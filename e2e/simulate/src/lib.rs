@@ -16,6 +16,7 @@
 
 mod annotations;
 mod drive;
+mod power;
 mod step;
 
 pub mod admission;

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use fedhub_api::Instance;
-use fedhub_core::clock::Clock;
+use fedhub_api::instance_power::PowerAsked;
+use fedhub_api::{Instance, WorkloadDeployment, conditions};
+use fedhub_core::clock::{Clock, stamp};
 use fedhub_core::hash;
-use fedhub_core::names::UPSTREAM_CLUSTER;
+use fedhub_core::names::{FORMER_TEMPLATE_HASH, UPSTREAM_CLUSTER};
 use fedhub_core::object::{Object, ObjectView};
 use jiff::Timestamp;
 use kube::runtime::controller::Action;
@@ -16,8 +17,12 @@ use serde_json::{Value, json};
 
 use crate::annotations::{FAULT, PROVIDER_FINALIZER, Times};
 use crate::drive::{ConstantBackoff, Waits, drive, kind, perform, retry};
+use crate::power::{self, Orders};
 use crate::step::{Step, field, holds, set, start_time};
 use crate::teardown;
+
+/// Condition of an Instance, and its reason: its boot disk is being made anew.
+const REBUILDING: &str = "Rebuilding";
 
 /// A fault of an Instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,12 +98,13 @@ fn program(spec: &Value) -> (String, &str) {
 }
 
 /// The next step of an Instance that has been under way for `waited`; `start` is how long that takes by
-/// default.
+/// default. Where the template is another than the one observed, the boot disk is made anew from its image.
 ///
-/// The provider owns `Programmed`, `Available`, the observed hash and the addresses. `Ready` and
-/// `QuotaGranted` are fedhub's, as is whatever else there is. Nothing is done while gates stand or quota is
-/// denied (fedhub says so in our conditions too); the way out is [`teardown`]'s.
-pub fn step(instance: &Object, waited: Duration, start: Duration, now: Timestamp) -> Step {
+/// The provider owns `Programmed`, `Available`, `Rebuilding`, the observed hash and the addresses. `Ready`
+/// and `QuotaGranted` are fedhub's, as is whatever else there is. Nothing is done while gates stand or quota
+/// is denied (fedhub says so in our conditions too); the way out is [`teardown`]'s. An Instance that its user
+/// stopped is programmed and does not run; a restart is one start more, and remembered in the status (V9).
+pub fn step(instance: &Object, power: PowerAsked, waited: Duration, start: Duration, now: Timestamp) -> Step {
     let spec = instance.spec();
     let status = instance.status();
     if instance.is_terminating() || !may_run(instance) {
@@ -119,13 +125,31 @@ pub fn step(instance: &Object, waited: Duration, start: Duration, now: Timestamp
         set(&mut next, "Available", "False", "Stopped", "Instance is not running", now);
         return Step::towards(instance, next, waited, start);
     }
+    if is_rebuilt(instance) && holds(status, REBUILDING) != "True" {
+        // It is said before the disk is lost, and the start begins after that.
+        let message =
+            format!("Instance is rebuilt from image {:?}: its boot disk is made anew", program(spec).1);
+        set(&mut next, REBUILDING, "True", REBUILDING, &message, now);
+        set(&mut next, "Available", "False", REBUILDING, &message, now);
+        return Step::at_once(instance, next);
+    }
     let hash = &spec["controller"]["templateHash"];
+    conditions::remove(&mut next, REBUILDING);
     let programmed = holds(status, "Programmed") == "True";
     set(&mut next, "Programmed", "True", "Programmed", "Instance is programmed", now);
     if hash.is_string() {
         field(&mut next, "controller", json!({"observedTemplateHash": hash}));
     }
     interfaces(instance, &mut next);
+    if power.is_stopped() {
+        set(&mut next, "Available", "False", "Stopped", "Instance is stopped: its user asked for it", now);
+        return Step::at_once(instance, next);
+    }
+    if let Some(restart) = power.restart_due(instance) {
+        set(&mut next, "Available", "False", "Starting", "Instance restarts: its user asked for it", now);
+        field(&mut next, "provider", json!({"name": "simulated", "restartedAt": stamp(restart)}));
+        return Step::at_once(instance, next);
+    }
     if fault == Some(Fault::NeverStarts) {
         set(
             &mut next,
@@ -141,6 +165,14 @@ pub fn step(instance: &Object, waited: Duration, start: Duration, now: Timestamp
         set(&mut next, "Available", "False", "Starting", "Instance is starting", now);
     }
     Step::towards(instance, next, waited, start)
+}
+
+/// Whether the Instance was changed in place since it was programmed. Another name for the same template
+/// changes nothing.
+fn is_rebuilt(instance: &Object) -> bool {
+    let observed = instance.status()["controller"]["observedTemplateHash"].as_str();
+    let wanted = instance.spec()["controller"]["templateHash"].as_str();
+    observed.is_some() && observed != wanted && observed != instance.annotation(FORMER_TEMPLATE_HASH)
 }
 
 /// Whether nothing keeps the Instance from being started: neither a gate nor quota.
@@ -204,6 +236,15 @@ pub async fn run(client: Client, times: Times, clock: Clock) {
     let selects = watcher::Config::default().labels(&format!("!{UPSTREAM_CLUSTER}"));
     let controller =
         Controller::new_with(instances, selects, kind::<Instance>()).trigger_backoff(ConstantBackoff);
+    let deployments = Api::<Object>::all_with(provider.client.clone(), &kind::<WorkloadDeployment>());
+    let known = controller.store();
+    let orders = Orders::default();
+    let controller = controller.watches_with(
+        deployments,
+        kind::<WorkloadDeployment>(),
+        watcher::Config::default(),
+        move |wd: Object| orders.concerned(&wd, &known),
+    );
     drive("provider", "cell", controller.run(pass, |object, error, _| retry(&object, error), provider)).await;
 }
 
@@ -219,7 +260,10 @@ async fn pass(instance: Arc<Object>, provider: Arc<Provider>) -> kube::Result<Ac
     let step = match hold {
         Some(hold) => hold,
         None if instance.is_terminating() => teardown::step(&instance, waited, teardown, now),
-        None => step(&instance, waited, start, now),
+        None => {
+            let power = power::asked(&provider.client, &instance).await?;
+            step(&instance, power, waited, start, now)
+        }
     };
     // A teardown that fails or hangs has begun all the same.
     let tears_down = instance.is_terminating() && instance.has_finalizer(PROVIDER_FINALIZER);

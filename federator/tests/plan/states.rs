@@ -130,7 +130,7 @@ fn project() -> impl Strategy<Value = Object> {
         any::<bool>(),
         maybe(HUB_SPACE),
         maybe(HUB_SPACE_UID),
-        vec(option::of(select(vec!["", "a", "true"]).prop_map(str::to_owned)), 3),
+        vec(option::of(select(vec!["", "a", "true"]).prop_map(str::to_owned)), MIRRORED_ANNOTATIONS.len()),
     );
     (metadata, city(), unknown_fields(), status_value()).prop_map(|(metadata, city, unknown, status)| {
         let (dying, ours, foreign, space, uid, mirrored) = metadata;
@@ -187,7 +187,7 @@ pub fn hub() -> impl Strategy<Value = Option<Object>> {
         city(),
         any::<bool>(),
         chance(5),
-        vec(option::of(select(vec!["", "a", "true"]).prop_map(str::to_owned)), 3),
+        vec(option::of(select(vec!["", "a", "true"]).prop_map(str::to_owned)), MIRRORED_ANNOTATIONS.len()),
         unknown_fields(),
         status_value(),
         (state, option::weighted(0.7, claim), option::weighted(0.3, moving)),
@@ -292,7 +292,7 @@ pub fn federated() -> impl Strategy<Value = (Object, Object)> {
         cities,
         unknown_fields(),
         status_value(),
-        vec(option::of(select(vec!["", "a", "true"]).prop_map(str::to_owned)), 3),
+        vec(option::of(select(vec!["", "a", "true"]).prop_map(str::to_owned)), MIRRORED_ANNOTATIONS.len()),
     )
         .prop_map(|(city, unknown, status, mirrored)| {
             let mut wd = fresh();

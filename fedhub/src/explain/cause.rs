@@ -180,6 +180,8 @@ causes! {
     KarmadaStatusSlow: HubWd, "the cell has reported, and Karmada has not carried the report to the hub yet",
         Operator("see Karmada's controller manager, and that fedhub's interpreter is installed on the hub"),
         "the cell's status against the hub's";
+    InstanceStopped [Stopped]: Instances, "a user stopped an Instance: it is kept and does not run",
+        As(Reason::Stopped), "";
     QuotaDenied [QuotaExceeded, QuotaNoBudget, QuotaNotGranted]: Instances, "quota is denied",
         As(Reason::QuotaExceeded), "";
     QuotaPending [PendingQuota, PendingEvaluation]: Instances, "quota is asked for and not granted yet",
@@ -205,8 +207,18 @@ causes! {
         As(Reason::ImageUnavailable), "";
     InstanceCrashing [InstanceCrashing, Failed]: Instances, "an Instance starts and ends again",
         As(Reason::InstanceCrashing), "";
+    ServerRefused [ServerRefused]: Instances, "the provider cannot run a server as the template asks for it",
+        As(Reason::ServerRefused), "";
+    ServerFailed [ServerFailed]: Instances, "the provider reports that an Instance's server failed",
+        As(Reason::ServerFailed), "";
+    ServerAmbiguous [AmbiguousServer]: Instances, "servers at the provider may be an Instance's, and are not for certain",
+        As(Reason::AmbiguousServer), "";
+    ProviderFault [ProviderDenied, ProviderMisconfigured, ProviderQuotaExceeded]: Instances, "the provider refuses fedhub, or its configuration or quota does not do",
+        Operator("see what the message says of the provider: its credentials, configuration or quota"), "";
     TemplateInvalid [ConfigurationError, InvalidScaleSettings, RuntimeClassNotServed]: Instances, "the template or the scale settings cannot be used",
         As(Reason::ConfigurationError), "";
+    DisruptionDenied [DisruptionDenied]: Instances, "the new template would destroy what Instances have stored, and does not allow that",
+        As(Reason::DisruptionDenied), "";
     ReferencedDataMissing [SourceNotFound, SourceTooLarge, SourceUnsupported]: Instances, "a ConfigMap or Secret that the template refers to is missing, or cannot be copied",
         As(Reason::SourceNotFound), "";
     ReferencedDataForbidden [SourceUnauthorized, SourceNameTaken, SourceRefused, CopyTerminating]: Instances, "the platform may not read the project's ConfigMaps and Secrets, or not write their copies",
@@ -226,8 +238,9 @@ causes! {
     CellMisconfigured [CellMisconfigured]: CellWd, "fedhub in the cell lacks a right or a CRD that its flags ask for",
         As(Reason::CellMisconfigured), "";
     InstancesChanging [
-        InstancesProvisioning, Provisioning, SchedulingGatesPresent, Pending, PendingProgramming,
-        ProgrammingInProgress, Starting, Stopping, ScalingDisabled, Terminating, Applied,
+        InstancesProvisioning, Provisioning, Rebuilding, SchedulingGatesPresent, Pending, PendingProgramming,
+        ProgrammingInProgress, ProviderUnavailable, ProviderUnknown, ServerDeleting, Starting, Stopping,
+        ScalingDisabled, Terminating, Applied,
     ]: Instances, "Instances start, end or are replaced, one after the other",
         Operator("see the cell's provider of Instances where this lasts"), "";
     CellReported [

@@ -110,6 +110,7 @@ impl Cell {
             quota: quota.is_some() && args.quota,
             networking: args.networking,
             referenced_data: args.referenced_data,
+            rebuilds: false,
         };
         let deployments = DeploymentController::new(cell.clone(), role.queue("deployments")?, config);
         work(runtime, &role, &deployments)?;

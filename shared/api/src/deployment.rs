@@ -134,6 +134,9 @@ pub struct WorkloadDeploymentStatus {
     /// The label selector that finds the instances, for the scale subresource.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selector: Option<String>,
+    /// The number of instances that do not run because their user stopped them; absent where there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped_replicas: Option<i32>,
     /// Whether the deployment is suspended: its instances kept, but not running.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suspended: Option<bool>,

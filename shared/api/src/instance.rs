@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    InstanceStatus, LocationReference, NetworkInterface, Quantity, SandboxRuntime, TemplateMetadata,
-    VirtualMachineRuntime, Volume,
+    Disruption, InstanceStatus, LocationReference, NetworkInterface, Quantity, SandboxRuntime,
+    TemplateMetadata, VirtualMachineRuntime, Volume,
 };
 
 /// An instance as it is wanted.
@@ -69,6 +69,10 @@ pub struct InstanceSpec {
     /// What the controller that manages the instance keeps in it. Not for users.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub controller: Option<InstanceController>,
+    /// Whether a change may destroy what the instance has stored on itself: `Allow` or `Deny`. Without it, a
+    /// change may that replaces an instance without disks of its own, and no other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disruption: Option<Disruption>,
     /// The location that the instance runs in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub location: Option<LocationReference>,

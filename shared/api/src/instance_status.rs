@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::condition_schema::{conditions, pending, unreported as unreported_condition};
 use super::reason::Reason;
-use super::{IpFamily, LocationReference};
+use super::{InstanceProviderStatus, IpFamily, LocationReference};
 
 /// An instance as it is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -31,6 +31,9 @@ pub struct InstanceStatus {
     /// The network interfaces, in the order of the specification.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network_interfaces: Option<Vec<NetworkInterfaceStatus>>,
+    /// The server that stands for the instance, at its provider.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<InstanceProviderStatus>,
     /// Whether the instance is suspended: kept, but not running.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suspended: Option<bool>,
@@ -82,6 +85,10 @@ pub struct NetworkInterfaceStatus {
     /// Addresses by which the interface is reached from outside its network.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub external_addresses: Option<Vec<InterfaceExternalAddress>>,
+    /// The hardware address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 63))]
+    pub mac_address: Option<String>,
     /// The name of the interface in the specification.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,

@@ -8,8 +8,9 @@
 //! Beside them is what objects of these kinds say, read from their JSON: [`conditions`], whose job it is to
 //! act on them ([`reason`]), which Events they are worth ([`transitions`]), and which cell something is of
 //! ([`cells`]). [`entitlement`] is what a Milo says of the service in a project. [`hub_metadata`] is the
-//! table of the labels and annotations that the federator owns on a hub WD. [`references`] is what a spec
-//! refers to, [`instance_types`] are the types of instances that there are. [`facts`] is what the stores keep
+//! table of the labels and annotations that the federator owns on a hub WD. [`instance_power`] is what
+//! users ask of single Instances. [`references`] is what a spec refers to, [`disruption`] what a change of it
+//! destroys, [`instance_types`] are the types of instances that there are. [`facts`] is what the stores keep
 //! of a WD and of an Instance, and names the stores that keep it.
 //!
 //! The doc comment of a type or field is its description in the schema. `Workload::crd()` and its like have
@@ -21,12 +22,15 @@ pub mod conditions;
 mod container;
 pub mod crds;
 pub mod deployment;
+pub mod disruption;
 pub mod entitlement;
 mod env;
 pub mod external;
 pub mod facts;
 pub mod hub_metadata;
 mod instance;
+pub mod instance_power;
+mod instance_provider;
 mod instance_status;
 mod instance_type;
 pub mod instance_types;
@@ -60,6 +64,7 @@ pub use instance::{
     Instance, InstanceController, InstanceRuntime, InstanceSpec, InstanceTemplateSpec, RuntimeResources,
     SchedulingGate,
 };
+pub use instance_provider::{Disruption, InstanceProviderStatus};
 pub use instance_status::{
     InstanceControllerStatus, InstanceNetworkContext, InstanceStatus, InterfaceAddress,
     InterfaceAddressAssignments, InterfaceExternalAddress, NetworkInterfaceReference, NetworkInterfaceStatus,

@@ -86,9 +86,15 @@ impl Reason {
         self.about().source == Source::Refusal
     }
 
-    /// Whether it is a cell's word on which somebody has to act, and which `Federated` does not report.
+    /// Whether a user asked for what it says, which stays so until that user asks for something else.
+    pub fn is_wanted(self) -> bool {
+        self.about().is_wanted
+    }
+
+    /// Whether it is a cell's word on which somebody has to act, and which `Federated` does not report. What
+    /// a user asked for is none.
     pub fn is_problem_of_cell(self) -> bool {
-        self.needs_action() && self.about().source == Source::Cell
+        self.needs_action() && !self.is_wanted() && self.about().source == Source::Cell
     }
 
     /// Whether a Workload reports it of its cities without repeating the words of a deployment (W3).

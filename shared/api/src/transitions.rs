@@ -46,6 +46,8 @@ enum State {
     Unready,
     Ready,
     Suspended,
+    Stopping,
+    Stopped,
     Terminating,
 }
 
@@ -85,6 +87,8 @@ impl State {
             ("Unknown", Some(Reason::Pending)) | (_, Some(Reason::ServiceNotActive)) => Self::Unknown,
             ("True", _) => Self::Ready,
             (_, Some(Reason::Suspended)) => Self::Suspended,
+            (_, Some(Reason::Stopping)) => Self::Stopping,
+            (_, Some(Reason::Stopped)) => Self::Stopped,
             (_, Some(Reason::Terminating)) => Self::Terminating,
             _ => Self::Unready,
         }
@@ -99,7 +103,7 @@ pub fn of_instance(old: Signal, new: &Value) -> Option<Transition> {
         return (old.cause != Some(cause)).then(|| warning(problem));
     }
     let now = State::from_condition(Some(ready));
-    if matches!(now, State::Suspended | State::Terminating) {
+    if matches!(now, State::Suspended | State::Stopped | State::Terminating) {
         return (old.state != now).then(|| routine(ready));
     }
     if let Some(cause) = old.cause {
@@ -108,8 +112,12 @@ pub fn of_instance(old: Signal, new: &Value) -> Option<Transition> {
         return (now != State::Unknown).then(|| ended(&cause.into(), granted.unwrap_or(ready)));
     }
     match (old.state, now) {
-        (State::Suspended, State::Ready | State::Unready) => Some(resumed(ready)),
+        (State::Suspended | State::Stopped, State::Ready | State::Unready) => Some(resumed(ready)),
         (State::Unknown | State::Unready, State::Ready) => Some(routine(ready)),
+        // Its user consented to that, and is to know when it happens (V5).
+        (State::Ready, State::Unready) if ready.1 == Reason::Rebuilding.as_str() => {
+            Some(routine(ready).notable())
+        }
         // It ran, and does not: the provider says why by a name of its own.
         (State::Ready, State::Unready) if !is_reported_by_federation(ready.1) => Some(warning(ready)),
         _ => None,
@@ -182,8 +190,9 @@ fn instance_problem(status: &Value) -> Option<Said<'_>> {
     if ready.1 == Reason::PendingQuota.as_str() {
         return quota.filter(|quota| cause(quota.1).is_some()).or(Some(ready));
     }
-    // While it goes, and while it is suspended, quota is not what it waits for.
-    let waits = !matches!(State::from_condition(Some(ready)), State::Suspended | State::Terminating);
+    // While it goes, and while it is not to run, quota is not what it waits for.
+    let state = State::from_condition(Some(ready));
+    let waits = !matches!(state, State::Suspended | State::Stopped | State::Terminating);
     [Some(ready), quota.filter(|_| waits)].into_iter().flatten().find(|said| cause(said.1).is_some())
 }
 

@@ -59,9 +59,14 @@ pub const TOUCHED: &str = "federation.datumapis.com/touched";
 /// Karmada's annotation of an object: the name of the PropagationPolicy that claims it.
 pub const CLAIMED_BY: &str = "propagationpolicy.karmada.io/name";
 /// Annotations mirrored from the project WD to the hub WD, their absence too (F4).
-pub const MIRRORED_ANNOTATIONS: [&str; 3] = [SUSPENDED, EXPECTED_REFERENCED_DATA, REFERENCED_DATA_ERROR];
+pub const MIRRORED_ANNOTATIONS: [&str; 4] =
+    [SUSPENDED, INSTANCE_POWER, EXPECTED_REFERENCED_DATA, REFERENCED_DATA_ERROR];
 /// Annotation of a WD: `true` or `false`; its absence means `false`.
 pub const SUSPENDED: &str = "compute.datumapis.com/suspended";
+/// Annotation of a WD: what is asked of the power of its Instances, as JSON by their names, such as
+/// `{"web-us-dfw-0": {"state": "Stopped"}, "web-us-dfw-1": {"restartedAt": "2027-01-31T10:00:00Z"}}`; `state`
+/// is `Running` where it is absent (V9).
+pub const INSTANCE_POWER: &str = "compute.datumapis.com/instance-power";
 /// Label of a companion, with the value `true`: a `ConfigMap` or Secret that a template refers to.
 pub const REFERENCED_DATA: &str = "compute.datumapis.com/referenced-data";
 /// Annotation of a WD: the referenced data that a cell awaits, with the generation of the project WD that it
@@ -71,6 +76,9 @@ pub const EXPECTED_REFERENCED_DATA: &str = "compute.datumapis.com/expected-refer
 /// Annotation of a WD: why referenced data does not come, as JSON with `reason` and `message`.
 pub const REFERENCED_DATA_ERROR: &str = "compute.datumapis.com/referenced-data-error";
 
+/// Finalizer of an Instance whose server fedhub runs at a provider: the server and its quota have to
+/// go first (V4).
+pub const PROVIDER_FINALIZER: &str = "compute.datumapis.com/provider";
 /// Finalizer of the project's side of referenced data on a project WD: its companions on the hub have to go
 /// first (W5).
 pub const REFERENCED_DATA_FINALIZER: &str = "compute.datumapis.com/referenced-data-controller";
@@ -222,6 +230,8 @@ pub const WORKLOAD_MANAGER: &str = "fedhub-workload";
 pub const REFERENCED_DATA_MANAGER: &str = "fedhub-referenced-data";
 /// Field manager of the writes for instance types, on the hub.
 pub const INSTANCE_TYPES_MANAGER: &str = "fedhub-instance-types";
+/// Field manager of the writes for providers, in the cell.
+pub const PROVIDER_MANAGER: &str = "fedhub-provider";
 /// Field manager of the writes of the cell's controllers, in the cell, on the hub and in project planes.
 pub const CELL_MANAGER: &str = "fedhub-cell";
 

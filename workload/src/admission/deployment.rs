@@ -1,7 +1,9 @@
-//! What only fedhub may say on a WD, and how many instances its scale may ask for.
+//! What only fedhub may say on a WD, what may be asked of the power of its instances, and how many of them
+//! its scale may ask for.
 
+use fedhub_api::instance_power;
 use fedhub_core::message::Quoted;
-use fedhub_core::names::EXPECTED_REFERENCED_DATA;
+use fedhub_core::names::{EXPECTED_REFERENCED_DATA, INSTANCE_POWER};
 use fedhub_core::object::{Object, ObjectView};
 
 use super::fault::{Fault, Faults, Problem};
@@ -31,6 +33,18 @@ pub fn own_annotations(old: Option<&Object>, new: &Object) -> Vec<OwnAnnotation>
         .filter(|key| old.and_then(|old| old.annotation(key)) != new.annotation(key))
         .map(OwnAnnotation)
         .collect()
+}
+
+/// The most faults of an annotation that are named.
+const NAMED: usize = 20;
+
+/// The faults of what a WD asks of the power of its instances, which would be ignored (V9).
+pub fn check_power(wd: &Object, faults: &mut Faults) {
+    let value = wd.annotation(INSTANCE_POWER).unwrap_or_default();
+    for fault in instance_power::faults(wd).iter().take(NAMED) {
+        let path = Path::from_field("metadata").field("annotations").key(INSTANCE_POWER);
+        faults.invalid(path, value, fault);
+    }
 }
 
 /// The faults of a WD's scale (`autoscaling/v1`).

@@ -64,12 +64,20 @@ pub struct Judgement {
 /// types.
 pub fn judge(kind: Kind, types: Types<'_>, old: Option<&Object>, new: &Object) -> Judgement {
     match kind {
-        Kind::Workload => templated::<WorkloadSpec>(types, old, new),
-        Kind::WorkloadDeployment => Judgement {
-            own_annotations: deployment::own_annotations(old, new),
-            exempts_fedhub: true,
-            ..templated::<WorkloadDeploymentSpec>(types, old, new)
-        },
+        Kind::Workload => {
+            let mut judgement = templated::<WorkloadSpec>(types, old, new);
+            judgement.warnings.extend(old.and_then(|old| workload::disruption::warning(old, new)));
+            judgement
+        }
+        Kind::WorkloadDeployment => {
+            let mut judgement = templated::<WorkloadDeploymentSpec>(types, old, new);
+            judgement.faults.extend(compared(deployment::check_power, old, new));
+            Judgement {
+                own_annotations: deployment::own_annotations(old, new),
+                exempts_fedhub: true,
+                ..judgement
+            }
+        }
         Kind::WorkloadRollout => {
             Judgement { faults: compared(rollout::check, old, new), ..Judgement::default() }
         }

@@ -153,7 +153,8 @@ pub(super) fn cities(seen: &Snapshot, facts: &Workload, newest: &Newest<'_>, uid
 /// The health of a WD on the template that it has (R4), by what it reported last.
 fn reported(placed: &Placed) -> Health {
     let [_, _, updated, desired, ready] = placed.counters;
-    // One that is suspended runs nothing, so that nothing waits for it.
+    let ready = ready.saturating_add(placed.stopped);
+    // What is suspended, or was stopped by its user, runs nothing, so that nothing waits for it.
     if placed.observed && (placed.suspended || updated == desired && ready == desired) {
         return Health::Healthy;
     }

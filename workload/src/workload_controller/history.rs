@@ -106,7 +106,8 @@ impl WorkloadReconciler<'_> {
     }
 
     /// The Workload with the template of an earlier revision. `None` where the history does not have it any
-    /// more, which the next round plans by.
+    /// more, which the next round plans by. What may be destroyed on the way to it is said by the present
+    /// template: a way back must not need the consent that was given on the way there (V5, R6).
     pub(super) async fn earlier<'w>(
         &mut self,
         read: &mut Earlier,
@@ -130,7 +131,14 @@ impl WorkloadReconciler<'_> {
         };
         let mut workload = workload.clone();
         let mut spec = workload.spec().clone();
+        let disruption = spec["template"]["spec"].get("disruption").cloned();
         spec["template"] = template;
+        if let Some(fields) = spec["template"]["spec"].as_object_mut() {
+            match disruption {
+                Some(disruption) => fields.insert("disruption".to_owned(), disruption),
+                None => fields.remove("disruption"),
+            };
+        }
         set_field(&mut workload, "spec", spec);
         Ok(Some(Cow::Owned(workload)))
     }

@@ -104,6 +104,8 @@ impl Rollout {
         self.on_its_way |= is_missing;
         let Some(placed) = state.placed() else { return };
         let [replicas, _, updated, desired, ready] = placed.counters.map(i64::from);
+        // What its user stopped does not become ready, and nothing waits for it (V9).
+        let ready = ready + i64::from(placed.stopped);
         let all = replicas.max(desired);
         let is_paused = seen.facts().is_some_and(|facts| facts.paused);
         let is_held = !is_paused

@@ -312,6 +312,7 @@ impl Snapshot {
                 .number(placed.carried.number())
                 .number(placed.assigned.map_or(0, |assigned| assigned.saturating_add(1)))
                 .number(placed.says)
+                .number(u64::from(placed.stopped.cast_unsigned()))
                 .number(flags);
             sum = placed.counters.iter().fold(sum, |sum, n| sum.number(u64::from(n.cast_unsigned())));
         }

@@ -59,6 +59,34 @@ fn w4_the_numbers_of_a_deployment_are_those_that_a_cell_can_follow() {
     );
 }
 
+/// It would be ignored, and nobody would know.
+#[test]
+fn v9_what_is_asked_of_power_can_be_read() {
+    const POWER: &str = "compute.datumapis.com/instance-power";
+    let asking = |value: &str| with(deployment(), "/metadata/annotations", json!({ POWER: value }));
+    for (value, words) in [
+        (r#"{"web-0": {"state": "Stopped", "later": true}}"#, ""),
+        (r#"{"web-0": {"restartedAt": "2027-01-31T10:00:00Z"}}"#, ""),
+        (
+            r#"{"web-0": {"state": "Off"}}"#,
+            "of instance \"web-0\": state \"Off\" is neither Running nor Stopped",
+        ),
+        (
+            r#"{"web-0": {"restartedAt": "now"}}"#,
+            "of instance \"web-0\": restartedAt is not an RFC 3339 time",
+        ),
+        ("Stopped", "is not a JSON object"),
+    ] {
+        let found = on_update(&deployment(), &asking(value));
+        assert_eq!(found.len(), usize::from(!words.is_empty()), "{found:?}");
+        let begins = format!("metadata.annotations[{POWER}]: Invalid value");
+        assert!(found.iter().all(|it| it.starts_with(&begins) && it.contains(words)), "{found:?}");
+    }
+    let stored = asking("Stopped");
+    let labelled = with(stored.clone(), "/metadata/labels", json!({"a": "b"}));
+    assert_eq!(on_update(&stored, &labelled), NONE, "what is stored stays changeable");
+}
+
 /// Without them its Instances would run, and nobody would see them in the project.
 #[test]
 fn w4_a_deployment_names_its_placement_and_its_workload() {

@@ -404,6 +404,35 @@ fn w4_warnings_are_given_once() {
     }
 }
 
+#[test]
+fn v5_a_template_that_waits_for_consent_is_warned_of() {
+    const IMAGE: &str = "/spec/template/spec/volumes/0/disk/template/spec/populator/image/name";
+    const DISRUPTION: &str = "/spec/template/spec/disruption";
+    let newer = |workload: Value| with(workload, IMAGE, json!("datumcloud/ubuntu-2404-lts"));
+    let waits = "the new template would destroy the disks of instances (boot, data): those that run keep the earlier \
+                 one, unless spec.template.spec.disruption is Allow";
+    let kept = "the new template would replace instances: those that run keep the earlier one, unless \
+                spec.template.spec.disruption is Allow";
+    let denies = |workload: Value| with(workload, DISRUPTION, json!("Deny"));
+    let allows = |workload: Value| with(workload, DISRUPTION, json!("Allow"));
+    let placed = with(machine(), &format!("{PLACEMENT}/scaleSettings/minReplicas"), json!(2));
+    let nginx = with(workload(), &format!("{CONTAINER}/image"), json!("ghcr.io/example/web:2"));
+    for (what, old, new, expected) in [
+        ("another image", machine(), newer(machine()), Some(waits)),
+        ("denied", machine(), denies(newer(machine())), Some(waits)),
+        ("allowed", machine(), allows(newer(machine())), None),
+        ("allowed before alone", allows(machine()), newer(machine()), Some(waits)),
+        ("denied alone", machine(), denies(machine()), None),
+        ("another scale", machine(), placed, None),
+        ("a container", workload(), nginx.clone(), None),
+        ("a container that denies it", workload(), denies(nginx), Some(kept)),
+        ("the first disks", workload(), machine(), None),
+    ] {
+        assert_eq!(warnings(Some(&old), &new), expected.into_iter().collect::<Vec<_>>(), "{what}");
+    }
+    assert_eq!(warnings(None, &machine()), NONE, "it runs nowhere yet");
+}
+
 /// What Go writes for what is not set.
 #[test]
 fn w4_what_is_empty_is_not_set() {

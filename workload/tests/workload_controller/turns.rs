@@ -68,6 +68,39 @@ async fn r1_r3_a_new_template_goes_from_city_to_city_in_the_order_of_the_placeme
     run.stop().await;
 }
 
+/// A user stopped one of the instances: it does not become ready, and is no reason to stop at that city.
+#[tokio::test(start_paused = true)]
+async fn r4_v9_what_a_user_stopped_holds_up_no_other_city() {
+    let world = World::new();
+    let run = world.run();
+    running(&world, &["ORD", "DFW"]).await;
+    world.patch("web", &image("nginx:2"));
+    quiet(5).await;
+    let report = |stopped: Value| {
+        let generation = world.wd("web-us-ord").unwrap()["metadata"]["generation"].clone();
+        let status = json!({
+            "observedGeneration": generation, "replicas": 2, "desiredReplicas": 2, "updatedReplicas": 2,
+            "currentReplicas": 2, "readyReplicas": 1, "stoppedReplicas": stopped,
+            "conditions": [
+                condition("Available", "True", "StableInstanceFound", ""),
+                condition("ReplicasReady", "False", "Stopped", "the instance is stopped"),
+            ],
+        });
+        world.project.patch_status("WorkloadDeployment", SPACE, "web-us-ord", &status).unwrap();
+    };
+    report(Value::Null);
+    quiet(5).await;
+    assert_eq!(images(&world, ["ORD", "DFW"]), ["nginx:2", "nginx:1"], "one is not ready");
+    assert_eq!(world.said("web", "Progressing").1, "RolloutInProgress", "nobody has to act for it to go on");
+    report(json!(1));
+    quiet(5).await;
+    assert_eq!(images(&world, ["ORD", "DFW"]), ["nginx:2", "nginx:2"]);
+    world.report("web-us-dfw", 1, READY);
+    quiet(5).await;
+    assert_eq!(world.said("web", "Progressing").1, "RolloutComplete");
+    run.stop().await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn r1_creation_and_scale_are_not_held() {
     let world = World::new();
@@ -98,6 +131,13 @@ async fn r2_what_is_deleted_or_edited_by_hand_is_put_back_at_its_revision() {
     quiet(5).await;
     assert_eq!(images(&world, ["DFW", "ORD"]), ["nginx:2", "nginx:1"], "made anew");
     assert_eq!(mark(&world, "web-us-ord"), "1");
+    // Consent is the present template's, also on the way back to an earlier one.
+    world.patch("web", &json!({"spec": {"template": {"spec": {"disruption": "Allow"}}}}));
+    quiet(5).await;
+    world.project.delete("WorkloadDeployment", SPACE, "web-us-ord").unwrap();
+    quiet(5).await;
+    assert_eq!(images(&world, ["ORD"]), ["nginx:1"]);
+    assert_eq!(world.wd("web-us-ord").unwrap()["spec"]["template"]["spec"]["disruption"], "Allow");
     for by_hand in ["hand:1", "nginx:2"] {
         world.project.patch("WorkloadDeployment", SPACE, "web-us-ord", &image(by_hand)).unwrap();
         world.project.patch("WorkloadDeployment", SPACE, "web-us-dfw", &image("hand:1")).unwrap();

@@ -40,6 +40,17 @@
 //! An object of an Instance's name that this WD does not control is never touched (C3). While it exists, its
 //! ordinal and those after it are not created, and nothing Ready is replaced.
 //!
+//! # What would be lost (V5)
+//!
+//! Disks are an Instance's own, and go with it. One that has run and has a disk is replaced only where
+//! `spec.template.spec.disruption` is `Allow`; one without disks unless that is `Deny`. A denied one stays on
+//! its template: the plan counts it as neither outdated nor current, and [`RolloutPlan::denied`] names it.
+//! Ordinals that are missing are created on the new template all the same.
+//!
+//! Where the cell's provider can ([`Replacement::Rebuild`]), an Instance that differs in the image of its
+//! boot disk alone is changed in place. It is not Ready until its provider has observed the new template
+//! ([`is_rebuilding`]), so that the budget counts it as any other.
+//!
 //! # When an Instance does not become Ready (C4)
 //!
 //! For operators: an Instance that never becomes Ready blocks a WD only while it runs the current template.
@@ -63,6 +74,7 @@ mod budget;
 mod build;
 mod content;
 mod plan;
+mod replacement;
 mod schema;
 mod standing;
 mod template;
@@ -73,9 +85,10 @@ pub(crate) use build::texts;
 pub use build::{Gate, build, labels, owner_reference};
 pub use content::Likeness;
 pub use plan::{InstanceStep, InstanceWait, LabelPatch, RolloutPlan, plan};
+pub use replacement::is_rebuilding;
 pub use schema::TemplateSchema;
 pub use template::template_hash;
-pub use view::{Deployment, Instance, name, ordinal};
+pub use view::{Deployment, Instance, Replacement, name, ordinal};
 
 /// The one value of `scaleSettings.instanceManagementPolicy` that is known.
 pub const ORDERED_READY: &str = "OrderedReady";

@@ -12,7 +12,7 @@ use super::ORDERED_READY;
 use super::budget::Budget;
 use super::build::labels;
 use super::standing::Standing;
-use super::view::{Deployment, Instance};
+use super::view::{Deployment, Instance, Replacement};
 
 /// The next step of a rollout, and label repairs in any case.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +21,9 @@ pub struct RolloutPlan<'a> {
     pub step: InstanceStep<'a>,
     /// Labels to put right, whatever the step is.
     pub labels: Vec<LabelPatch<'a>>,
+    /// The wanted Instances that stay on an outdated template, since what they would lose has no consent, by
+    /// ordinal (V5).
+    pub denied: Vec<Instance<'a>>,
 }
 
 /// The next step. Every deletion has the Instance's UID as its precondition.
@@ -30,7 +33,7 @@ pub enum InstanceStep<'a> {
     Rest,
     /// Create the Instance of this ordinal, as [`build`](super::build()) makes it.
     Create(u32),
-    /// Delete this Instance, so that it is created again on the current template.
+    /// Bring this Instance to the current template, as its `replacement` says.
     Replace(Instance<'a>),
     /// Delete these Instances, for good.
     Delete(Vec<Instance<'a>>),
@@ -92,12 +95,18 @@ pub fn plan<'a>(deployment: &Deployment<'a>, desired: u32, instances: &[Instance
     let step = Rollout { cell: &cell, deployment, budget }.step();
     let leaving: BTreeSet<&str> = match &step {
         InstanceStep::Delete(them) => them.iter().map(|i| i.uid).collect(),
-        InstanceStep::Replace(instance) => BTreeSet::from([instance.uid]),
-        InstanceStep::Rest | InstanceStep::Create(_) | InstanceStep::Wait(_) => BTreeSet::new(),
+        InstanceStep::Replace(instance) if instance.replacement != Replacement::Rebuild => {
+            BTreeSet::from([instance.uid])
+        }
+        InstanceStep::Replace(_) | InstanceStep::Rest | InstanceStep::Create(_) | InstanceStep::Wait(_) => {
+            BTreeSet::new()
+        }
     };
     let live = cell.ours.iter().filter(|(_, i)| !i.terminating && !leaving.contains(i.uid));
     let labels = live.filter_map(|(ordinal, instance)| patch(deployment, *ordinal, *instance)).collect();
-    RolloutPlan { step, labels }
+    let wanted = cell.ours.range(budget.wanted()).map(|(_, i)| *i).filter(|i| !i.terminating);
+    let denied = wanted.filter(|i| deployment.outdates(i) && !deployment.replaces(i)).collect();
+    RolloutPlan { step, labels, denied }
 }
 
 fn patch<'a>(deployment: &Deployment<'_>, ordinal: u32, instance: Instance<'a>) -> Option<LabelPatch<'a>> {
@@ -187,7 +196,7 @@ impl<'a> Rollout<'_, 'a> {
                 }
                 (None, None) => break,
                 (Some(it), _) if it.terminating => InstanceWait::Deleting(*it),
-                (Some(it), _) if !self.deployment.outdates(it) => InstanceWait::NotReady(*it),
+                (Some(it), _) if !self.deployment.replaces(it) => InstanceWait::NotReady(*it),
                 // C4, unless other replacements are under way: a bad template must not take those that are
                 // not Ready for a moment only.
                 (Some(it), _) => match self.under_way() {
@@ -204,7 +213,7 @@ impl<'a> Rollout<'_, 'a> {
     /// waits for its predecessor.
     fn is_gap(&self, ordinal: u32) -> bool {
         let above = self.cell.ours.range(ordinal..).next().is_some();
-        above || self.cell.ours.range(..ordinal).any(|(_, i)| self.deployment.outdates(i))
+        above || self.cell.ours.range(..ordinal).any(|(_, i)| self.deployment.replaces(i))
     }
 
     /// What a replacement has to wait for, where as many as may be are under way (C2).
@@ -229,7 +238,7 @@ impl<'a> Rollout<'_, 'a> {
     /// How many of the wanted Instances are still to be replaced.
     fn outdated(&self) -> usize {
         let wanted = self.cell.ours.range(self.budget.wanted());
-        wanted.filter(|(_, i)| !i.terminating && self.deployment.outdates(i)).count()
+        wanted.filter(|(_, i)| !i.terminating && self.deployment.replaces(i)).count()
     }
 
     /// The Instances that a rollout adds, as many as it has to replace at most: they come before it replaces
@@ -240,7 +249,7 @@ impl<'a> Rollout<'_, 'a> {
             return None;
         }
         let added = self.cell.ours.range(self.budget.added()).map(|(_, i)| i).filter(|i| !i.terminating);
-        if let Some(it) = added.clone().rev().find(|i| !i.ready && self.deployment.outdates(i)) {
+        if let Some(it) = added.clone().rev().find(|i| !i.ready && self.deployment.replaces(i)) {
             let wait = self.under_way().map(InstanceStep::Wait);
             return Some(wait.unwrap_or(InstanceStep::Replace(*it)));
         }
@@ -271,7 +280,7 @@ impl<'a> Rollout<'_, 'a> {
             return None;
         }
         let serving = || self.cell.ours.range(..limit).filter(|(_, i)| i.serves());
-        let (ordinal, highest) = serving().rev().find(|(_, i)| self.deployment.outdates(i))?;
+        let (ordinal, highest) = serving().rev().find(|(_, i)| self.deployment.replaces(i))?;
         if *ordinal < desired && surge > 0 && serving().all(|(ordinal, _)| *ordinal < desired) {
             let mut added = self.cell.ours.range(desired..limit).map(|(_, i)| i);
             return added.find(|i| !i.terminating).map(|i| InstanceStep::Wait(InstanceWait::NotReady(*i)));

@@ -47,9 +47,14 @@ impl TemplateSchema {
         Some(Self::from_template(template.clone()))
     }
 
-    /// The `spec` of a template, or of an Instance, as the user wrote it: without defaults and nulls.
+    /// The `spec` of a template, or of an Instance, as the user wrote it: without defaults and nulls, and
+    /// without `disruption`, by which alone no Instance becomes another (V5).
     pub fn said_spec(&self, spec: &Value) -> Value {
-        said(spec, &self.template["properties"]["spec"])
+        let mut spec = said(spec, &self.template["properties"]["spec"]);
+        if let Some(fields) = spec.as_object_mut() {
+            fields.remove("disruption");
+        }
+        spec
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use fedhub_api::conditions;
+use fedhub_api::{conditions, instance_power};
 use fedhub_core::object::{Object, ObjectView};
 use serde_json::Value;
 
@@ -80,6 +80,23 @@ impl<'a> Deployment<'a> {
     pub fn outdates(&self, instance: &Instance<'_>) -> bool {
         instance.template_hash != Some(&*self.template_hash)
     }
+
+    /// Whether an Instance is to be replaced: it is outdated, and nothing forbids it (V5).
+    pub fn replaces(&self, instance: &Instance<'_>) -> bool {
+        self.outdates(instance) && instance.replacement != Replacement::Denied
+    }
+}
+
+/// How an Instance on an outdated template comes to the new one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Replacement {
+    /// It is deleted and created again: all that it has stored is lost.
+    #[default]
+    Recreate,
+    /// It stays, with its UID, name and addresses, and its provider makes its boot disk anew.
+    Rebuild,
+    /// It stays on its template: what would be lost has no consent.
+    Denied,
 }
 
 /// An Instance in the WD's namespace, whatever its controller.
@@ -93,16 +110,20 @@ pub struct Instance<'a> {
     pub owner: Option<&'a str>,
     /// Whether its deletion was asked for.
     pub terminating: bool,
-    /// Whether its condition `Ready` is True. A terminating Instance is not Ready, whatever this is (C12).
+    /// Whether its condition `Ready` is True, or says that its user stopped it: no step waits for what is not
+    /// to run (V9). A terminating Instance is not Ready, whatever this is (C12).
     pub ready: bool,
     /// `spec.controller.templateHash`.
     pub template_hash: Option<&'a str>,
     /// `metadata.labels`.
     pub labels: Option<&'a BTreeMap<String, String>>,
+    /// How it is replaced where it is outdated.
+    pub replacement: Replacement,
 }
 
 impl<'a> Instance<'a> {
-    /// The view of an Instance.
+    /// The view of an Instance. How it would be replaced depends on its WD, see
+    /// [`Deployment::replacement`].
     pub fn from_object(object: &'a Object) -> Self {
         let mut owners = object.metadata.owner_references.iter().flatten();
         Self {
@@ -110,9 +131,10 @@ impl<'a> Instance<'a> {
             uid: object.uid(),
             owner: owners.find(|o| o.controller == Some(true)).map(|o| o.uid.as_str()),
             terminating: object.is_terminating(),
-            ready: conditions::is_true(object.status(), "Ready"),
+            ready: conditions::is_true(object.status(), "Ready") || instance_power::is_stopped(object),
             template_hash: object.spec()["controller"]["templateHash"].as_str(),
             labels: object.metadata.labels.as_ref(),
+            replacement: Replacement::default(),
         }
     }
 

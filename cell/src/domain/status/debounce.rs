@@ -3,7 +3,7 @@
 //! An Instance passes through several stages in a moment: its gates open, its provider has seen it, made it,
 //! started it. Each would be a write in the cell, one on the hub and one in the project's plane, outdated
 //! before it is read. So a stage, also of a deletion, has to last to be published. What a person has to act
-//! on, readiness and suspension are published at once.
+//! on, readiness, suspension and what a user stopped are published at once.
 
 use std::time::Duration;
 

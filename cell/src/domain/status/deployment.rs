@@ -2,6 +2,7 @@
 
 use fedhub_api::conditions::{find, is_default, is_true, put, remove, said, standing};
 use fedhub_api::facts::deployment::FEDERATED;
+use fedhub_api::instance_power::is_stopped;
 use fedhub_api::reason::{AnyReason, Reason};
 use fedhub_api::transitions::TERMINATION_OVERDUE;
 use fedhub_core::message::Quoted;
@@ -38,6 +39,11 @@ pub fn status(seen: &DeploymentFacts<'_>) -> Value {
     status["currentReplicas"] = json!(counts.current);
     status["readyReplicas"] = json!(counts.ready);
     status["desiredReplicas"] = json!(seen.desired);
+    if counts.stopped > 0 {
+        status["stoppedReplicas"] = json!(counts.stopped);
+    } else if let Some(fields) = status.as_object_mut() {
+        fields.remove("stoppedReplicas");
+    }
     // On every plane, where the UID is another (C13): what it selects is what the scale subresource there is
     // about.
     status["selector"] = json!(format!("{WORKLOAD_DEPLOYMENT_NAME}={}", seen.deployment.name()));
@@ -127,6 +133,7 @@ struct Counts {
     updated: usize,
     current: usize,
     ready: usize,
+    stopped: usize,
 }
 
 impl Counts {
@@ -134,8 +141,10 @@ impl Counts {
         let is = |kind: &'static str| move |i: &&ObjectRef| is_true(i.status(), kind);
         let beside_added = seen.staying().any(|i| seen.is_added(i));
         let updated = seen.staying().filter(|i| {
-            i.status().pointer("/controller/observedTemplateHash").and_then(Value::as_str)
-                == Some(seen.template_hash)
+            let observed = i.status().pointer("/controller/observedTemplateHash").and_then(Value::as_str);
+            // What is stopped before it ever ran is nothing that a provider observes.
+            let counts = observed.is_none() && is_stopped(i) && seen.is_of_newest(i);
+            (observed == Some(seen.template_hash) || counts)
                 && (!beside_added || is_true(i.status(), READY) && !seen.is_added(i))
         });
         Self {
@@ -143,6 +152,7 @@ impl Counts {
             current: updated.clone().filter(is(PROGRAMMED)).count(),
             updated: updated.count(),
             ready: seen.staying().filter(is(READY)).count(),
+            stopped: seen.staying().filter(|i| is_stopped(i)).count(),
         }
     }
 }
@@ -169,6 +179,10 @@ fn replicas_ready(
         return data;
     }
     let words = format!("{}/{} replicas available", counts.ready, seen.desired);
+    // As many may be ready as are wanted, and none of them comes to the template before its user acts (V5).
+    if let Some(denied) = seen.obstacle.filter(|obstacle| obstacle.reason == Reason::DisruptionDenied) {
+        return ConditionUpdate::no(&denied.reason, format!("{words}. {}", denied.message));
+    }
     if counts.ready >= seen.desired as usize {
         return ConditionUpdate::yes(Reason::ReplicasAvailable, words);
     }

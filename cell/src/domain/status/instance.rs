@@ -29,9 +29,14 @@ pub struct InstanceFacts<'a> {
     pub contexts: Option<&'a Value>,
     /// Whether its deployment is suspended.
     pub suspended: bool,
+    /// Whether its user stopped it (V9).
+    pub stopped: bool,
     /// The time now.
     pub now: Timestamp,
 }
+
+/// The message of `Ready` of an Instance that its user stopped.
+const STOPPED: &str = "The instance is stopped, as its user asked: it is kept, but does not run";
 
 /// The message of `Available` and `Ready` of a suspended Instance.
 const SUSPENDED: &str = "The instance is suspended: it is kept, but does not run";
@@ -81,15 +86,42 @@ fn ready(seen: &InstanceFacts<'_>, status: &Value) -> ConditionUpdate {
     if !gates.is_empty() {
         return waiting(seen, status, &gates);
     }
-    if let Some(words) = unprogrammed(status) {
+    let unprogrammed = unprogrammed(status);
+    if seen.stopped
+        && let Some(words) = stopped(status, unprogrammed.as_ref())
+    {
+        return words;
+    }
+    if let Some(words) = unprogrammed {
         return words;
     }
     match find(status, AVAILABLE).map(said) {
         Some(("True", _, _)) => ConditionUpdate::yes(Reason::Available, "Instance is ready"),
+        // Its user did not stop it, or wants it to run again: that is what the reason says of a readiness.
+        Some(("False", reason, message)) if reason == Reason::Stopped => {
+            ConditionUpdate::no(Reason::Starting, format!("The provider is to start the instance: {message}"))
+        }
         Some((state, reason, message)) if !reason.is_empty() => {
             ConditionUpdate::new(state, AnyReason::parse(reason), message)
         }
         _ => ConditionUpdate::no(Reason::Pending, "Instance is not available"),
+    }
+}
+
+/// The readiness of an Instance that its user stopped; `None` where something else is to be said: what keeps
+/// it from being created and needs action, or that its provider does not know whether it runs (V6).
+fn stopped(status: &Value, unprogrammed: Option<&ConditionUpdate>) -> Option<ConditionUpdate> {
+    if unprogrammed.is_some_and(|words| words.reason.known().is_some_and(Reason::needs_action)) {
+        return None;
+    }
+    let available = find(status, AVAILABLE).map_or("Unknown", |condition| said(condition).0);
+    match (available, unprogrammed) {
+        ("True", _) => Some(ConditionUpdate::no(
+            Reason::Stopping,
+            "The instance still runs, and its provider is to stop it, as its user asked",
+        )),
+        ("False", _) | (_, Some(_)) => Some(ConditionUpdate::no(Reason::Stopped, STOPPED)),
+        _ => None,
     }
 }
 

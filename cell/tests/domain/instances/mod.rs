@@ -2,7 +2,9 @@
 
 mod build;
 mod content;
+mod disruptions;
 mod histories;
+mod power;
 mod rules;
 mod states;
 mod support;

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use fedhub_cell::domain::instances::{Deployment, Instance, RolloutPlan, labels, name, ordinal, plan};
+use fedhub_cell::domain::instances::{
+    Deployment, Instance, Replacement, RolloutPlan, labels, name, ordinal, plan,
+};
 use fedhub_core::object::{Kind, Object, bare};
 use serde_json::{Value, json};
 
@@ -44,6 +46,7 @@ pub struct Held {
     pub ready: bool,
     pub hash: Option<String>,
     pub labels: BTreeMap<String, String>,
+    pub replacement: Replacement,
 }
 
 impl Held {
@@ -56,6 +59,7 @@ impl Held {
             ready: false,
             hash: None,
             labels: BTreeMap::new(),
+            replacement: Replacement::default(),
         };
         let wd = wd(template(0));
         match ordinal(WD, name) {
@@ -84,6 +88,10 @@ impl Held {
         Self { terminating: true, ..self }
     }
 
+    pub fn denied(self) -> Self {
+        Self { replacement: Replacement::Denied, ..self }
+    }
+
     pub fn foreign(self) -> Self {
         Self { owner: Some("uid-of-another".to_owned()), labels: BTreeMap::new(), ..self }
     }
@@ -105,6 +113,7 @@ impl Held {
             ready: self.ready,
             template_hash: self.hash.as_deref(),
             labels: Some(&self.labels),
+            replacement: self.replacement,
         }
     }
 }

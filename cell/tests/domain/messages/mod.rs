@@ -52,22 +52,34 @@ fn instances() -> Vec<Shown> {
     let programmed = condition("Programmed", "True", "Programmed", "");
     let available = condition("Available", "True", "Available", "");
     let crashing = condition("Available", "False", "InstanceCrashing", "Exit code 1");
-    let of = |gates: &[&str], conditions: &[Value], quota: &Value, suspended| {
+    let halted = condition("Available", "False", "Stopped", "The server is powered off");
+    let of = |gates: &[&str], conditions: &[Value], quota: &Value, suspended, stopped| {
         let instance = instance_with("wd-0", gates, conditions);
         let network = &Network::Ready;
         let instance = &instance;
-        let facts =
-            InstanceFacts { instance, quota, data: None, network, contexts: None, suspended, now: now() };
+        let facts = InstanceFacts {
+            instance,
+            quota,
+            data: None,
+            network,
+            contexts: None,
+            suspended,
+            stopped,
+            now: now(),
+        };
         of_status(&instance::status(&facts), "Ready")
     };
     vec![
-        of(&["Network", "Quota"], &[], &pending, false),
-        of(&["Quota"], &[], &denied, false),
-        of(&[], &[], &granted, false),
-        of(&[], slice::from_ref(&programmed), &granted, false),
-        of(&[], &[programmed.clone(), crashing], &granted, false),
-        of(&[], &[programmed.clone(), available.clone()], &granted, false),
-        of(&[], &[programmed, available], &granted, true),
+        of(&["Network", "Quota"], &[], &pending, false, false),
+        of(&["Quota"], &[], &denied, false, false),
+        of(&[], &[], &granted, false, false),
+        of(&[], slice::from_ref(&programmed), &granted, false, false),
+        of(&[], &[programmed.clone(), crashing], &granted, false, false),
+        of(&[], &[programmed.clone(), available.clone()], &granted, false, false),
+        of(&[], &[programmed.clone(), available.clone()], &granted, true, false),
+        of(&[], &[programmed.clone(), available], &granted, false, true),
+        of(&[], &[programmed.clone(), halted.clone()], &granted, false, true),
+        of(&[], &[programmed, halted], &granted, false, false),
     ]
 }
 

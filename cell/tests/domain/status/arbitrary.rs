@@ -105,7 +105,7 @@ proptest! {
 
     #[test]
     fn i7_i9_an_instances_status_comes_to_rest_at_once(
-        i in instances("wd-0".to_owned()), network in networks(), suspended: bool, answer in 0..4_usize,
+        i in instances("wd-0".to_owned()), network in networks(), suspended: bool, stopped: bool, answer in 0..4_usize,
     ) {
         let failure = QuotaFailure::Unavailable("x".to_owned());
         let claim = but(object(fedhub_core::object::Kind::Instance, "c"), |c| {
@@ -114,7 +114,7 @@ proptest! {
         let of = |i: &Object, now| {
             let answer = [QuotaAnswer::Off, QuotaAnswer::Asked, QuotaAnswer::Claim(&claim), QuotaAnswer::Failed(&failure)][answer];
             let quota = quota_granted(i, answer, now);
-            own::status(&own::InstanceFacts { instance: i, quota: &quota, data: None, network: &network, contexts: None, suspended, now })
+            own::status(&own::InstanceFacts { instance: i, quota: &quota, data: None, network: &network, contexts: None, suspended, stopped, now })
         };
         let first = of(&i, now());
         // What is said in the provider's place, and what was.

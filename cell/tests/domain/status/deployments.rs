@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use fedhub_api::conditions::find;
 use fedhub_cell::domain::status::network::{Location, Network};
 use fedhub_core::names::{REFERENCED_DATA_ERROR, SUSPENDED};
 use fedhub_core::object::{Object, ObjectRef};
@@ -32,6 +33,53 @@ fn counters_count_what_they_are_named_for() {
     for condition in s["conditions"].as_array().unwrap() {
         assert!(condition.get("observedGeneration").is_none(), "F8: it would not be translated");
     }
+}
+
+#[test]
+fn v9_a_wd_counts_a_stopped_instance_and_says_who_starts_it() {
+    let stopped = |name: &str| unready(name, "Stopped", "The instance is stopped");
+    for (instances, ready_replicas, expected) in [
+        (
+            vec![ready("wd-0"), stopped("wd-1")],
+            1,
+            [("ReplicasReady", "Stopped"), ("Available", "StableInstanceFound")],
+        ),
+        (vec![stopped("wd-0"), stopped("wd-1")], 0, [("ReplicasReady", "Stopped"), ("Available", "Stopped")]),
+        // What is broken has the greater weight.
+        (
+            vec![stopped("wd-0"), unready("wd-1", "ImageUnavailable", "no such image")],
+            0,
+            [("ReplicasReady", "ImageUnavailable"), ("Available", "ImageUnavailable")],
+        ),
+        // A stage passes by itself.
+        (
+            vec![unready("wd-0", "Starting", "it starts"), stopped("wd-1")],
+            0,
+            [("ReplicasReady", "Stopped"), ("Available", "Stopped")],
+        ),
+    ] {
+        let status = plain(&wd(), &instances, 2);
+        assert_eq!(status["readyReplicas"], ready_replicas);
+        assert_eq!(status["replicas"], 2);
+        let stopped = instances.iter().filter(|it| it.data.to_string().contains("is stopped")).count();
+        assert_eq!(status["stoppedReplicas"], stopped);
+        for (kind, reason) in expected {
+            let condition = find(&status, kind).unwrap();
+            assert_eq!(condition["reason"], reason, "{condition}");
+            let who = condition["message"].as_str().unwrap();
+            assert!(
+                reason != "Stopped" || who.ends_with("start the instance, when it is to run again"),
+                "{who}"
+            );
+        }
+    }
+    let never_ran = Arc::new(but(stopped("wd-1").as_ref().clone(), |i| {
+        i.data["status"].as_object_mut().unwrap().remove("controller");
+    }));
+    let status = plain(&wd(), &[ready("wd-0"), never_ran], 2);
+    assert_eq!(status["updatedReplicas"], 2, "a rollout does not wait for what its user stopped");
+    let before = but(wd(), |wd| wd.data["status"] = json!({"stoppedReplicas": 1}));
+    assert_eq!(plain(&before, &[ready("wd-0")], 1).get("stoppedReplicas"), None, "none is stopped any more");
 }
 
 /// A WD that may have one Instance too many while a template replaces them.

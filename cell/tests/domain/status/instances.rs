@@ -1,3 +1,4 @@
+use fedhub_api::conditions::find;
 use fedhub_api::reason::{AnyReason, Reason};
 use fedhub_cell::domain::referenced_data::refusal;
 use fedhub_cell::domain::status::blocker::{ConditionUpdate, foremost};
@@ -23,7 +24,101 @@ fn granted() -> Value {
 }
 
 fn of(instance: &Object, quota: &Value, network: &Network, suspended: bool) -> Value {
-    status(&InstanceFacts { instance, quota, data: None, network, contexts: None, suspended, now: now() })
+    status(&InstanceFacts {
+        instance,
+        quota,
+        data: None,
+        network,
+        contexts: None,
+        suspended,
+        stopped: false,
+        now: now(),
+    })
+}
+
+/// The status of an Instance with these conditions that its user stopped.
+fn stopped(gates: &[&str], conditions: &[Value], suspended: bool) -> Value {
+    let instance = &instance("web-0", gates, conditions);
+    status(&InstanceFacts {
+        instance,
+        quota: &granted(),
+        data: None,
+        network: &Network::Ready,
+        contexts: None,
+        suspended,
+        stopped: true,
+        now: now(),
+    })
+}
+
+#[test]
+fn v9_an_instance_that_its_user_stopped_says_so_and_keeps_its_providers_words() {
+    let programmed = || condition("Programmed", "True", "Programmed", "");
+    let available = |status: &str, reason: &str| condition("Available", status, reason, "words");
+    for (gates, conditions, suspended, expected, part) in [
+        (
+            &[][..],
+            vec![programmed(), available("False", "Stopped")],
+            false,
+            ("False", "Stopped"),
+            "as its user asked",
+        ),
+        (
+            &[],
+            vec![programmed(), available("False", "Odd")],
+            false,
+            ("False", "Stopped"),
+            "start the instance",
+        ),
+        (&[], vec![programmed(), available("True", "Available")], false, ("False", "Stopping"), "still runs"),
+        // V6: a provider that does not know.
+        (
+            &[],
+            vec![programmed(), available("Unknown", "ProviderUnknown")],
+            false,
+            ("Unknown", "ProviderUnknown"),
+            "words",
+        ),
+        (&[], vec![], false, ("False", "Stopped"), "as its user asked"),
+        (
+            &[],
+            vec![condition("Programmed", "False", "ImageUnavailable", "no such image")],
+            false,
+            ("False", "ImageUnavailable"),
+            "no such image",
+        ),
+        (&["Network"], vec![], false, ("False", "SchedulingGatesPresent"), "Network"),
+        (&[], vec![programmed(), available("False", "Stopped")], true, ("False", "Suspended"), "suspended"),
+    ] {
+        let status = stopped(gates, &conditions, suspended);
+        let ready = find(&status, "Ready").unwrap();
+        assert_eq!(
+            (ready["status"].as_str().unwrap(), ready["reason"].as_str().unwrap()),
+            expected,
+            "{conditions:?}"
+        );
+        assert!(ready["message"].as_str().unwrap().contains(part), "{ready}");
+        let provider = conditions.iter().filter(|c| !(suspended && c["type"] == "Available"));
+        for condition in provider {
+            assert_eq!(
+                find(&status, condition["type"].as_str().unwrap()),
+                Some(condition),
+                "it is the provider's"
+            );
+        }
+    }
+}
+
+#[test]
+fn v9_a_provider_that_stopped_an_instance_by_itself_is_to_start_it() {
+    let conditions = [
+        condition("Programmed", "True", "Programmed", ""),
+        condition("Available", "False", "Stopped", "powered off"),
+    ];
+    let status = of(&instance("web-0", &[], &conditions), &granted(), &Network::Ready, false);
+    let ready = find(&status, "Ready").unwrap();
+    assert_eq!(ready["reason"], "Starting");
+    assert!(ready["message"].as_str().unwrap().contains("powered off"), "{ready}");
 }
 
 /// A provider that finds nothing to do for a template that has another name only writes nothing.

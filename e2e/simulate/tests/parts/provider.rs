@@ -2,12 +2,17 @@
 
 use std::time::Duration;
 
+use fedhub_api::instance_power::{PowerAsked, PowerState};
+use fedhub_core::names::FORMER_TEMPLATE_HASH;
 use fedhub_core::object::Object;
 use fedhub_simulate::provider::step;
 use fedhub_simulate::{FAULT, START_TIME, Step};
 use serde_json::{Value, json};
 
 use crate::parts::support::{NONE, START, after, condition, message, now, object, says};
+
+/// What is asked of the power of an Instance of which nobody asked anything.
+const RUNNING: PowerAsked = PowerAsked { state: PowerState::Running, restarted_at: None };
 
 /// Without gates, of one container, with the defaults that the schema gives.
 pub fn instance() -> Value {
@@ -36,7 +41,7 @@ fn with(change: impl FnOnce(&mut Value)) -> Object {
 fn run(instance: &Object) -> (Object, usize) {
     let mut instance = instance.clone();
     for writes in 0..10 {
-        let step = step(&instance, START, START, now());
+        let step = step(&instance, RUNNING, START, START, now());
         if step.is_done() {
             return (instance, writes);
         }
@@ -49,8 +54,8 @@ fn run(instance: &Object) -> (Object, usize) {
 #[test]
 fn an_instance_is_programmed_then_available_and_then_left_alone() {
     let instance = with(|_| ());
-    assert_eq!(step(&instance, NONE, START, now()), Step { again: Some(START), ..Step::default() });
-    let first = after(&instance, &step(&instance, START, START, now()));
+    assert_eq!(step(&instance, RUNNING, NONE, START, now()), Step { again: Some(START), ..Step::default() });
+    let first = after(&instance, &step(&instance, RUNNING, START, START, now()));
     assert_eq!(says(&first.data["status"], "Programmed"), "True/Programmed");
     assert_eq!(says(&first.data["status"], "Available"), "False/Starting");
     let (up, writes) = run(&instance);
@@ -62,7 +67,7 @@ fn an_instance_is_programmed_then_available_and_then_left_alone() {
     assert_eq!(status["conditions"][2], condition("Ready", "Unknown", "Pending"));
     assert_eq!(status["conditions"][3], condition("QuotaGranted", "Unknown", "PendingEvaluation"));
     // It stays: nothing about how long it has been up is remembered.
-    assert!(step(&up, NONE, START, now()).is_done());
+    assert!(step(&up, RUNNING, NONE, START, now()).is_done());
 }
 
 #[test]
@@ -110,17 +115,46 @@ fn nothing_is_done_behind_a_gate_without_quota_or_on_the_way_out() {
         ),
         ("deleting", Box::new(|i| i["metadata"]["deletionTimestamp"] = json!("2024-01-01T00:00:00Z"))),
     ] {
-        assert!(step(&with(change), START, START, now()).is_done(), "{why}");
+        assert!(step(&with(change), RUNNING, START, START, now()).is_done(), "{why}");
     }
     let no_more_gates = with(|i| i["spec"]["controller"]["schedulingGates"] = json!([]));
-    assert!(!step(&no_more_gates, START, START, now()).is_done());
+    assert!(!step(&no_more_gates, RUNNING, START, START, now()).is_done());
 }
 
 #[test]
-fn another_template_is_echoed_after_another_start() {
+fn v5_another_template_is_a_rebuild_that_is_announced() {
     let (mut up, _) = run(&with(|_| ()));
     up.data["spec"]["controller"]["templateHash"] = json!("h2");
-    assert_eq!(step(&up, NONE, START, now()).again, Some(START));
+    let announced = after(&up, &step(&up, RUNNING, NONE, START, now()));
+    let status = &announced.data["status"];
+    assert_eq!(says(status, "Available"), "False/Rebuilding");
+    assert_eq!(says(status, "Rebuilding"), "True/Rebuilding");
+    assert!(message(status, "Rebuilding").contains("its boot disk is made anew"), "what is lost");
+    assert_eq!(status["controller"]["observedTemplateHash"], "h1", "nothing has happened yet");
+    assert_eq!(step(&announced, RUNNING, NONE, START, now()).again, Some(START));
+    let (next, writes) = run(&up);
+    assert_eq!(writes, 2);
+    assert_eq!(next.data["status"]["controller"]["observedTemplateHash"], "h2");
+    assert_eq!(says(&next.data["status"], "Available"), "True/Available");
+    assert!(fedhub_api::conditions::find(&next.data["status"], "Rebuilding").is_none());
+}
+
+#[test]
+fn v5_a_rebuild_that_fails_says_so_once() {
+    let (mut up, _) = run(&with(|_| ()));
+    up.data["spec"]["controller"]["templateHash"] = json!("h2");
+    up.data["spec"]["runtime"]["sandbox"]["containers"][0]["image"] = json!("registry.invalid/web:8");
+    let (failed, _) = run(&up);
+    assert_eq!(says(&failed.data["status"], "Programmed"), "False/ImageUnavailable");
+    assert_eq!(failed.data["status"]["controller"]["observedTemplateHash"], "h1");
+}
+
+#[test]
+fn c5_another_name_for_the_template_is_echoed() {
+    let (mut up, _) = run(&with(|_| ()));
+    up.data["spec"]["controller"]["templateHash"] = json!("h2");
+    up.metadata.annotations = Some([(FORMER_TEMPLATE_HASH.to_owned(), "h1".to_owned())].into());
+    assert_eq!(step(&up, RUNNING, NONE, START, now()).again, Some(START));
     let (next, writes) = run(&up);
     assert_eq!(writes, 1);
     assert_eq!(next.data["status"]["controller"]["observedTemplateHash"], "h2");
@@ -131,15 +165,15 @@ fn another_template_is_echoed_after_another_start() {
 fn a_suspended_instance_is_stopped_in_whatever_words_and_comes_back() {
     let (mut up, _) = run(&with(|_| ()));
     up.data["status"]["suspended"] = json!(true);
-    let stopped = after(&up, &step(&up, NONE, START, now()));
+    let stopped = after(&up, &step(&up, RUNNING, NONE, START, now()));
     assert_eq!(says(&stopped.data["status"], "Available"), "False/Stopped");
     assert_eq!(says(&stopped.data["status"], "Programmed"), "True/Programmed");
-    assert!(step(&stopped, START, START, now()).is_done());
+    assert!(step(&stopped, RUNNING, START, START, now()).is_done());
     let mut other_words = stopped.clone();
     other_words.data["status"]["conditions"][1] = condition("Available", "False", "Suspended");
-    assert!(step(&other_words, START, START, now()).is_done(), "two writers would not end");
+    assert!(step(&other_words, RUNNING, START, START, now()).is_done(), "two writers would not end");
     other_words.data["status"]["suspended"] = json!(false);
-    assert_eq!(step(&other_words, NONE, START, now()).again, Some(START));
+    assert_eq!(step(&other_words, RUNNING, NONE, START, now()).again, Some(START));
     assert_eq!(says(&run(&other_words).0.data["status"], "Available"), "True/Available");
 }
 
@@ -182,6 +216,38 @@ fn a_virtual_machine_is_named_by_its_disk_image() {
 fn the_annotation_says_how_long_the_start_takes() {
     for (text, expected) in [("5s", Duration::from_secs(5)), ("soon", START)] {
         let slow = with(|i| i["metadata"]["annotations"][START_TIME] = json!(text));
-        assert_eq!(step(&slow, NONE, START, now()).again, Some(expected), "{text}");
+        assert_eq!(step(&slow, RUNNING, NONE, START, now()).again, Some(expected), "{text}");
     }
+}
+
+#[test]
+fn v9_what_its_user_stopped_does_not_run_and_starts_again() {
+    const STOPPED: PowerAsked = PowerAsked { state: PowerState::Stopped, restarted_at: None };
+    let (up, _) = run(&with(|_| ()));
+    let stopped = after(&up, &step(&up, STOPPED, NONE, START, now()));
+    let status = &stopped.data["status"];
+    assert_eq!(says(status, "Available"), "False/Stopped");
+    assert_eq!(says(status, "Programmed"), "True/Programmed");
+    assert!(message(status, "Available").contains("its user"), "{status}");
+    assert!(step(&stopped, STOPPED, START, START, now()).is_done());
+    assert_eq!(step(&stopped, RUNNING, NONE, START, now()).again, Some(START), "a start takes its time");
+    assert_eq!(says(&run(&stopped).0.data["status"], "Available"), "True/Available");
+    // One that never ran is programmed, and does not run.
+    let fresh = with(|_| ());
+    let fresh = after(&fresh, &step(&fresh, STOPPED, NONE, START, now()));
+    assert_eq!(says(&fresh.data["status"], "Available"), "False/Stopped");
+    assert_eq!(fresh.data["status"]["controller"]["observedTemplateHash"], "h1");
+}
+
+#[test]
+fn v9_a_restart_is_one_start_more_and_only_once() {
+    let (up, _) = run(&with(|_| ()));
+    let power = PowerAsked { restarted_at: Some(now()), ..RUNNING };
+    let restarting = after(&up, &step(&up, power, NONE, START, now()));
+    assert_eq!(says(&restarting.data["status"], "Available"), "False/Starting");
+    assert_eq!(restarting.data["status"]["provider"]["name"], "simulated");
+    assert_eq!(step(&restarting, power, NONE, START, now()).again, Some(START));
+    let again = after(&restarting, &step(&restarting, power, START, START, now()));
+    assert_eq!(says(&again.data["status"], "Available"), "True/Available");
+    assert!(step(&again, power, START, START, now()).is_done(), "the restart is remembered");
 }

@@ -53,6 +53,8 @@ pub struct Placed {
     pub assigned: Option<u64>,
     /// Its counters, in the order of [`COUNTERS`].
     pub counters: [i32; 5],
+    /// How many of its Instances their users stopped: nothing waits for those (V9).
+    pub stopped: i32,
     /// Whether its status is about its newest generation.
     pub observed: bool,
     /// Whether it is available.
@@ -149,6 +151,11 @@ impl<'a> WantedDeployment<'a> {
     }
 }
 
+/// A number of Instances, as a status says it.
+fn number(status: &Value, field: &str) -> i32 {
+    i32::try_from(status[field].as_i64().unwrap_or_default()).unwrap_or(i32::MAX)
+}
+
 impl Placed {
     /// Reads the facts of a project's WD; `None` if it names no Workload.
     pub(super) fn from_object(object: &Object) -> Option<Self> {
@@ -168,10 +175,8 @@ impl Placed {
             template: template_identity(&spec["template"]),
             restart: mark_hash(object.annotation(WORKLOAD_RESTARTED_AT)),
             workload: workload.into(),
-            counters: COUNTERS.map(|counter| {
-                let count = status[counter].as_i64().unwrap_or_default();
-                i32::try_from(count).unwrap_or(i32::MAX)
-            }),
+            counters: COUNTERS.map(|counter| number(status, counter)),
+            stopped: number(status, "stoppedReplicas"),
             observed: is_observed(object),
             available: stands == "True",
             suspended: object.annotation(SUSPENDED) == Some("true"),
@@ -221,13 +226,16 @@ fn is_observed(object: &Object) -> bool {
 }
 
 /// The reason why a WD makes no progress until its user acts. What an operator has to act on may pass while
-/// nobody touches the template, so that it is no failure of that. Until its cell has observed the newest
-/// generation, only the way there can tell.
+/// nobody touches the template, so that it is no failure of that; neither is what a user asked for, such as
+/// an Instance that is stopped. Until its cell has observed the newest generation, only the way there can
+/// tell.
 fn stuck(object: &Object) -> Option<Reason> {
     let kinds: &[&str] = if is_observed(object) { &["ReplicasReady", "Available"] } else { &[FEDERATED] };
     kinds.iter().find_map(|kind| {
         let (stands, reason, _) = said(find(object.status(), kind)?);
-        Reason::parse(reason).filter(|reason| stands == "False" && reason.responsible() == Responsible::User)
+        let reason = Reason::parse(reason)?;
+        let fails = stands == "False" && reason.responsible() == Responsible::User && !reason.is_wanted();
+        fails.then_some(reason)
     })
 }
 

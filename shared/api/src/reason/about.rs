@@ -49,6 +49,8 @@ pub enum InstancePhase {
     Stopping,
     /// It is kept and does not run.
     Suspended,
+    /// It is kept and does not run, by its user's order for it alone.
+    Stopped,
     /// It waits for this; empty where nothing is known of it.
     Pending(&'static str),
     /// It failed, by this.
@@ -68,6 +70,8 @@ pub(super) struct About {
     pub remedy_for_users: Option<&'static str>,
     /// Whether it is a stage on the way to what is wanted.
     pub is_stage: bool,
+    /// Whether a user asked for it, so that it is no problem.
+    pub is_wanted: bool,
     /// Whether the quota service has to do with it.
     pub is_of_quota: bool,
     /// Whether the Workload controller reports it of a city without repeating a deployment.
@@ -88,6 +92,7 @@ impl About {
             remedy,
             remedy_for_users: None,
             is_stage: false,
+            is_wanted: false,
             is_of_quota: false,
             is_of_workload: matches!(source, Source::Workload),
             in_cell: 0,
@@ -107,6 +112,10 @@ impl About {
 
     pub const fn in_workload(self, weight: u8) -> Self {
         Self { in_workload: Some(weight), ..self }
+    }
+
+    pub const fn wanted(self) -> Self {
+        Self { is_wanted: true, ..self }
     }
 
     pub const fn of_quota(self) -> Self {

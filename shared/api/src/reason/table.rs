@@ -1,6 +1,6 @@
 //! Every reason that this version knows: its meaning, source, who has to act, and what to do.
 
-use super::about::InstancePhase::{Failed, Pending, Starting, Stopping, Suspended, Unknown};
+use super::about::InstancePhase::{Failed, Pending, Starting, Stopped, Stopping, Suspended, Unknown};
 use super::about::{About, Responsible, Source};
 
 const fn user(remedy: &'static str) -> About {
@@ -122,6 +122,12 @@ reasons! {
         .in_cell(6);
     /// The scale settings cannot be used.
     InvalidScaleSettings: user("correct the scale settings of the workload").in_cell(5);
+    /// The provider cannot run a server as the instance asks for it.
+    ServerRefused: user("correct what the message names in the workload's template")
+        .in_cell(5).instance(Failed("server refused"));
+    /// The provider reports that the server of an instance failed.
+    ServerFailed: user("see what the message says of the server; delete the instance to have another one")
+        .in_cell(5).instance(Failed("server failed"));
     /// The project's quota is used up.
     QuotaExceeded: user(MORE_QUOTA).of_quota().instance(Pending("quota exceeded"));
     /// The project has no quota for what is asked for.
@@ -176,6 +182,17 @@ reasons! {
     DeploymentsRefused: workload(Responsible::Operator,
         "let fedhub write WorkloadDeployments in the project, see what refuses them"
     );
+    /// Servers at the provider that may be of the instance, and are not for certain.
+    AmbiguousServer: operator("see which server is the instance's, and delete the others or their tags")
+        .in_cell(5).instance(Failed("ambiguous server"));
+    /// The provider rejects fedhub's credentials or rights.
+    ProviderDenied: operator("correct fedhub's credentials at the provider, or grant it the rights")
+        .in_cell(5);
+    /// The configuration of the provider lacks what the instance asks for.
+    ProviderMisconfigured: operator("correct the configuration of the cell's provider").in_cell(5);
+    /// The quota at the provider is used up.
+    ProviderQuotaExceeded: operator("raise the quota at the provider, or free some of it")
+        .in_cell(3).instance(Pending("quota exceeded"));
     /// An instance that fedhub did not create has the name in the cell.
     InstanceNameTaken: operator("delete the instance of that name in the cell, which fedhub did not make")
         .in_cell(5);
@@ -209,10 +226,15 @@ reasons! {
     NoAvailablePlacements: workload(Responsible::Nobody, "");
     /// No WorkloadDeployment of a placement is available, and none says why.
     NoAvailableDeployments: workload(Responsible::Nobody, "");
+    /// A change would destroy what instances have stored, and nobody has consented to that.
+    DisruptionDenied: user("set disruption: Allow in the workload's template, or restore the earlier template")
+        .in_cell(5);
     /// Instances are being created or replaced.
     InstancesProvisioning: stage().weight(1);
     /// The provider creates the instance.
     Provisioning: stage().in_cell(1).instance(Starting);
+    /// The provider makes the root disk of the instance anew.
+    Rebuilding: stage().in_cell(1).instance(Starting);
     /// A network is being created.
     NetworkProvisioning: stage().weight(2).instance(Pending("network provisioning"));
     /// Referenced data has not arrived yet.
@@ -235,6 +257,14 @@ reasons! {
     Starting: stage().instance(Starting);
     /// The instance stops.
     Stopping: stage().instance(Stopping);
+    /// The instance does not run because its user stopped it.
+    Stopped: user("start the instance, when it is to run again").wanted().weight(2).instance(Stopped);
+    /// The provider cannot be reached, or does not answer.
+    ProviderUnavailable: stage().in_cell(1).instance(Starting);
+    /// The provider does not say what the server of an instance does.
+    ProviderUnknown: stage().instance(Unknown("server state unknown"));
+    /// The server of an instance is being deleted.
+    ServerDeleting: stage().instance(Stopping);
     /// The autoscaler is off while no replicas are wanted.
     ScalingDisabled: nobody();
     /// Instances are kept and do not run.

@@ -81,7 +81,7 @@ fn u3_a_problem_is_a_reason_of_the_cell_that_somebody_has_to_act_on() {
     for reason in [ImageUnavailable, QuotaNoBudget, NetworkFailedToCreate, TerminationDeadlineExceeded] {
         assert!(reason.is_problem_of_cell(), "{reason}");
     }
-    for reason in [Suspended, Moving, HubUnreachable, InvalidCityCode, Pending] {
+    for reason in [Suspended, Stopped, Moving, HubUnreachable, InvalidCityCode, Pending] {
         assert!(!reason.is_problem_of_cell(), "{reason}");
     }
 }

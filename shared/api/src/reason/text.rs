@@ -78,8 +78,6 @@ impl PartialEq<Reason> for AnyReason {
 /// for them, so that to a reader of conditions they are foreign like any other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString, strum::IntoStaticStr, strum::VariantArray)]
 pub enum ServiceReason {
-    /// A provider has stopped the instance.
-    Stopped,
     /// The network service has not programmed a network object yet.
     NotProgrammed,
     /// The context of a network is not ready yet.

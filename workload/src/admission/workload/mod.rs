@@ -4,6 +4,7 @@
 
 mod attached;
 mod containers;
+pub mod disruption;
 mod machine;
 mod metadata;
 mod network;

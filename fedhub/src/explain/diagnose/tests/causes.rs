@@ -11,13 +11,10 @@ use super::super::super::cause::Cause;
 use super::super::super::chain::{Chain, Failure, LeaseFacts, Read, SubjectKind};
 use super::super::{State, diagnose};
 use super::fixtures::{
-    MADE, RECENT, at, cell_says, cluster, condition, failed, healthy, instance, object, patch, patch_object,
-    set_conditions,
+    Case, MADE, RECENT, at, cell_says, cluster, condition, failed, healthy, instance, object, patch,
+    patch_object, set_conditions,
 };
 use super::rollouts::ROLLOUTS;
-
-/// What has the chain in sync end in a cause and a state.
-pub type Case = (Cause, State, fn(&mut Chain));
 
 pub fn first(read: &mut Read<Vec<Object>>, with: &Value) {
     let Read::Found(objects) = read else { panic!("not found") };
@@ -168,6 +165,7 @@ const DOWN: &[Case] = &[
 
 const BACK: &[Case] = &[
     (Cause::WdSuspended, State::Blocked, |c| cell_says(c, "Suspended")),
+    (Cause::InstanceStopped, State::Blocked, |c| cell_says(c, "Stopped")),
     (Cause::QuotaDenied, State::Blocked, |c| cell_says(c, "QuotaExceeded")),
     (Cause::QuotaPending, State::Stuck, |c| cell_says(c, "PendingQuota")),
     (Cause::QuotaServiceFailed, State::Blocked, |c| cell_says(c, "QuotaBackendUnavailable")),
@@ -177,7 +175,12 @@ const BACK: &[Case] = &[
     (Cause::LocationMisconfigured, State::Blocked, |c| cell_says(c, "AmbiguousServingLocation")),
     (Cause::ImageUnavailable, State::Blocked, |c| cell_says(c, "ImageUnavailable")),
     (Cause::InstanceCrashing, State::Blocked, |c| cell_says(c, "InstanceCrashing")),
+    (Cause::ServerRefused, State::Blocked, |c| cell_says(c, "ServerRefused")),
+    (Cause::ServerFailed, State::Blocked, |c| cell_says(c, "ServerFailed")),
+    (Cause::ServerAmbiguous, State::Blocked, |c| cell_says(c, "AmbiguousServer")),
+    (Cause::ProviderFault, State::Blocked, |c| cell_says(c, "ProviderDenied")),
     (Cause::TemplateInvalid, State::Blocked, |c| cell_says(c, "ConfigurationError")),
+    (Cause::DisruptionDenied, State::Blocked, |c| cell_says(c, "DisruptionDenied")),
     (Cause::ReferencedDataMissing, State::Blocked, |c| cell_says(c, "SourceNotFound")),
     (Cause::ReferencedDataForbidden, State::Blocked, |c| cell_says(c, "SourceUnauthorized")),
     (Cause::ReferencedDataPending, State::Stuck, |c| cell_says(c, "AwaitingPropagation")),

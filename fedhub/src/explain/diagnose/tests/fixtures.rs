@@ -4,9 +4,14 @@ use fedhub_core::object::Object;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::super::super::cause::Cause;
 use super::super::super::chain::{
     Cell, Chain, Failure, Hub, LeaseFacts, Management, Project, Read, ReadError, Subject, SubjectKind,
 };
+use super::super::State;
+
+/// What has the chain in sync end in a cause and a state.
+pub type Case = (Cause, State, fn(&mut Chain));
 
 /// When chains were read.
 pub const NOW: &str = "2026-01-02T12:00:00Z";

@@ -4,6 +4,7 @@ mod causes;
 mod fixtures;
 mod property;
 mod rollouts;
+mod turns;
 mod verdicts;
 
 pub use causes::chain_of;
