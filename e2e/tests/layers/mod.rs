@@ -23,7 +23,7 @@ use serde_json::Value;
 use source::Graph;
 
 /// The crates of the product, the lowest layer first.
-const LAYERS: [&[&str]; 10] = [
+const LAYERS: [&[&str]; 11] = [
     &["fedhub-features"],
     &["fedhub-rollout", "fedhub-terminal"],
     &["fedhub-core"],
@@ -33,7 +33,9 @@ const LAYERS: [&[&str]; 10] = [
     &["fedhub-cli", "fedhub-planes"],
     &["fedhub-engine"],
     &["fedhub-lease"],
-    &["fedhub-cell", "fedhub-federator", "fedhub-projector", "fedhub-workload"],
+    &["fedhub-cell", "fedhub-federator", "fedhub-projector", "fedhub-provider", "fedhub-workload"],
+    // A provider's client knows its contract.
+    &["fedhub-provider-region"],
     &["fedhub"],
 ];
 

@@ -21,9 +21,9 @@ fn module(file: &Path, root: bool, name: &str) -> Option<PathBuf> {
 fn collect(file: PathBuf, root: bool, found: &mut BTreeSet<PathBuf>) {
     let text = fs::read_to_string(&file).unwrap();
     for line in text.lines().filter_map(|line| line.strip_suffix(';')) {
-        let Some(name) = line.strip_prefix("pub(crate) ").unwrap_or(line).strip_prefix("mod ") else {
-            continue;
-        };
+        let line =
+            ["pub(crate) ", "pub "].into_iter().find_map(|public| line.strip_prefix(public)).unwrap_or(line);
+        let Some(name) = line.strip_prefix("mod ") else { continue };
         if let Some(module) = module(&file, root, name) {
             collect(module, false, found);
         }

@@ -1,0 +1,4 @@
+//! The contract of providers on real processes.
+
+#[cfg(test)]
+mod contract;
