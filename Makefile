@@ -34,7 +34,7 @@ PLUGIN ?= $(RELEASE)/plugin
 URL ?=
 VERSION = $(shell sed -n 's/^version = "\(.*\)"$$/\1/p' Cargo.toml)
 # What `build` builds.
-BUILT = -p fedhub -p fedhub-cli -p fedhub-e2e -p fedhub-simulate
+BUILT = -p fedhub -p fedhub-cli -p fedhub-e2e -p fedhub-processes -p fedhub-region -p fedhub-simulate
 
 .PHONY: help demo planes down test lint idioms fmt-check clippy doc deny advisories unit kubectl image image-check release e2e real alerts page chart-check chaos storm bench messages crds rules build need-rust need-go
 

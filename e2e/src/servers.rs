@@ -67,7 +67,9 @@ pub async fn up(options: &Options) -> Result<(Planes, Fedhub), Error> {
 }
 
 async fn start(options: &Options, planes: &Planes) -> Result<Fedhub, Error> {
-    copied(planes, &fedhub::beside(&options.fedhub, fedhub::SIMULATE), fedhub::SIMULATE)?;
+    for simulated in fedhub::SIMULATED {
+        copied(planes, &fedhub::beside(&options.fedhub, simulated), simulated)?;
+    }
     let program = copied(planes, &options.fedhub, "fedhub")?;
     let mut arguments = vec![format!("--policy-gc-delay={POLICY_GC_DELAY}")];
     arguments.extend(options.fedhub_arguments.iter().cloned());

@@ -34,6 +34,8 @@ mod tests {
             "cli/src/lib.rs",
             "e2e/fake-apiserver/src/lib.rs",
             "e2e/fake-apiserver/src/main.rs",
+            "e2e/region/src/lib.rs",
+            "e2e/region/src/main.rs",
             "e2e/simulate/src/main.rs",
             "e2e/src/bin/demo.rs",
             "e2e/src/bin/e2e/main.rs",

@@ -57,6 +57,7 @@ const ROLES: [Role; 4] = [
             "cell-networking",
             "cell-quota",
             "cell-referenced-data",
+            "cell-provider",
             "cell-metrics-auth",
         ],
     },
@@ -76,6 +77,7 @@ fn values(component: &str) -> &'static [&'static str] {
         "cell-quota" => &["features.quota=true"],
         "cell-quota-milo" => &["features.quota=true", "discovery=milo"],
         "cell-referenced-data" => &["features.referencedData=true"],
+        "cell-provider" => &["features.provider=true"],
         "cell-without-write-back" => &["features.writeBack=false"],
         "high-availability" => &["highAvailability.enabled=true"],
         "metrics-auth" | "cell-metrics-auth" => {

@@ -27,7 +27,7 @@ pub async fn start_with(layout: &Layout, of_cells: &[String]) -> Result<(), Erro
             let components = if let Member::Cell(_) = member { of_cells } else { &[] };
             let pod = match Overlay::from_member(member, components, None)? {
                 Some(overlay) => overlay.pod_for_suites(layout, port).await?,
-                None => Pod { arguments: member.arguments(layout), environment: BTreeMap::new() },
+                None => Pod { arguments: member.arguments(layout, port), environment: BTreeMap::new() },
             };
             State::new(member.program(&first.program), pod, port).save(layout, member)?;
         }
@@ -44,7 +44,9 @@ pub async fn start_with(layout: &Layout, of_cells: &[String]) -> Result<(), Erro
 /// Lists the processes of the chain, or of the hub's fedhub, that were started and do not run.
 pub fn ended(layout: &Layout) -> Result<Vec<String>, Error> {
     let mut ended = Vec::new();
-    for member in Member::all() {
+    // A suite that starts a region service ends it too.
+    let kept = Member::REPLICAS.into_iter().chain(Member::chain(Cells::Four));
+    for member in kept {
         if State::load(layout, member)?.is_some_and(|state| !state.runs()) {
             ended.push(member.name());
         }

@@ -11,7 +11,13 @@ use crate::topology::planes::{Cells, HUB, Plane, projects};
 const START_TIME: &str = "--start-time=100ms";
 
 /// The name of the program that simulates services.
-pub const SIMULATE: &str = "fedhub-simulate";
+const SIMULATE: &str = "fedhub-simulate";
+/// The name of the program that simulates a region service.
+const REGION: &str = "fedhub-region";
+/// The name of the program that runs Instances as processes.
+const PROCESSES: &str = "fedhub-processes";
+/// The programs that stand in for what others provide.
+pub const SIMULATED: [&str; 3] = [SIMULATE, REGION, PROCESSES];
 
 /// A program of the workspace, beside that of the hub or else beside the running one.
 pub fn beside(fedhub: &Path, name: &str) -> PathBuf {
@@ -32,6 +38,10 @@ pub enum Member {
     Services(&'static Plane),
     /// The quota service of the project planes, simulated.
     Quota,
+    /// The region service of a cell, simulated: only where a suite starts it.
+    Region(&'static Plane),
+    /// The provider of a cell whose servers are processes of this machine: only where a suite starts it.
+    Processes(&'static Plane),
 }
 
 impl Member {
@@ -46,7 +56,8 @@ impl Member {
 
     /// All that there can be.
     pub fn all() -> impl Iterator<Item = Self> {
-        Self::REPLICAS.into_iter().chain(Self::chain(Cells::Four))
+        let besides = Cells::Four.iter().flat_map(|(cell, _)| [Self::Region(cell), Self::Processes(cell)]);
+        Self::REPLICAS.into_iter().chain(Self::chain(Cells::Four)).chain(besides)
     }
 
     /// The fedhub of a cell, by the cell's name or by what comes after `cell-`.
@@ -59,6 +70,16 @@ impl Member {
         plane(name).map(Self::Services)
     }
 
+    /// The simulated region service of a cell, likewise.
+    pub fn region(name: &str) -> Result<Self, Error> {
+        plane(name).map(Self::Region)
+    }
+
+    /// The provider of a cell that runs processes, likewise.
+    pub fn processes(name: &str) -> Result<Self, Error> {
+        plane(name).map(Self::Processes)
+    }
+
     /// Returns the name of the process, its log and its port.
     pub fn name(self) -> String {
         match self {
@@ -67,6 +88,8 @@ impl Member {
             Self::Cell(cell) => format!("fedhub-{}", cell.name),
             Self::Services(cell) => format!("simulate-{}", cell.name),
             Self::Quota => "simulate-quota".to_owned(),
+            Self::Region(cell) => format!("simulate-region-{}", cell.name),
+            Self::Processes(cell) => format!("processes-{}", cell.name),
         }
     }
 
@@ -82,11 +105,16 @@ impl Member {
 
     /// Its program, where `fedhub` is that of the hub.
     pub fn program(self, fedhub: &Path) -> PathBuf {
-        if self.has_page() { fedhub.to_owned() } else { beside(fedhub, SIMULATE) }
+        match self {
+            Self::First | Self::Second | Self::Cell(_) => fedhub.to_owned(),
+            Self::Services(_) | Self::Quota => beside(fedhub, SIMULATE),
+            Self::Region(_) => beside(fedhub, REGION),
+            Self::Processes(_) => beside(fedhub, PROCESSES),
+        }
     }
 
     /// The arguments of simulated services; those of the others come from `deploy/`.
-    pub fn arguments(self, layout: &Layout) -> Vec<String> {
+    pub fn arguments(self, layout: &Layout, port: u16) -> Vec<String> {
         match self {
             Self::First | Self::Second | Self::Cell(_) => Vec::new(),
             Self::Services(cell) => vec![
@@ -94,6 +122,11 @@ impl Member {
                 "--network".to_owned(),
                 format!("--cell-kubeconfig={}", layout.kubeconfig(cell.name).display()),
                 START_TIME.to_owned(),
+            ],
+            Self::Region(_) => vec![format!("--listen=127.0.0.1:{port}")],
+            Self::Processes(cell) => vec![
+                format!("--cell-kubeconfig={}", layout.kubeconfig(cell.name).display()),
+                format!("--state={}", self.file(layout).with_extension("state").display()),
             ],
             Self::Quota => {
                 let plane = |plane: &Plane| {
@@ -130,7 +163,7 @@ mod tests {
         let mut names: Vec<_> = Member::all().map(Member::name).collect();
         names.sort();
         names.dedup();
-        assert_eq!(names.len(), 11);
+        assert_eq!(names.len(), 19);
     }
 
     #[test]

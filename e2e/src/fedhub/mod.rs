@@ -29,6 +29,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::process::ExitStatus;
@@ -38,7 +39,7 @@ use futures::future::{BoxFuture, FutureExt, join_all};
 use nix::sys::signal::Signal;
 
 use self::member::Member;
-pub(crate) use self::member::{SIMULATE, beside};
+pub(crate) use self::member::{SIMULATED, beside};
 use self::pod::{Overlay, Pod};
 pub use self::scrape::sample;
 pub use self::state::Once;
@@ -116,6 +117,29 @@ impl Fedhub {
     /// The simulated services of a cell, once [`chain::start`] has started it.
     pub fn services(layout: &Layout, cell: &str) -> Result<Self, Error> {
         Self::known(layout, Member::services(cell)?)
+    }
+
+    /// A simulated region service for a cell; [`Self::start_again`] starts it.
+    pub fn region(layout: &Layout, cell: &str) -> Result<Self, Error> {
+        Self::besides(layout, Member::region(cell)?)
+    }
+
+    /// The provider of a cell that runs processes; [`Self::start_again`] starts it. What it runs goes on
+    /// without it.
+    pub fn processes(layout: &Layout, cell: &str) -> Result<Self, Error> {
+        Self::besides(layout, Member::processes(cell)?)
+    }
+
+    /// A process that only suites start.
+    fn besides(layout: &Layout, member: Member) -> Result<Self, Error> {
+        if let Some(state) = State::load(layout, member)? {
+            return Ok(Self { layout: layout.clone(), member, port: state.port });
+        }
+        let first = State::load(layout, Member::First)?.ok_or_else(|| not_started(layout, Member::First))?;
+        let port = port(layout, member)?;
+        let pod = Pod { arguments: member.arguments(layout, port), environment: BTreeMap::new() };
+        State::new(member.program(&first.program), pod, port).save(layout, member)?;
+        Ok(Self { layout: layout.clone(), member, port })
     }
 
     fn known(layout: &Layout, member: Member) -> Result<Self, Error> {
@@ -261,6 +285,13 @@ impl Fedhub {
 
     /// Waits until it is, started from this overlay if from another than usual.
     async fn ready(&self, overlay: Option<&Overlay>) -> Result<(), Error> {
+        if let Member::Region(_) = self.member {
+            return until(format!("{} to serve", self.member.name()), START, || async {
+                self.check()?;
+                http_ok(self.port, "/_control/check").await
+            })
+            .await;
+        }
         if !self.member.has_page() {
             // It works on what is there, whenever it came.
             return Ok(());

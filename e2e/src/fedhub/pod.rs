@@ -93,7 +93,9 @@ impl Overlay {
         let usual = match member {
             Member::First | Member::Second => Self::management()?,
             Member::Cell(plane) => Self { base: "overlays/cell", components: Vec::new(), plane },
-            Member::Services(_) | Member::Quota => return Ok(None),
+            Member::Services(_) | Member::Quota | Member::Region(_) | Member::Processes(_) => {
+                return Ok(None);
+            }
         };
         let plane = plane.map(Plane::named).transpose()?.unwrap_or(usual.plane);
         Ok(Some(Self { components: components.to_vec(), plane, ..usual }))

@@ -27,6 +27,7 @@ pub const CELLS_NAMESPACE: &str = "fedhub-cells";
 pub const HUB_SECRET: &str = "fedhub-hub-kubeconfig";
 const QUOTA_SECRET: &str = "fedhub-quota-kubeconfig";
 const WEBHOOK_SECRET: &str = "fedhub-webhook-tls";
+const PROVIDER_SECRET: &str = "fedhub-provider";
 pub const DISCOVERY_SECRET: &str = "fedhub-discovery-kubeconfig";
 /// The `ConfigMap` by which the hub's policies know the cells.
 const KNOWN_CELLS: &str = "fedhub-cells";
@@ -143,6 +144,7 @@ pub fn mounted(layout: &Layout, namespace: &str, secret: &str, key: &str, plane:
         (QUOTA_SECRET, _) => Some(holder.kubeconfig(layout, MANAGEMENT)),
         (DISCOVERY_SECRET, _) => Some(layout.gateway()),
         (WEBHOOK_SECRET, Holder::Fedhub) => Some(layout.scratch("webhooks").join(key)),
+        (PROVIDER_SECRET, Holder::Cell) => Some(layout.scratch("provider").join(plane.name).join(key)),
         _ => None,
     }
 }

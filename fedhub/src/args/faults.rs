@@ -7,6 +7,7 @@ use std::time::Duration;
 use fedhub_core::names::is_label_value;
 
 use fedhub_planes::discovery::Discovery;
+use fedhub_provider_region::Config;
 
 use super::{InstanceTypesSource, RunArgs};
 
@@ -100,6 +101,21 @@ impl RunArgs {
         }
     }
 
+    /// Returns the faults of the provider's flags, and of the file that they name.
+    fn provider_faults(&self) -> Vec<String> {
+        match (self.enable_provider, &self.provider_config) {
+            (true, Some(file)) => Config::load(file).err().map_or_else(Vec::new, |fault| {
+                let faults = fault.faults().iter();
+                faults.map(|fault| format!("--provider-config {}: {fault}", file.display())).collect()
+            }),
+            (true, None) => {
+                vec!["--enable-provider needs --provider-config (or FEDHUB_PROVIDER_CONFIG)".to_owned()]
+            }
+            (false, Some(_)) => vec!["--provider-config is for --enable-provider".to_owned()],
+            (false, None) => Vec::new(),
+        }
+    }
+
     fn cell_faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
         if !self.enable_cell_controllers {
@@ -112,6 +128,8 @@ impl RunArgs {
                 ("--referenced-data", self.referenced_data),
                 ("--quota-kubeconfig", self.quota_kubeconfig.is_some()),
                 ("--quota=false", !self.quota),
+                ("--enable-provider", self.enable_provider),
+                ("--provider-config", self.provider_config.is_some()),
             ];
             let needless = given.into_iter().filter(|(_, given)| *given);
             return needless.map(|(flag, _)| format!("{flag} is for --enable-cell-controllers")).collect();
@@ -133,6 +151,7 @@ impl RunArgs {
                 faults.push(format!("{flag} {value:?} is not a valid label value"));
             }
         }
+        faults.extend(self.provider_faults());
         if self.cell_context.is_some() && self.cell_kubeconfig.is_none() {
             faults.push("--cell-context needs --cell-kubeconfig: it is a context in that file".to_owned());
         }

@@ -85,6 +85,14 @@ pub struct RunArgs {
     /// Have the cell bind networks and claim subnets before Instances start (networking.datumapis.com).
     #[arg(long, env = "FEDHUB_NETWORKING")]
     pub networking: bool,
+    /// Run the cell's Instances as servers of a region service. Needs --provider-config. Without it another
+    /// program has to run them.
+    #[arg(long, env = "FEDHUB_ENABLE_PROVIDER")]
+    pub enable_provider: bool,
+    /// File with the region services, and what the Instances of each project are there. Files that it names
+    /// are beside it.
+    #[arg(long, env = "FEDHUB_PROVIDER_CONFIG", value_name = "FILE")]
+    pub provider_config: Option<PathBuf>,
     /// Have Instances wait for what their templates refer to: `ConfigMap`s and Secrets.
     #[arg(long, env = "FEDHUB_REFERENCED_DATA")]
     pub referenced_data: bool,

@@ -23,6 +23,9 @@ use fedhub_planes::Listener;
 use fedhub_planes::transport::Server;
 use fedhub_planes::watched::{self, Watched};
 use fedhub_planes::{Planes, Settings};
+use fedhub_provider::{ProviderController, ProviderSettings};
+use fedhub_provider_region::{Config, RegionProvider};
+use tokio_util::task::TaskTracker;
 
 use super::runtime::{Role, Running, Runtime};
 use super::sources;
@@ -39,6 +42,8 @@ pub(super) struct Cell {
     quota: Option<Server>,
     /// Whether Instances are written back to the hub.
     writes_back: bool,
+    /// The provider that runs the Instances, where that is this process.
+    provider: Option<Arc<RegionProvider>>,
     leadership: Option<Leadership>,
 }
 
@@ -70,6 +75,18 @@ impl Cell {
             runtime.controlled("deployments", Kind::WorkloadDeployment, &cell),
             runtime.controlled("readiness", Kind::Instance, &cell),
         ];
+        // There is none without --enable-provider.
+        let provider = args
+            .provider_config
+            .as_deref()
+            .map(|file| RegionProvider::new(Config::load(file)?, runtime.seed, Clock::system()))
+            .transpose()?
+            .map(Arc::new);
+        if provider.is_some() {
+            // All Instances are on the one plane of the cell, and a pass waits for a region: with the share
+            // of one plane, a region that is slow would keep the Instances of all others waiting (V7).
+            controllers.push(runtime.controlled_alone("provider", Kind::Instance, &cell));
+        }
         let name = args.cell_name.as_deref().unwrap_or_default();
         if hub.is_some() || quota.is_some() {
             let settings = Settings {
@@ -92,7 +109,7 @@ impl Cell {
         let around_hub = registries.get(1).filter(|_| hub.is_some()).cloned();
         let identity = Identity::new(name, cell, around_hub);
         let role = Role { name: "cell", registries, controllers, identity: Some(identity.clone()) };
-        Ok(Self { role, identity, home, quota, writes_back: hub.is_some(), leadership })
+        Ok(Self { role, identity, home, quota, writes_back: hub.is_some(), provider, leadership })
     }
 
     /// The cell, where that is the cluster that the process runs in.
@@ -102,7 +119,7 @@ impl Cell {
 
     /// Starts watches and workers.
     pub fn start(self, runtime: &Runtime) -> anyhow::Result<Running> {
-        let Self { role, identity, home: _, quota, writes_back, leadership } = self;
+        let Self { role, identity, home: _, quota, writes_back, provider, leadership } = self;
         let args = &runtime.args;
         let cell = role.registries[0].clone();
         let others = role.registries.get(1).cloned();
@@ -110,7 +127,7 @@ impl Cell {
             quota: quota.is_some() && args.quota,
             networking: args.networking,
             referenced_data: args.referenced_data,
-            rebuilds: false,
+            rebuilds: args.enable_provider,
         };
         let deployments = DeploymentController::new(cell.clone(), role.queue("deployments")?, config);
         work(runtime, &role, &deployments)?;
@@ -123,6 +140,15 @@ impl Cell {
             &role,
             &InstanceController::new(cell.clone(), role.queue("readiness")?, claims, deadline),
         )?;
+        if let Some(provider) = provider {
+            let queue = role.queue("provider")?;
+            let settings = ProviderSettings { settle: provider.settle(), termination_deadline: deadline };
+            // Lists of servers end when all has stopped: a shutdown waits for passes, and not for them.
+            let lists = TaskTracker::new();
+            let controller =
+                ProviderController::new(cell.clone(), queue, provider, settings, lists, &runtime.stop);
+            work(runtime, &role, &controller)?;
+        }
         if let Some(hub) = others.clone()
             && writes_back
         {

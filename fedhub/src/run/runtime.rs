@@ -135,6 +135,17 @@ impl Runtime {
         self.controlled_by(name, kind, planes, usize::MAX)
     }
 
+    /// Like [`Self::controlled`], but one plane may take all workers, where there is no other that could come
+    /// short.
+    pub fn controlled_alone(
+        &self,
+        name: &'static str,
+        kind: impl Into<Option<Kind>>,
+        planes: &Planes,
+    ) -> Controlled {
+        self.with_lanes(name, kind.into(), planes, usize::from(self.args.workers))
+    }
+
     /// Like [`Self::controlled`], but with at most `most` workers for one plane.
     pub fn controlled_by(
         &self,
@@ -143,13 +154,24 @@ impl Runtime {
         planes: &Planes,
         most: usize,
     ) -> Controlled {
+        let per_plane = usize::from(self.args.workers_per_plane).min(most);
+        self.with_lanes(name, kind.into(), planes, per_plane)
+    }
+
+    fn with_lanes(
+        &self,
+        name: &'static str,
+        kind: Option<Kind>,
+        planes: &Planes,
+        per_plane: usize,
+    ) -> Controlled {
         let config = QueueConfig {
-            per_plane: usize::from(self.args.workers_per_plane).min(most),
+            per_plane,
             backoff_first: self.args.backoff_first,
             backoff_max: self.args.backoff_max,
             seed: planes.seed(),
         };
-        Controlled { name, kind: kind.into(), queue: Arc::new(Queue::new(config)) }
+        Controlled { name, kind, queue: Arc::new(Queue::new(config)) }
     }
 
     /// Takes part in the election on that plane by the Lease of that name, unless the process is alone. Each

@@ -48,6 +48,8 @@ fn variables(deployment: &Value) -> Vec<String> {
         .collect()
 }
 
+/// Where the configuration of a cell's provider is mounted.
+const PROVIDER: &str = "/etc/fedhub/provider";
 /// Where the certificates of admission and of the metrics are mounted.
 const CERTIFICATES: [&str; 2] = ["/etc/fedhub/webhook-tls", "/etc/fedhub/metrics-tls"];
 
@@ -71,14 +73,21 @@ fn arguments(deployment: &Value) -> Vec<String> {
         let within = |mount: &&Value| {
             let at = mount["mountPath"].as_str().unwrap();
             let key = path.strip_prefix(at).and_then(|rest| rest.strip_prefix('/'));
-            key.is_some_and(|key| if CERTIFICATES.contains(&at) { is_tls(key) } else { key == "kubeconfig" })
+            key.is_some_and(|key| match at {
+                PROVIDER => key == "config.yaml",
+                at if CERTIFICATES.contains(&at) => is_tls(key),
+                _ => key == "kubeconfig",
+            })
         };
         mounts.iter().filter(within).count() == 1
     };
     let argument = |argument: &str| match argument.split_once("=/") {
         Some((flag, path)) => {
             assert!(mounted(&format!("/{path}")), "{argument} is the key of no volume");
-            format!("{flag}=/dev/null")
+            // What the program reads before it starts.
+            let config = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/deploy/provider/config.yaml");
+            let file = if flag == "--provider-config" { config } else { "/dev/null" };
+            format!("{flag}={file}")
         }
         None => argument.to_owned(),
     };
@@ -106,6 +115,7 @@ fn every_flag_of_every_overlay_is_one_that_the_program_knows_and_finds_nothing_w
         assert_eq!(args.hub.kubeconfig.is_some(), args.write_back);
         assert_eq!(args.networking, has("cell-networking"));
         assert_eq!(args.referenced_data, has("cell-referenced-data"));
+        assert_eq!(args.enable_provider, has("cell-provider"));
         assert_eq!(args.webhooks.enabled, has("webhooks"));
         assert_eq!(args.webhooks.client_ca.is_some(), has("webhooks"));
         assert_eq!(args.webhooks.trust_network, has("webhooks-trust-network"));
@@ -163,8 +173,9 @@ fn what_it_names_is_there() {
         for (volume, mount) in volumes(&deployment) {
             let at = mount["mountPath"].as_str().unwrap().strip_prefix("/etc/fedhub/").unwrap();
             if let Some(of) = volume["secret"]["secretName"].as_str() {
-                let is_tls = CERTIFICATES.contains(&&*format!("/etc/fedhub/{at}"));
-                let name = if is_tls { format!("fedhub-{at}") } else { format!("fedhub-{at}-kubeconfig") };
+                let folder = format!("/etc/fedhub/{at}");
+                let is_other = folder == PROVIDER || CERTIFICATES.contains(&&*folder);
+                let name = if is_other { format!("fedhub-{at}") } else { format!("fedhub-{at}-kubeconfig") };
                 assert_eq!(of, name);
                 continue;
             }

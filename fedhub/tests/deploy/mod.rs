@@ -65,6 +65,7 @@ fn overlays() -> Vec<Overlay> {
         Overlay::new("cell", &["cell-metrics-auth"]),
         Overlay::new("cell", &["cell-metrics-auth", "cell-networking", "cell-quota"]),
         Overlay::new("cell", &["cell-quota-milo"]),
+        Overlay::new("cell", &["cell-provider"]),
         Overlay::new("cell", &["cell-without-write-back"]),
         Overlay::new("cell", &["cell-without-write-back", "cell-quota", "cell-networking"]),
     ];

@@ -26,6 +26,12 @@ pub struct Fedhub {
     /// Do it to that cell's simulated services, such as its provider.
     #[arg(long, requires = "cell")]
     services: bool,
+    /// Do it to a simulated region service for that cell.
+    #[arg(long, requires = "cell", conflicts_with = "services")]
+    region: bool,
+    /// Do it to the provider for that cell that runs Instances as processes of this machine.
+    #[arg(long, requires = "cell", conflicts_with_all = ["services", "region"])]
+    processes: bool,
     #[command(flatten)]
     instance: Instance,
 }
@@ -80,13 +86,17 @@ enum Action {
     Metrics,
     /// Print its PID; fails unless it runs.
     Pid,
+    /// Print the address at which it serves.
+    Url,
 }
 
 /// Does it.
 pub async fn run(arguments: Fedhub) -> anyhow::Result<()> {
-    let Fedhub { action, once, second, cell, services, instance } = arguments;
+    let Fedhub { action, once, second, cell, services, region, processes, instance } = arguments;
     let layout = Layout::from_name(&instance.instance)?;
     let fedhub = match cell {
+        Some(cell) if region => fedhub::Fedhub::region(&layout, &cell)?,
+        Some(cell) if processes => fedhub::Fedhub::processes(&layout, &cell)?,
         Some(cell) if services => fedhub::Fedhub::services(&layout, &cell)?,
         Some(cell) => fedhub::Fedhub::cell(&layout, &cell)?,
         None if second => fedhub::Fedhub::second(&layout)?,
@@ -110,6 +120,7 @@ async fn act(fedhub: &fedhub::Fedhub, action: Action, once: &Once) -> anyhow::Re
         Action::Restart => fedhub.restart().await?,
         Action::Settle => fedhub.settled().await?,
         Action::Metrics => say(fedhub.metrics().await?.trim_end()),
+        Action::Url => say(fedhub.url()),
         Action::Pid => say(fedhub.pid().context("it does not run")?),
     }
     Ok(())
