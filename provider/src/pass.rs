@@ -328,7 +328,7 @@ impl<P: Provider, C: Cell> Pass<'_, P, C> {
         if self.known.look.is_some() && !self.known.ordered && self.known.repeated.is_none() {
             self.passes.memory.carried_out(self.instance.uid());
         }
-        // Somebody may remove the others meanwhile, of which nothing tells.
+        // The operator may remove the others, and no event tells of that.
         let ambiguous = matches!(verdict, Verdict::Ambiguous(_)).then_some(self.passes.settings.settle);
         let failed = self.known.failed.as_ref().map(|failed| failed.wait);
         Ok(self.ended([again, ambiguous, failed].into_iter().flatten().min()))

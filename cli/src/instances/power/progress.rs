@@ -14,11 +14,11 @@ pub type Asked = BTreeMap<String, PowerAsked>;
 /// How far an instance has followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// It has.
+    /// It has followed the order.
     Done,
-    /// It has not yet, for this.
+    /// It has not followed yet, for this reason.
     Waits(String),
-    /// It does not before somebody acts.
+    /// It is blocked until the user or the operator acts.
     Blocked(Finding),
     /// It is gone.
     Gone,

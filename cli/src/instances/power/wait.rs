@@ -21,8 +21,8 @@ use crate::session::transport::watch_config;
 /// What has not followed yet, with why.
 type Left = BTreeMap<String, String>;
 
-/// Waits until all have followed, or one of them does not before somebody acts. Without a limit, for as long
-/// as it takes.
+/// Waits until all instances have followed the order, or one is blocked until the user or the operator acts.
+/// Without a limit, it waits for as long as that takes.
 pub async fn followed(
     session: &Session,
     order: PowerOrder,
